@@ -21,6 +21,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case mergeBase = "merge(_:base:)"
     case pin = "DocumentStore.pin"
     case resumeRekey = "RekeyOptions.isResuming"
+    case salvage = "DocumentStore.salvage(at:key:to:)"
     case testStore = "CreateOptions.isTest"
     case updateIndex = "updateIndexes()"
     case verify = "verify()"

@@ -99,6 +99,8 @@ package enum Schema {
   private static func refused(_ what: String) -> StoreError {
     StoreError(
       .damaged, "the store's schema is not ours: \(what)",
-      hint: "another program changed this file: restore it from a backup, or salvage what can be read into a new store")
+      hint:
+        "another program changed this file: restore it from a backup, or bring what can be read into a new store with \(.salvage)"
+    )
   }
 }

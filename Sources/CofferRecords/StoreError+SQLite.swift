@@ -20,7 +20,7 @@ extension StoreError {
     case .corrupt, .invalidText:
       self.init(
         .damaged, "\(place)the store is damaged: SQLite finds its pages in disorder",
-        hint: "restore it from a backup, or salvage what can be read into a new store")
+        hint: "restore it from a backup, or bring what can be read into a new store with \(.salvage)")
     case .readOnly:
       self.init(.readOnly, "\(place)the store can't be written to")
     case .full:

@@ -182,13 +182,13 @@ extension StoreError {
   package static func damagedStore(_ what: String) -> StoreError {
     StoreError(
       .damaged, "the store is damaged: \(what)",
-      hint: "restore it from a backup, or salvage what can be read into a new store")
+      hint: "restore it from a backup, or bring what can be read into a new store with \(.salvage)")
   }
 
   package static var setMismatch: StoreError {
     StoreError(
       .setMismatch, "the documents are not the set that was written: some are missing, older or changed",
-      hint: "restore the store from a backup, or salvage what can be read into a new store")
+      hint: "restore the store from a backup, or bring what can be read into a new store with \(.salvage)")
   }
 
   package static func writtenWhileListed(_ id: Int64) -> StoreError {

@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import CofferPlatform
+internal import CofferTerminal
 
 /// Prints errors: `dbtool: error: …`, at most one `hint: …`, and under `--json` an object as the last line.
 struct ErrorReport {
@@ -37,7 +39,7 @@ struct ErrorReport {
         return print(.usage("there is no option \(cluster)", hint: "-h or --help explains; \(patternHint)"))
       }
       do {
-        try printLines(message)
+        try printLines(message.hasPrefix("OVERVIEW:") ? helpPage.text : message)
         return .done
       } catch is ClosedPipe {
         return .failed
@@ -47,6 +49,14 @@ struct ErrorReport {
     }
     let harmless = withoutMisplacedSecrets(message)
     return print(missingVerb ?? misplacedWord(harmless) ?? usage(harmless))
+  }
+
+  /// The page in place of the parser's own.
+  private var helpPage: HelpPage {
+    let words = arguments.first == "help" ? Array(arguments.dropFirst()) : arguments
+    return HelpPage(
+      of: Self.verbs(of: words).known, includesHidden: arguments.contains { $0.hasSuffix("-help-hidden") },
+      width: Terminal.width(of: STDOUT_FILENO))
   }
 
   /// An option such as `-xh`, whose `h` the parser takes for a request for help; nil if the user asks for help in a
@@ -92,7 +102,10 @@ struct ErrorReport {
     let words = arguments.dropFirst(known.count)
     guard !verbs.isEmpty, let word = words.first, !word.hasPrefix("-") else { return nil }
     let place = known.map { $0 + " " }.joined()
-    let hint = "'dbtool \(place)--help' lists the verbs"
+    var hint = "'dbtool \(place)--help' lists the verbs"
+    if !place.isEmpty, StoreWord.isStore(word), let first = verbs.first?.configuration.commandName {
+      hint = "the verb is in front of the store, as in 'dbtool \(place)\(first) \(Shell.quoted(word))'"
+    }
     guard let meant = VerbGuess.verb(for: word, among: verbs.compactMap { $0.configuration.commandName }, behind: known)
     else {
       return .usage("there is no such verb", hint: hint)
@@ -139,8 +152,10 @@ struct ErrorReport {
   /// The verb of the command line, as far as it is a known one, for the hint.
   private var verb: String { verbsSoFar.known.map { $0 + " " }.joined() }
 
+  private var verbsSoFar: (known: [String], next: [any ParsableCommand.Type]) { Self.verbs(of: arguments) }
+
   /// The words of the verb, and the verbs that may follow them.
-  private var verbsSoFar: (known: [String], next: [any ParsableCommand.Type]) {
+  private static func verbs(of arguments: [String]) -> (known: [String], next: [any ParsableCommand.Type]) {
     var known: [String] = []
     var verbs = Dbtool.verbs
     for word in arguments.prefix(2) {
@@ -153,9 +168,14 @@ struct ErrorReport {
 }
 
 extension Dbtool {
-  static var verbs: [any ParsableCommand.Type] {
-    var verbs: [any ParsableCommand.Type] = []
-    for group in configuration.groupedSubcommands { verbs += group.subcommands }
-    return verbs
+  static var verbs: [any ParsableCommand.Type] { configuration.groupedSubcommands.flatMap { $0.subcommands } }
+
+  static func isVerb(_ word: String) -> Bool {
+    word == "help" || verbs.contains { $0.configuration.commandName == word }
+  }
+
+  /// Whether a verb has verbs of its own: `key list`.
+  static func isGroup(_ word: String) -> Bool {
+    verbs.contains { $0.configuration.commandName == word && !$0.configuration.subcommands.isEmpty }
   }
 }

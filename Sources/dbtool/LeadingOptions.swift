@@ -17,11 +17,8 @@ struct LeadingOptions: ParsableArguments {
     }
     guard let place else { return arguments }
     let name = arguments[place]
-    let hasSecondWord = Dbtool.verbs.contains { verb in
-      verb.configuration.commandName == name && !verb.configuration.subcommands.isEmpty
-    }
     let rest = arguments[(place + 1)...]
-    let second = hasSecondWord && rest.first?.hasPrefix("-") == false ? rest.prefix(1) : []
+    let second = Dbtool.isGroup(name) && rest.first?.hasPrefix("-") == false ? rest.prefix(1) : []
     return [name] + second + arguments[..<place] + rest.dropFirst(second.count)
   }
 }

@@ -4,8 +4,9 @@ enum VerbGuess {
   private static let others = [
     "init": "create", "new": "create", "fsck": "verify", "cat": "show", "get": "show", "dump": "show", "list": "ls",
     "rows": "ls", "find": "search", "grep": "search", "add": "put", "insert": "put", "upsert": "put", "delete": "rm",
-    "remove": "rm", "forget": "rm", "tables": "collections", "vacuum": "compact", "prune": "compact",
-    "status": "info", "stats": "info", "clone": "fork", "passwd": "key passwd", "rename": "edit", "sql": "query",
+    "remove": "rm", "forget": "rm", "tables": "collection list", "vacuum": "compact", "prune": "compact",
+    "cp": "copy", "status": "info", "stats": "info", "clone": "copy", "passwd": "key passwd", "rename": "edit",
+    "sql": "query",
   ]
 
   private static let othersOfKey = ["rm": "remove", "delete": "remove", "ls": "list", "change": "passwd"]

@@ -14,46 +14,36 @@ struct Dbtool: ParsableCommand {
 
   static let configuration = CommandConfiguration(
     commandName: "dbtool",
-    abstract: "An encrypted document store in one SQLite file.",
+    abstract: "An encrypted document store in one file.",
     discussion: """
-      A session, from a spreadsheet's "Unicode Text" to an encrypted store and back:
-
         dbtool keygen my.key
-        dbtool import texts.coffer phrases.txt --create --key-file my.key
-        export DBTOOL_KEY_FILE=my.key
-        dbtool ls texts.coffer
-        dbtool show texts.coffer 1
-        dbtool export texts.coffer --to csv -o phrases.csv
-
-      A key is read from a file, an identity, a passphrase (asked, or from a file), a descriptor, a command or a \
-      provider; never from an argument. 'dbtool VERB --help' never asks for one. Options of keys and of every verb may \
-      be in front of the verb, too. --generate-completion-script bash|zsh|fish prints a completion script. A list is \
-      read to its end before dbtool waits for a slow reader, so that 'ls | less' keeps no writer out. Control \
-      characters are escaped on a terminal, in every format.
+        dbtool import --create texts.coffer phrases.txt -k my.key
+        export DBTOOL_STORE=texts.coffer DBTOOL_KEY_FILE=my.key
+        dbtool ls
+        dbtool show Greeting
+        dbtool export -o phrases.csv
       """,
     version: "dbtool \(version)",
     subcommands: [],
     groupedSubcommands: [
       CommandGroup(
-        name: "Keys",
-        subcommands: [KeygenVerb.self, RecipientVerb.self, KeyVerb.self, RekeyVerb.self]),
-      CommandGroup(
         name: "Documents",
         subcommands: [
-          CreateVerb.self, ImportVerb.self, ExportVerb.self, ListVerb.self, CollectionsVerb.self, ShowVerb.self,
-          BrowseVerb.self, PutVerb.self, EditVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self,
-          TruncateVerb.self, SearchVerb.self, QueryVerb.self, IndexVerb.self,
+          ImportVerb.self, ExportVerb.self, ListVerb.self, ShowVerb.self, SearchVerb.self, QueryVerb.self,
+          PutVerb.self, EditVerb.self, RemoveVerb.self, MoveVerb.self,
         ]),
       CommandGroup(
-        name: "Looking after a store",
-        subcommands: [
-          InfoVerb.self, CheckVerb.self, VerifyVerb.self, SalvageVerb.self, AnchorVerb.self, BackupVerb.self,
-          RestoreVerb.self, ForkVerb.self, MergeVerb.self, DiffVerb.self, CompactVerb.self,
-        ]),
+        name: "Stores and keys", subcommands: [KeygenVerb.self, CreateVerb.self, KeyVerb.self, RekeyVerb.self]),
       CommandGroup(
-        name: "Replicas", subcommands: [AdoptVerb.self, PromoteVerb.self, TailVerb.self]),
-      CommandGroup(name: "Without a store", subcommands: [ConvertVerb.self]),
+        name: "Safety",
+        subcommands: [InfoVerb.self, VerifyVerb.self, BackupVerb.self, RestoreVerb.self, CompactVerb.self]),
+      CommandGroup(name: "Several stores", subcommands: [CopyVerb.self, MergeVerb.self, DiffVerb.self]),
+      CommandGroup(name: "Structure", subcommands: [CollectionVerb.self, IndexVerb.self]),
+      CommandGroup(name: moreGroup, subcommands: [BrowseVerb.self, ConvertVerb.self, ReplicaVerb.self]),
     ])
+
+  /// The group of verbs that the help only names.
+  static let moreGroup = "More"
 }
 
 extension Dbtool {
@@ -68,7 +58,7 @@ extension Dbtool {
         try Process.requireDescriptors()
         // Before the parser, whose errors repeat words.
         try CommandWords.requireNoSecret(arguments)
-        arguments = try StoreWord.inserted(in: arguments)
+        arguments = try StoreWord.inserted(in: StoreWord.browsing(arguments))
       } catch {
         return errors.print(Failure(error))
       }

@@ -15,6 +15,8 @@ public struct Verdict: Sendable {
   public package(set) var setMatches = true
   /// A Boolean value that indicates whether the number of documents matches the sealed state.
   public package(set) var countMatches = true
+  /// The anchor of the state that was verified. Keep it only if ``isSound``.
+  public package(set) var verifiedState: StoreAnchor?
   /// The relation to the anchor, or `nil` without an anchor or if the anchor doesn't match.
   public package(set) var anchor: StoreAnchor.Relation?
   /// The reason why the anchor doesn't match.
@@ -40,12 +42,12 @@ public struct Verdict: Sendable {
         damaged.count == 1
           ? "document \(first.id) is damaged"
           : "\(damaged.count) of \(documents) documents are damaged, the first is \(first.id)",
-        hint: "restore them from a backup, or salvage the others into a new store", documentID: first.id)
+        hint: "restore them from a backup, or bring the others into a new store with \(.salvage)", documentID: first.id)
     }
     if let first = problems.first {
       return StoreError(
         .damaged, "the store is damaged: \(first)",
-        hint: "restore it from a backup, or salvage what can be read into a new store")
+        hint: "restore it from a backup, or bring what can be read into a new store with \(.salvage)")
     }
     if let first = indexProblems.first {
       return StoreError(

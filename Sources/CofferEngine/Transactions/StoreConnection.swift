@@ -97,7 +97,7 @@ package final class StoreConnection {
     guard mark.mac.elementsEqual(state.headerMAC) else {
       throw StoreError(
         .rolledBack, "header and state belong to different times: an older one was put back",
-        hint: "restore the store from a backup, or salvage what can be read into a new store")
+        hint: "restore the store from a backup, or bring what can be read into a new store with \(.salvage)")
     }
     guard state.generation >= known.generation else {
       throw StoreError(

@@ -18,6 +18,7 @@ extension StoreEngine {
       try verifySet(transaction, &verdict)
       try verifyStructure(transaction, &verdict)
       verdict.indexProblems = try indexProblems(transaction)
+      verdict.verifiedState = try transaction.anchor()
       guard let anchor else { return }
       do throws(StoreError) {
         verdict.anchor = try relation(

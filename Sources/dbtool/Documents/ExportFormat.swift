@@ -3,7 +3,7 @@ internal import CofferFormats
 
 /// The formats of `export --to`.
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
-  case ndjson, json, csv, tsv, text, plist, sqlite, store
+  case ndjson, json, csv, tsv, text, plist, sqlite
 
   /// The format for an output's file name extension; for an unknown one, NDJSON, or CSV for a table.
   ///
@@ -14,7 +14,7 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return }
     let ending = name[name.index(after: dot)...]
     if ending.lowercased() == "coffer" {
-      self = .store
+      throw Failure.usage("\(name) asks for a store, and an export is plain text", hint: "'copy' makes a new store")
     } else if ending.lowercased() == "txt" {
       self = .text
     } else if let format = InputFormat(pathExtension: ending).flatMap({ ExportFormat(rawValue: $0.rawValue) }) {

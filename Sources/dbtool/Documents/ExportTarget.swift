@@ -89,7 +89,6 @@ final class ExportTarget {
     case .plist: PropertyListSink(output, highestID: highestID, writesAttributes: true)
     case .text: TextSink(output, options: options)
     case .ndjson, .sqlite: NDJSONSink(output)
-    case .store: preconditionFailure("internal error: a store is made by StoreExport")
     }
   }
 }

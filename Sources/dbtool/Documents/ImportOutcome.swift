@@ -74,7 +74,7 @@ struct ImportOutcome {
   }
 
   /// The report for people.
-  func lines(isDryRun: Bool, isSync: Bool) -> [String] {
+  func lines(isDryRun: Bool, isSync: Bool, isVerbose: Bool) -> [String] {
     var line = "\(counted(created, "document")) \(isDryRun ? "would be " : "")created"
     if let words = IDCollector.words(ids) { line += ", \(words)" }
     if updated > 0 || isSync { line += ", \(updated) updated" }
@@ -83,7 +83,11 @@ struct ImportOutcome {
     if conflicts > 0 { line += ", \(conflicts) there already" }
     if skippedEmpty > 0 { line += ", \(skippedEmpty) without text skipped" }
     if rejected > 0 { line += ", \(rejected) rejected" }
-    return inputs.map(\.words) + [line] + (sync?.lines ?? [])
+    if let sync, !sync.stale.isEmpty {
+      line += ", \(sync.stale.count) kept that are not in the "
+      line += sync.removalWasWithheld ? "records that could be read" : "input (--delete removes them)"
+    }
+    return inputs.map(\.words) + [line] + (isVerbose ? sync?.lines ?? [] : [])
   }
 }
 
@@ -142,11 +146,7 @@ extension SyncReport {
     }
     return [
       line("updated", updated), line("removed", deleted.map(\.id)),
-      line(
-        removalWasWithheld
-          ? "not in the records that could be read, and kept"
-          : "not in the input, and kept (--delete removes them)",
-        stale),
+      line("kept", stale),
     ].compactMap { $0 }
   }
 }

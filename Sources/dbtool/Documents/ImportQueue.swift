@@ -167,6 +167,12 @@ extension ImportQueue.InputReport {
     return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
   }
 
+  /// What each column or member became; nil if there is none.
+  var columnDetails: String? {
+    guard !reading.columns.isEmpty else { return nil }
+    return "\(path): " + reading.columns.map { "\(listed([$0.name])): \($0.use.rawValue)" }.joined(separator: "; ")
+  }
+
   /// An input without a record: an error of the program before a pipe may be the reason.
   var emptyNote: String? {
     reading.documents + reading.rejected + reading.skippedEmpty == 0 ? "\(path): no documents in it" : nil

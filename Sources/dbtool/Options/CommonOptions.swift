@@ -7,6 +7,9 @@ struct CommonOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "No notes, warnings or progress on standard error.")
   var quiet = false
 
+  @Flag(name: .shortAndLong, help: "More notes: the slot that opened, what became of every column and file.")
+  var verbose = false
+
   @Flag(help: "Reports and lists as JSON; errors end with a JSON line.")
   var json = false
 
@@ -18,7 +21,11 @@ struct CommonOptions: ParsableArguments {
   @Flag(name: .customShort("t"), help: "The same as --format table.")
   var table = false
 
-  var diagnostics: Diagnostics { Diagnostics(isQuiet: quiet) }
+  func validate() throws {
+    if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other") }
+  }
+
+  var diagnostics: Diagnostics { Diagnostics(isQuiet: quiet, isVerbose: verbose) }
 
   /// Nil for the default: a table on a terminal, plain lines elsewhere.
   var listFormat: ListFormat? { format ?? (json ? .json : table ? .table : nil) }

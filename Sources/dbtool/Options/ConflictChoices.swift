@@ -1,6 +1,24 @@
 internal import ArgumentParser
 internal import Coffer
 
+/// The limit of `--delete`.
+struct MoreConflictChoices: ParsableArguments {
+  /// A part of a whole: `50%` or `50`.
+  struct Percentage: ExpressibleByArgument {
+    let fraction: Double
+
+    init?(argument: String) {
+      let digits = argument.hasSuffix("%") ? argument.dropLast() : argument[...]
+      guard let number = Double(digits), (0...100).contains(number) else { return nil }
+      fraction = number / 100
+    }
+  }
+
+  @Option(
+    help: ArgumentHelp("With --delete: the largest part that may go (default: 50%).", valueName: "percent"))
+  var maxDelete: Percentage?
+}
+
 /// The treatment of imported documents that the store has already.
 struct ConflictChoices: ParsableArguments {
   enum OnConflict: String, CaseIterable, ExpressibleByArgument {
@@ -15,20 +33,9 @@ struct ConflictChoices: ParsableArguments {
     }
   }
 
-  /// A part of a whole: `50%` or `50`.
-  struct Percentage: ExpressibleByArgument {
-    let fraction: Double
-
-    init?(argument: String) {
-      let digits = argument.hasSuffix("%") ? argument.dropLast() : argument[...]
-      guard let number = Double(digits), (0...100).contains(number) else { return nil }
-      fraction = number / 100
-    }
-  }
-
   @Option(
     help: ArgumentHelp(
-      "The action if the id (with --keep-ids) or the key is taken (default: fail).", valueName: "mode"))
+      "A taken key, or id with --keep-ids: fail (default), update or skip.", valueName: "mode"))
   var onConflict: OnConflict?
 
   @Flag(
@@ -38,19 +45,17 @@ struct ConflictChoices: ParsableArguments {
   @Flag(help: "With --sync: remove the documents that the input does not have.")
   var delete = false
 
-  @Option(
-    help: ArgumentHelp("With --delete: the largest part that may go (default: 50%).", valueName: "percent"))
-  var maxDelete: Percentage?
+  @OptionGroup(title: "More") var more: MoreConflictChoices
 
   func validate() throws {
     if sync, onConflict != nil {
       throw ValidationError("--sync settles conflicts itself: it does not go with --on-conflict")
     }
     if delete, !sync { throw ValidationError("--delete belongs to --sync") }
-    if maxDelete != nil, !delete { throw ValidationError("--max-delete belongs to --delete") }
+    if more.maxDelete != nil, !delete { throw ValidationError("--max-delete belongs to --delete") }
   }
 
   var stale: SyncOptions.Stale {
-    delete ? .remove(atMost: maxDelete?.fraction ?? 0.5) : .keep
+    delete ? .remove(atMost: more.maxDelete?.fraction ?? 0.5) : .keep
   }
 }

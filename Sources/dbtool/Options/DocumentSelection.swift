@@ -1,13 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// Options that say in which sense words name documents.
-struct NamingOptions: ParsableArguments {
-  @Option(
-    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("Look in this collection only.", valueName: "name"))
-  var collection: String?
-
+/// Options that name documents by key or by title only.
+struct NameOptions: ParsableArguments {
   @Option(
     name: .customLong("key-name"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp("The document with this key, whatever it looks like (repeatable).", valueName: "key"))
@@ -19,10 +14,45 @@ struct NamingOptions: ParsableArguments {
       "The documents with this title, or a glob of titles: * ? [a-z] [!a] (repeatable).", valueName: "title"))
   var title: [String] = []
 
-  func words(_ names: [String]) -> DocumentWords {
+  func words(_ names: [String], in collection: String?) -> DocumentWords {
     DocumentWords(
       words: names.map { .any($0) } + keys.map { .key($0) } + title.map { .title($0) }, collection: collection)
   }
+}
+
+/// Options that say in which sense words name documents.
+struct NamingOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
+    help: ArgumentHelp("Look in this collection only.", valueName: "name"))
+  var collection: String?
+
+  @OptionGroup var names: NameOptions
+
+  func words(_ names: [String]) -> DocumentWords { self.names.words(names, in: collection) }
+}
+
+/// Everything, some collections, or documents named on the command line.
+struct ExtentOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A collection (repeatable; default: all).", valueName: "name"))
+  var collections: [String] = []
+
+  @OptionGroup var naming: NameOptions
+
+  @Argument(
+    help: ArgumentHelp("Documents by id, range of ids, key, title or glob of titles (default: all).", valueName: "name")
+  )
+  var names: [String] = []
+
+  func validate() throws {
+    if collections.count > 1, !words.isEmpty {
+      throw ValidationError("documents are looked up in all collections, or in one: give one -c")
+    }
+  }
+
+  var words: DocumentWords { naming.words(names, in: collections.first) }
 }
 
 /// One document named on the command line.

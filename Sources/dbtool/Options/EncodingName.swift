@@ -33,20 +33,28 @@ enum UnicodeEncoding: WritableEncodings {
   static let all: [TextEncoding] = [.utf8, .utf16LittleEndian, .utf16BigEndian]
 }
 
-/// An encoding for output, by the name that users give it.
+/// An encoding for output, by the name that users give it: also `utf-8-bom`, and `utf-16` with a byte order mark.
 struct OutputEncodingName<Known: WritableEncodings>: ExpressibleByArgument {
   let encoding: TextEncoding
+  /// Whether the output begins with a byte order mark.
+  let hasMark: Bool
 
-  init(_ encoding: TextEncoding) {
+  init(_ encoding: TextEncoding, hasMark: Bool = false) {
     self.encoding = encoding
+    self.hasMark = hasMark
   }
 
   init?(argument: String) {
-    guard case .fixed(let encoding) = EncodingChoice(name: argument), Known.all.contains(encoding) else { return nil }
-    self.encoding = encoding
+    switch argument.lowercased() {
+    case "utf-8-bom": self.init(.utf8, hasMark: true)
+    case "utf-16": self.init(.utf16LittleEndian, hasMark: true)
+    default:
+      guard case .fixed(let encoding) = EncodingChoice(name: argument), Known.all.contains(encoding) else { return nil }
+      self.init(encoding)
+    }
   }
 
   var defaultValueDescription: String { encoding.rawValue }
 
-  static var allValueStrings: [String] { Known.all.map(\.rawValue) }
+  static var allValueStrings: [String] { ["utf-8-bom", "utf-16"] + Known.all.map(\.rawValue) }
 }

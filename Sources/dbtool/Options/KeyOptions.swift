@@ -7,8 +7,8 @@ internal import CofferSealing
 /// The prefix of a family of key options.
 protocol KeyFamily {
   static var prefix: String { get }
-  /// The purpose of these keys, for help texts.
-  static var purpose: String { get }
+  /// The key's name in help texts, and what the text of its file adds.
+  static var purpose: (key: String, addition: String) { get }
 }
 
 extension KeyFamily {
@@ -26,13 +26,13 @@ extension KeyFamily {
 /// The key that opens a store, or that a store is made for.
 enum StoreFamily: KeyFamily {
   static let prefix = ""
-  static let purpose = "Key"
+  static let purpose = (key: "", addition: "; or set DBTOOL_KEY_FILE")
 }
 
 /// The key that replaces another: `--new-…`.
 enum NewFamily: KeyFamily {
   static let prefix = "new-"
-  static let purpose = "New key"
+  static let purpose = (key: "new ", addition: "")
 }
 
 /// One family of key options; the same in every verb.
@@ -41,30 +41,32 @@ enum NewFamily: KeyFamily {
 struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   @Option(
     name: Family.names("key-file", "k"),
-    help: ArgumentHelp("\(Family.purpose) from a key file or an identity file.", valueName: "path"), completion: .file()
-  )
+    help: ArgumentHelp(
+      "The \(Family.purpose.key)key file or identity file\(Family.purpose.addition).", valueName: "file"),
+    completion: .file())
   var keyFiles: [String] = []
 
   @Flag(
     name: Family.names("passphrase", "p"),
-    help: "\(Family.purpose) by a passphrase: asks on the terminal, and asks again when resumed after Ctrl-Z.")
+    help: "Ask for a \(Family.purpose.key)passphrase.")
   var passphrase = false
 
   @Option(
     name: .customLong("\(Family.prefix)passphrase-file"),
-    help: ArgumentHelp("\(Family.purpose) by the passphrase that a file holds.", valueName: "path"), completion: .file()
+    help: ArgumentHelp("A file that holds the \(Family.purpose.key)passphrase.", valueName: "file"), completion: .file()
   )
   var passphraseFiles: [String] = []
 
   @Option(
     name: .customLong("\(Family.prefix)key-command"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("\(Family.purpose) printed by a command (/bin/sh -c).", valueName: "cmd"))
+    help: ArgumentHelp("A command that prints the \(Family.purpose.key)key (/bin/sh -c).", valueName: "cmd"))
   var commands: [String] = []
 
   @Option(
     name: .customLong("\(Family.prefix)provider"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "\(Family.purpose) from a program: it reads the slot's blob and prints 64 hex digits.", valueName: "name=cmd",
+      "A program for the \(Family.purpose.key)key: it reads the slot's blob and prints 64 hex digits.",
+      valueName: "name=cmd",
       visibility: .hidden))
   var providers: [String] = []
 
@@ -138,9 +140,9 @@ extension Recipient {
             "\(place) holds a recipient, but not alone", hint: "remove quotes and other text around it")
         case let form?:
           throw Failure.usage(
-            "\(place) holds \(form.name), not a recipient", hint: "'dbtool recipient' prints the one of an identity")
+            "\(place) holds \(form.name), not a recipient", hint: "'dbtool keygen -y' prints the one of an identity")
         case nil:
-          throw Failure.usage("\(place) is no recipient", hint: "'dbtool recipient' prints the one of an identity")
+          throw Failure.usage("\(place) is no recipient", hint: "'dbtool keygen -y' prints the one of an identity")
         }
       }
       recipients.append(try Recipient(word))

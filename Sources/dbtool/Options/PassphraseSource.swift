@@ -51,7 +51,7 @@ struct PassphraseSource: Sendable {
       let words = recipients ?? "dbtool key add STORE --recipients-file"
       return isSound && path != nil ? "use \(words) \(file)" : copying + "\(words) FILE"
     case .pin: return "use --pin with the pin"
-    case .anchor: return "use 'dbtool verify --anchor-file' with the anchor's file"
+    case .anchor: return "use 'dbtool verify --anchor' with the anchor's file"
     case .ageIdentity, .ageRecipient: return "make a key with 'dbtool keygen FILE', and use \(option) FILE"
     }
   }

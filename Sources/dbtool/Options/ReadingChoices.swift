@@ -3,8 +3,8 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferText
 
-/// Options for reading inputs.
-struct ReadingChoices: ParsableArguments {
+/// Options for reading inputs that few imports need.
+struct MoreReadingChoices: ParsableArguments {
   enum OnError: String, CaseIterable, ExpressibleByArgument {
     case fail, skip, replace
 
@@ -17,31 +17,19 @@ struct ReadingChoices: ParsableArguments {
     }
   }
 
-  @Option(
-    help: ArgumentHelp("The format of the inputs; auto looks at their content, then their names.", valueName: "format"))
-  var from: ImportFormat = .auto
-
-  @Option(help: ArgumentHelp("Their encoding; auto: the byte order mark's, else UTF-8.", valueName: "encoding"))
-  var encoding = EncodingName(choice: .automatic)
+  @Flag(help: "Documents keep the ids that the input gives them.")
+  var keepIds = false
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("The table of a SQLite database (default: the one of documents).", valueName: "name"))
   var table: String?
 
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      """
-      The columns or members of each part: id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL, by \
-      name or number from 1; dates=unix, unix-ms, unix-us, chrome or apple for dates that are numbers; header=no for a \
-      table without names, delimiter=CHAR for the separator of its fields. @FILE reads the parts from a file.
-      """,
-      valueName: "parts"))
-  var map = InputMap()
+  @Flag(help: "Attributes at the beginning of a text, between two lines ---: YAML's scalars and lists of them.")
+  var frontMatter = false
 
-  @Flag(help: "Documents keep the ids that the input gives them.")
-  var keepIds = false
+  @Flag(help: "Leave out documents without text.")
+  var skipEmpty = false
 
   @Option(help: ArgumentHelp("The action for a record that cannot be read (default: fail).", valueName: "mode"))
   var onError: OnError?
@@ -53,17 +41,33 @@ struct ReadingChoices: ParsableArguments {
   )
   var maxRecord: ByteSize?
 
-  @Flag(help: "Leave out documents without text.")
-  var skipEmpty = false
-
   @Flag(
     help: ArgumentHelp(
       "A database's rows become values by their columns' declared types: booleans, dates, UUIDs, data.",
       visibility: .hidden))
   var values = false
+}
 
-  @Flag(help: "Attributes at the beginning of a text, between two lines ---: YAML's scalars and lists of them.")
-  var frontMatter = false
+/// Options for reading inputs.
+struct ReadingChoices: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The format of the inputs (default: by their content, then their names).", valueName: "format"))
+  var from: ImportFormat = .auto
+
+  @Option(help: ArgumentHelp("Their encoding (default: by the byte order mark, else utf-8).", valueName: "encoding"))
+  var encoding = EncodingName(choice: .automatic)
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      """
+      The columns or members to use: id, title, text, key, created, modified, collection=COLUMN, by name or number from \
+      1; also dates=unix, unix-ms, unix-us, chrome or apple; header=no; delimiter=CHAR. @FILE reads the parts from a file.
+      """,
+      valueName: "parts"))
+  var map = InputMap()
+
+  @OptionGroup(title: "More") var more: MoreReadingChoices
 
   func validate() throws {
     if map.delimiter != nil, ![.auto, .csv, .tsv].contains(from) {
@@ -73,7 +77,7 @@ struct ReadingChoices: ParsableArguments {
 
   /// - Parameter isRejecting: rejected records go to a file, so that they are skipped by default.
   func skipsErrors(isRejecting: Bool) -> Bool {
-    (onError ?? (isRejecting ? .skip : .fail)) == .skip
+    (more.onError ?? (isRejecting ? .skip : .fail)) == .skip
   }
 
   /// Opens one input with these options.
@@ -83,17 +87,17 @@ struct ReadingChoices: ParsableArguments {
   ) throws -> InputSource {
     let isStream = path == InputFile.standardInput
     var options = ReadingOptions(
-      encoding: encoding.choice, onError: skipsErrors(isRejecting: isRejecting) ? .skip : (onError ?? .fail).mode,
-      emptyText: skipEmpty ? .skip : nil, keepsIDs: keepIds,
+      encoding: encoding.choice, onError: skipsErrors(isRejecting: isRejecting) ? .skip : (more.onError ?? .fail).mode,
+      emptyText: more.skipEmpty ? .skip : nil, keepsIDs: more.keepIds,
       path: isStream ? "standard input" : path, onRejection: onRejection)
-    options.maximumRecordByteCount = maxRecord?.bytes
+    options.maximumRecordByteCount = more.maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
     options.valuesNameCollections = isUpdate
     // Files of a folder are found again by their paths.
     options.givesPathKeys = isSync || !isStream && InputFile.isDirectory(path)
-    options.readsFrontMatter = frontMatter
-    options.readsValues = values
+    options.readsFrontMatter = more.frontMatter
+    options.readsValues = more.values
     let format = from.format ?? (map.delimiter == nil ? nil : .csv)
     let mapping = map.columns
     if !isStream, InputFile.isDirectory(path) {
@@ -104,7 +108,7 @@ struct ReadingChoices: ParsableArguments {
       CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
       modified: isStream ? nil : bytes.modified,
-      sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: table, mapping: mapping,
+      sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: more.table, mapping: mapping,
       header: map.header, delimiter: map.delimiter?.byte, options: options)
   }
 }

@@ -128,14 +128,19 @@ extension StoreOptions {
 
   /// - Parameter acceptsUnfinishedRekey: `--pin` may give the pin of the end of an unfinished rekey.
   func open(
-    with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false
+    with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false,
+    leavesFileUnchanged: Bool = false
   ) throws -> DocumentStore {
     var options = openOptions(isReadOnly, wait)
+    options.leavesFileUnchanged = leavesFileUnchanged
     options.acceptsUnfinishedRekey = acceptsUnfinishedRekey
     let opened = Result { () throws(StoreError) in
       try DocumentStore.open(at: store.url, key: key, options: options)
     }
-    if case .success(let store) = opened { warnIfTest(store) }
+    if case .success(let store) = opened {
+      warnIfTest(store)
+      try noteSlot(of: store)
+    }
     return try opened.mapError { namingKeys($0, for: store.path) }.get()
   }
 
@@ -182,6 +187,12 @@ extension StoreOptions {
     throw Failure.usage(
       "\(store.path) keeps no titles, so that \(option) would be lost",
       hint: "'rekey --titles sealed' makes it keep them")
+  }
+
+  private func noteSlot(of opened: DocumentStore) throws {
+    guard common.verbose, let slot = try opened.keys.list().first(where: { $0.opened }) else { return }
+    let label = slot.label.isEmpty ? "" : " (\(slot.label))"
+    common.diagnostics.detail("slot \(slot.slot), \(slot.kindName)\(label), opened \(store.path)")
   }
 
   func warnIfTest(_ opened: DocumentStore) {

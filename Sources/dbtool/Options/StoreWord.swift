@@ -6,15 +6,20 @@ internal import CofferPlatform
 enum StoreWord {
   private static let variable = "DBTOOL_STORE"
   private static let option = "--store"
-  private static let verbsWithout: Set<String> = ["keygen", "recipient", "convert", "help"]
+  private static let verbsWithout: Set<String> = ["keygen", "convert", "help"]
   /// Verbs whose second word is a store, too.
-  private static let verbsWithTwo: Set<String> = ["restore", "backup", "fork", "diff"]
+  private static let verbsWithTwo: Set<String> = ["restore", "backup", "copy", "diff", "merge"]
+
+  /// The words with `browse` in front if the first one is a store.
+  static func browsing(_ arguments: [String]) -> [String] {
+    guard let word = arguments.first, !Dbtool.isVerb(word), isStore(word) else { return arguments }
+    return ["browse"] + arguments
+  }
 
   /// - Throws: `usage` if the store is named twice.
   static func inserted(in arguments: [String]) throws -> [String] {
     guard let verb = arguments.first, !verb.hasPrefix("-"), !verbsWithout.contains(verb) else { return arguments }
-    // `key` has subcommands.
-    let start = verb == "key" ? 2 : 1
+    let start = Dbtool.isGroup(verb) ? 2 : 1
     guard arguments.count >= start, !arguments[..<start].contains(where: { $0.hasPrefix("-") }) else {
       return arguments
     }
@@ -25,13 +30,18 @@ enum StoreWord {
     guard let store = named ?? environment else { return arguments }
     let source = named == nil ? variable : option
     let others = ordinary(words[..<(words.firstIndex(of: "--") ?? words.count)])
-    let twice = verbsWithTwo.contains(verb) ? others.count > 1 : others.first.map(isStore) ?? false
+    let twice = isStore(others.first) && (!verbsWithTwo.contains(verb) || isPair(others, of: verb))
     guard !twice else {
       throw Failure.usage(
         "\(others[0]) is a store, and \(source) names one, too: \(store)",
         hint: named == nil ? "name another store with \(option), or unset \(variable)" : "leave one of them out")
     }
     return arguments[..<start] + [store.hasPrefix("-") ? "./" + store : store] + words
+  }
+
+  /// Whether the words name both stores of a verb. The second one may be missing, and `restore` takes documents, too.
+  private static func isPair(_ words: [String], of verb: String) -> Bool {
+    words.count > 1 && (verb != "restore" || isStore(words[1]))
   }
 
   /// The words that are neither options nor behind one, where they may be its value.
@@ -74,7 +84,8 @@ enum StoreWord {
   }
 
   /// Reads the mark in SQLite's header: an ordinary word that is a file's name stays one.
-  private static func isStore(_ path: String) -> Bool {
+  static func isStore(_ path: String?) -> Bool {
+    guard let path else { return false }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

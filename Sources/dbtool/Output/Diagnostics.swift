@@ -4,6 +4,12 @@ internal import CofferTerminal
 /// Warnings and notes on standard error; none under `--quiet`.
 struct Diagnostics: Sendable {
   let isQuiet: Bool
+  var isVerbose = false
+
+  /// A note for users who ask for more.
+  func detail(_ text: @autoclosure () -> String) {
+    if isVerbose { Self.print("dbtool: \(text())") }
+  }
 
   func note(_ text: String) {
     if !isQuiet { Self.print("dbtool: \(text)") }

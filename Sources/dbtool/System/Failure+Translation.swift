@@ -95,11 +95,11 @@ extension ErrorHint.Action {
   /// The verb or option of this program.
   var verb: String {
     switch self {
-    case .acceptRekey: "--rekey-known"
+    case .acceptRekey: "--allow-rekey"
     case .addIndex: "index add"
     case .allowTestKeys: "DBTOOL_ALLOW_TEST_KEYS=1"
-    case .check: "check"
-    case .collections: "collections"
+    case .check: "verify --keyless"
+    case .collections: "collection list"
     case .compact: "compact"
     case .create: "create"
     case .dropSlots: "--drop-slots"
@@ -109,6 +109,7 @@ extension ErrorHint.Action {
     case .makeKey: "keygen"
     case .mergeBase: "--base"
     case .pin, .verify: "verify"
+    case .salvage: "copy --salvage"
     case .testStore: "--test"
     case .updateIndex: "index update"
     case .resumeRekey: "rekey --resume"

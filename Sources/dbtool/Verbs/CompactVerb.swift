@@ -6,7 +6,7 @@ internal import CofferEngine
 struct CompactVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
-    abstract: "Rewrite a store without free pages, without a key.",
+    abstract: "Free unused space, without a key.",
     discussion: """
       Copies a write-ahead log into the file first. No other process can use the store meanwhile. The command \
       needs room for two copies: one in the folder of SQLite's temporary files (SQLITE_TMPDIR, else /var/tmp), one \

@@ -8,16 +8,16 @@ struct Conversion {
 
   private var decoder: TextDecoder
   private let encoding: TextEncoding
-  private let mark: ConvertVerb.Mark
+  private let addsMark: Bool
   private let onError: CodingErrorMode
   private var encoder: TextEncoder?
   /// The input's first bytes.
   private(set) var head: [UInt8] = []
 
-  init(decoder: TextDecoder, encoding: TextEncoding, mark: ConvertVerb.Mark, onError: CodingErrorMode) {
+  init(decoder: TextDecoder, encoding: TextEncoding, addsMark: Bool, onError: CodingErrorMode) {
     self.decoder = decoder
     self.encoding = encoding
-    self.mark = mark
+    self.addsMark = addsMark
     self.onError = onError
   }
 
@@ -56,7 +56,7 @@ struct Conversion {
       // The input's first character decides about the mark; nothing is written before it.
       guard !text.isEmpty || isFinal else { return }
       encoder = TextEncoder(encoding, onError: onError)
-      if mark == .add || mark == .keep && decoder.markWasFound {
+      if addsMark {
         try encoding.byteOrderMark.withUnsafeBytes { try output.write($0) }
       }
     }

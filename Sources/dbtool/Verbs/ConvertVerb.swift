@@ -10,16 +10,13 @@ struct ConvertVerb: ParsableCommand {
     abstract: "Convert a text file to UTF-8, or from any known encoding to any other.",
     discussion: """
       A byte order mark decides the encoding of the input; without one, the input is UTF-8, unless --from \
-      names another encoding. The result goes to standard output or -o.
+      names another encoding. The result goes to standard output or -o; as utf-8-bom and utf-16 it begins with a byte \
+      order mark.
 
         dbtool convert phrases.txt -o phrases-utf8.txt
         dbtool convert old.txt --from windows-1251 > new.txt
-        dbtool convert notes.txt --to utf-16le --bom add -o notes-utf16.txt
+        dbtool convert notes.txt --to utf-16 -o notes-utf16.txt
       """)
-
-  enum Mark: String, CaseIterable, ExpressibleByArgument {
-    case keep, add, strip
-  }
 
   enum OnError: String, CaseIterable, ExpressibleByArgument {
     case fail, replace
@@ -40,9 +37,6 @@ struct ConvertVerb: ParsableCommand {
     name: .shortAndLong, help: ArgumentHelp("The output file, in place of standard output.", valueName: "path"),
     completion: .file())
   var output: String?
-
-  @Option(help: ArgumentHelp("The treatment of the byte order mark.", valueName: "mark"))
-  var bom: Mark = .strip
 
   @Option(help: ArgumentHelp("The action for bytes that are no text.", valueName: "mode"))
   var onError: OnError = .fail
@@ -66,7 +60,8 @@ struct ConvertVerb: ParsableCommand {
       try OutputFile(at: $0, isForced: force, inputs: [input], permissions: OutputFile.usualPermissions)
     }
     var conversion = Conversion(
-      decoder: TextDecoder(from.choice, onError: onError.mode), encoding: encoding, mark: bom, onError: onError.mode)
+      decoder: TextDecoder(from.choice, onError: onError.mode), encoding: encoding, addsMark: to.hasMark,
+      onError: onError.mode)
     do {
       try Interrupt.deferring {
         try conversion.run(

@@ -1,55 +1,164 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFoundation
 
-/// `cp STORE ID [--to …]`: copies a document under a new id.
+/// `copy STORE NEW [NAME…]`: documents of a store in a new one, for other keys.
 struct CopyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "cp",
-    abstract: "Duplicate a document.",
+    commandName: "copy",
+    abstract: "Make a new store for other keys: for a recipient, to edit, or from a damaged store.",
     discussion: """
-      Title, text, attributes and parent, under a new id, which is printed; by default right behind the original. A key \
-      stays with the original alone.
+      NEW has an identity and keys of its own, and nothing in it is sealed with a key of STORE, so that you can give it \
+      to another person. Send its pin by another way. Without -c or NAME, every document is copied. Ids, order, dates, \
+      keys and attributes stay as they are.
 
-        dbtool cp texts.coffer 17
-        dbtool cp texts.coffer 17 --to bottom
+      --editable makes a copy to work in: 'merge' brings later changes of STORE to it. New documents get ids that STORE \
+      won't give. Without -r or --new-… it opens with the keys that open STORE.
+
+      --salvage reads a damaged store: NEW gets every document that is still the one that was written. The others are \
+      listed by id with the reason, and the exit code is 3.
+
+        dbtool copy texts.coffer hers.coffer -c news -r coffer-recipient-1-…
+        dbtool copy shipped.coffer mine.coffer --editable
+        dbtool copy broken.coffer saved.coffer --salvage --new-key-file my.key
       """)
 
   @OptionGroup var options: StoreOptions
-  @OptionGroup(title: "Documents") var choice: DocumentChoice
 
-  @Option(help: Destination.help)
-  var to: Destination?
+  @Argument(help: ArgumentHelp("The new store.", valueName: "new"), completion: .file())
+  var new: String
 
-  @Flag(name: [.customShort("n"), .long], help: "Say what would be copied, and copy nothing.")
-  var dryRun = false
+  @OptionGroup var extent: ExtentOptions
 
-  func run() throws {
-    let store = try options.open(readOnly: dryRun)
-    if dryRun {
-      let header = try store.read { reader in
-        let header = try choice.header(in: reader, of: store)
-        _ = try placement(beside: header, reader)
-        return header
-      }
-      try store.close()
-      return try HeaderField.print([header], as: options.common.listFormat)
+  @Flag(help: "A copy to work in, which 'merge' brings up to date.")
+  var editable = false
+
+  @Flag(help: "Read a damaged store, and leave out what can't be read.")
+  var salvage = false
+
+  @Flag(name: .shortAndLong, help: "Replace a store at NEW that no process has open.")
+  var force = false
+
+  @OptionGroup var newStore: NewStoreOptions
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func validate() throws {
+    guard editable || salvage else { return }
+    let option = editable ? "--editable" : "--salvage"
+    if editable, salvage { throw ValidationError("--editable and --salvage exclude each other") }
+    if !extent.words.isEmpty || !extent.collections.isEmpty {
+      throw ValidationError("\(option) copies everything: leave out -c and names of documents")
     }
-    let copy = try store.write { writer in
-      let header = try choice.header(in: writer, of: store)
-      return try writer.duplicate(header.id, to: try placement(beside: header, writer))
-    }
-    try store.close()
-    if options.common.isMachineReadable {
-      try Report([("id", .integer(copy.rawValue))]).print(as: options.common.listFormat)
-    } else {
-      try printLines(copy.description)
-    }
+    if force { throw ValidationError("\(option) never replaces a file: leave out --force") }
   }
 
-  private func placement(
-    beside header: DocumentHeader, _ scope: borrowing some StoreReading & ~Copyable
-  ) throws -> Placement {
-    guard let to else { return .after(header.id) }
-    return try to.placement(in: header.collection, scope)
+  func run() throws {
+    let bar = Progress("copy", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    let report = try Interrupt.deferring {
+      try copy { step in
+        bar.update(step)
+        try Interrupt.check()
+      }
+    }
+    bar.finish()
+    try printReport(report)
+  }
+
+  private func copy(_ progress: @escaping ProgressHandler) throws -> CopyReport {
+    let url = URL(filePath: new)
+    if !force, InputFile.exists(new) { throw existing }
+    if editable, !newStore.namesKeys { return try copyForSameKeys(to: url, progress) }
+    let slots = try newStore.newSlots(for: new, policy: options.policy)
+    if salvage {
+      return try DocumentStore.salvage(
+        at: options.store.url, key: .anyOf(options.openingKeys()), to: url, keys: slots.keys,
+        recipients: slots.recipients, changing: { $0 = try newStore.creation.creation($0, slots: slots.count) },
+        options: options.openOptions(true), progress: progress)
+    }
+    let store = try open(with: .anyOf(options.openingKeys()))
+    let creation = try newStore.creation.creation(store.creationOptions, slots: slots.count)
+    let report =
+      editable
+      ? try store.makeEditableCopy(
+        at: url, keys: slots.keys, recipients: slots.recipients, creation: creation, progress: progress)
+      : try store.copy(
+        try selection(in: store), to: url, keys: slots.keys, recipients: slots.recipients, creation: creation,
+        replacing: force, progress: progress)
+    try store.close()
+    return report
+  }
+
+  /// An editable copy that opens with the keys of the original, which are asked for once.
+  private func copyForSameKeys(to url: URL, _ progress: @escaping ProgressHandler) throws -> CopyReport {
+    let key = StoreKey.anyOf(try options.openingKeys()).remembering()
+    let store = try open(with: key)
+    let report = try store.makeEditableCopy(
+      at: url, keys: [key], creation: try newStore.creation.creation(store.creationOptions, slots: 1),
+      progress: progress)
+    try store.close()
+    return report
+  }
+
+  /// Opens the store, which may be in a place where nothing can be written.
+  private func open(with key: StoreKey) throws -> DocumentStore {
+    try options.open(with: key, readOnly: true, leavesFileUnchanged: editable)
+  }
+
+  private var existing: Failure {
+    let hint =
+      editable
+      ? "'dbtool merge \(Shell.quoted(new)) \(Shell.quoted(options.store.path))' brings a copy up to date"
+      : salvage ? "name another file" : "--force replaces a store"
+    return Failure(.failed, kind: "already-exists", "\(new) exists already", hint: hint)
+  }
+
+  private func selection(in store: DocumentStore) throws -> Selection {
+    if !extent.words.isEmpty {
+      return .documents(try store.read { try extent.words.existing(in: $0, of: store).map(\.id) })
+    }
+    if extent.collections.isEmpty { return .everything }
+    let names = extent.collections
+    try store.read { try Collections.require(names, in: $0, of: store) }
+    return .collections(names.map { DocumentCollection($0) })
+  }
+
+  private func printReport(_ report: CopyReport) throws {
+    let diagnostics = options.common.diagnostics
+    if report.isTest { diagnostics.warning("\(new) is a TEST store: its keys may be published") }
+    if report.parentsDropped > 0 {
+      diagnostics.note(
+        "\(counted(report.parentsDropped, "document")) without a parent in \(new): the parent was not copied")
+    }
+    for left in report.leftOut { diagnostics.finding("left behind: \(left.reason)") }
+    for number in report.namedByNumber {
+      diagnostics.finding(
+        "the name of collection \(number) is lost: its documents are in 'collection \(number.rawValue)'")
+    }
+    for problem in report.problems { diagnostics.finding(problem) }
+    var facts: [(String, JSONValue?)] = [("path", .string(new)), ("documents", .integer(report.documents))]
+    if salvage {
+      facts += [
+        ("expected", report.expected.map { .integer($0) }),
+        ("set", .string(report.setMatches.map { $0 ? "matches" : "differs" } ?? "unknown")),
+        (
+          "left",
+          .array(
+            report.leftOut.map { .object([("id", .integer($0.id.rawValue)), ("reason", .string($0.reason))]) })
+        ),
+        ("named_by_number", .array(report.namedByNumber.map { .string($0.description) })),
+        ("problems", .array(report.problems.map { .string($0) })),
+      ]
+    } else if !editable {
+      facts.append(("parents_dropped", .integer(report.parentsDropped)))
+    }
+    facts += [("store_id", .string(report.storeID)), ("pin", .string(report.pin.description))]
+    try Report(facts).print(as: options.common.listFormat)
+    guard salvage, !report.isComplete else { return }
+    let documents = counted(report.documents, "document")
+    throw Failure(
+      .partlyDone, kind: "partly-done",
+      report.expected.map { "\(documents) of \($0) salvaged" } ?? "\(documents) salvaged, out of an unknown number",
+      hint: "look for the rest in a backup")
   }
 }

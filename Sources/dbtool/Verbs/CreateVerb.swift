@@ -5,7 +5,7 @@ internal import Coffer
 struct CreateVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
-    abstract: "Make a new, empty store.",
+    abstract: "Make an empty store.",
     discussion: """
       Every key or recipient given becomes a slot, and any slot opens the whole store. Prints the store's id and its \
       pin: a person who gets the store from you can check with --pin PIN that it is this one.
@@ -15,7 +15,8 @@ struct CreateVerb: ParsableCommand {
       """)
 
   @OptionGroup var options: StoreOptions
-  @OptionGroup(title: "The store") var creation: CreationOptions
+  @OptionGroup var recipients: RecipientOptions
+  @OptionGroup var creation: CreationOptions
 
   func validate() throws {
     if options.store.access.expect != nil {
@@ -24,7 +25,7 @@ struct CreateVerb: ParsableCommand {
   }
 
   func run() throws {
-    let report = try creation.create(options) { store in
+    let report = try options.create(for: recipients, creation) { store in
       Report([("store_id", .string(store.storeID)), ("pin", .string(store.pin.description))])
     }
     try report.print(as: options.common.listFormat)

@@ -8,44 +8,22 @@ internal import CofferText
 struct ExportVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write documents to standard output, a file, a directory or a new store.",
+    abstract: "Write documents as plain text: NDJSON, CSV, files, SQLite, …",
     discussion: """
       All of one moment, in order. NDJSON, JSON and SQLite keep every fact, a table for each collection in SQLite; CSV \
       and TSV have a column for each part and attribute; plist keeps id, title, text and attributes; text makes a file \
       each, with all else in an index.ndjson beside them. A note counts what a format leaves out. 'import --keep-ids' reads each \
       back. The output is not encrypted: files are made for you alone.
 
-      A store is the exception: it is sealed for the recipients and keys given. It has a new identity, and is never \
-      sealed with this store's key, so that you can give it to another person. Send its pin by another way.
-
         dbtool export texts.coffer --key-file my.key > all.ndjson
         dbtool export texts.coffer -c notes -o notes.csv
         dbtool export texts.coffer --to text -o texts/
         dbtool export texts.coffer 17 -o letter.txt
-        dbtool export texts.coffer -c news -o customer.coffer --recipient coffer-recipient-1-…
       """)
 
   @OptionGroup var options: StoreOptions
 
-  @Option(
-    name: [.customShort("c"), .customLong("collection")], parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("A collection (repeatable; default: all).", valueName: "name"))
-  var collections: [String] = []
-
-  @Option(
-    name: .customLong("key-name"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("The document with this key, whatever it looks like (repeatable).", valueName: "key"))
-  var keys: [String] = []
-
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("The document with this title, or a glob of titles (repeatable).", valueName: "title"))
-  var title: [String] = []
-
-  @Argument(
-    help: ArgumentHelp("Documents by id, range of ids, key, title or glob of titles (default: all).", valueName: "name")
-  )
-  var names: [String] = []
+  @OptionGroup var extent: ExtentOptions
 
   @Option(help: ArgumentHelp("The format (default: that of -o's extension, else ndjson).", valueName: "format"))
   var to: ExportFormat?
@@ -55,11 +33,11 @@ struct ExportVerb: ParsableCommand {
     completion: .file())
   var output: String?
 
-  @Option(help: ArgumentHelp("The encoding of csv, tsv and text (default: utf-8).", valueName: "encoding"))
+  @Option(
+    help: ArgumentHelp(
+      "The encoding of csv, tsv and text (default: utf-8); utf-8-bom and utf-16 begin with a byte order mark.",
+      valueName: "encoding"))
   var encoding: OutputEncodingName<UnicodeEncoding>?
-
-  @Flag(help: "Begin csv, tsv and text with a byte order mark.")
-  var bom = false
 
   @Option(
     parsing: .unconditional,
@@ -76,28 +54,23 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
   var frontMatter = false
 
-  @Flag(name: .shortAndLong, help: "Replace an existing output; a store only if no process has it open.")
+  @Flag(name: .shortAndLong, help: "Replace an existing output.")
   var force = false
 
   @Flag(help: "Don't compare the documents with the store's set hash and count.")
   var unverified = false
 
-  @OptionGroup var newStore: NewStoreOptions
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if collections.count > 1, !words.isEmpty {
-      throw ValidationError("documents are looked up in all collections, or in one: give one -c")
-    }
-    if let to, to.hasFixedEncoding, encoding != nil || bom {
-      throw ValidationError("\(to.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
-    }
+    if let to, to.hasFixedEncoding, encoding != nil { throw ValidationError(Self.fixedEncoding(to)) }
   }
 
-  var words: DocumentWords {
-    DocumentWords(
-      words: names.map { .any($0) } + keys.map { .key($0) } + title.map { .title($0) }, collection: collections.first)
+  private static func fixedEncoding(_ format: ExportFormat) -> String {
+    "\(format.rawValue) has its own encoding: --encoding belongs to csv, tsv and text"
   }
+
+  private var words: DocumentWords { extent.words }
 
   /// Whether the output is a file for one text: not a folder, by its name.
   private func isOneText(_ path: String?, _ format: ExportFormat) throws -> Bool {
@@ -118,15 +91,8 @@ struct ExportVerb: ParsableCommand {
     if !format.isDelimited, columns != nil || delimiter != nil {
       throw Failure.usage("--columns and --delimiter belong to csv and tsv, not to \(format.rawValue)")
     }
-    if format.hasFixedEncoding, encoding != nil || bom {
-      throw Failure.usage(
-        "\(format.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
-    }
+    if format.hasFixedEncoding, encoding != nil { throw Failure.usage(Self.fixedEncoding(format)) }
     if frontMatter, format != .text { throw Failure.usage("--front-matter belongs to --to text") }
-    if format == .store { return try exportStore(to: path) }
-    if newStore.isUsed {
-      throw Failure.usage("keys, --recipient and what a store is made as belong to --to store")
-    }
     let isOneText = try isOneText(path, format)
     // The output is plaintext: files and directories are readable by their owner alone.
     umask(0o077)
@@ -136,7 +102,7 @@ struct ExportVerb: ParsableCommand {
     do {
       try Interrupt.deferring {
         try store.read { reader in
-          let wanted = words.isEmpty ? try Collections.covered(collections, in: reader, of: store) : []
+          let wanted = words.isEmpty ? try Collections.covered(extent.collections, in: reader, of: store) : []
           if format.isTable, wanted.count > 1 {
             throw Failure.usage(
               "\(format.rawValue) takes one collection, and these are \(wanted.count): \(listed(wanted))",
@@ -185,7 +151,7 @@ struct ExportVerb: ParsableCommand {
   }
 
   private var writing: WritingOptions {
-    var options = WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: bom)
+    var options = WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: encoding?.hasMark ?? false)
     options.frontMatter = frontMatter
     return options
   }

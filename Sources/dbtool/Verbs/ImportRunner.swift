@@ -65,7 +65,7 @@ struct ImportRunner {
           return
         }
         var isFirst = true
-        while try queue.beginPortion(of: verb.dryRun ? .max : verb.batch ?? .max) || isFirst {
+        while try queue.beginPortion(of: verb.dryRun ? .max : verb.portions.batch ?? .max) || isFirst {
           let ids = IDCollector()
           var bulk = bulkOptions
           bulk.onInsert = { ids.add($0) }
@@ -84,7 +84,7 @@ struct ImportRunner {
               report = try writer.insert(
                 contentsOf: queue, into: verb.collection.map { DocumentCollection($0) }, options: bulk)
               // The input's id counter is kept, so that ids of deleted documents are never reused.
-              if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
+              if verb.reading.more.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
               try rejects?.flush()
               // Rolls the whole transaction back, so that not a byte of the file changes.
               if verb.dryRun { throw DryRunRollback() }
@@ -105,7 +105,7 @@ struct ImportRunner {
 
   private var bulkOptions: BulkOptions {
     var bulk = BulkOptions()
-    bulk.keepsIDs = verb.reading.keepIds
+    bulk.keepsIDs = verb.reading.more.keepIds
     bulk.titleRule = .derived
     bulk.onConflict = verb.conflicts.onConflict?.mode ?? .fail
     return bulk
@@ -115,7 +115,7 @@ struct ImportRunner {
     _ store: DocumentStore, with queue: ImportQueue, _ before: inout [String], _ advance: @escaping (Int) throws -> Void
   ) throws -> SyncReport {
     var options = SyncOptions(stale: verb.conflicts.stale)
-    options.keepsIDs = verb.reading.keepIds
+    options.keepsIDs = verb.reading.more.keepIds
     options.titleRule = .derived
     options.skipsInvalid = verb.reading.skipsErrors(isRejecting: rejects != nil)
     options.progress = { try advance($0.done) }
@@ -128,7 +128,7 @@ struct ImportRunner {
         let collection = try Collections.target(verb.collection ?? queue.firstCollection, in: writer)
         queue.onlyCollection = verb.collection == nil ? collection : nil
         report = try writer.synchronize(DocumentCollection(collection), with: queue, options: options)
-        if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
+        if verb.reading.more.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
         try rejects?.flush()
         if verb.dryRun { throw DryRunRollback() }
       }

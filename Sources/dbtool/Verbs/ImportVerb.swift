@@ -8,19 +8,17 @@ internal import CofferTerminal
 struct ImportVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Read documents from files into a collection.",
+    abstract: "Read documents from files, folders or standard input.",
     discussion: """
-      Text, lines, CSV, TSV, JSON and NDJSON, in UTF-8, UTF-16 or a code page; property lists and keyed archives; \
-      SQLite databases, never changed; a folder is a document for each file in it and below. One transaction for \
-      everything, unless --batch says otherwise: an error leaves the store as it was. A \
-      title that the input does not give is the beginning of the text.
+      Format, encoding, delimiter and header are detected and reported. Text, lines, CSV, TSV, JSON, NDJSON, property \
+      lists, keyed archives and SQLite databases are read; UTF-16 and code pages become UTF-8. A folder gives a document \
+      for each file, with its path as key. Nothing is stored if anything fails.
 
-        dbtool import texts.coffer phrases.txt --create --key-file my.key
+        dbtool import --create texts.coffer phrases.txt -k my.key
         dbtool import texts.coffer old.csv --encoding windows-1251 -c letters
         dbtool import texts.coffer list.tsv --map title=Name,text=Body
         dbtool export a.coffer | dbtool import b.coffer - --keep-ids
         dbtool import texts.coffer books.csv -c books --sync --delete
-        dbtool import texts.coffer notes/ -c notes --sync --front-matter
       """)
 
   @OptionGroup var options: StoreOptions
@@ -31,7 +29,7 @@ struct ImportVerb: ParsableCommand {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
     help: ArgumentHelp(
-      "The collection, made if missing (default: the input's, else the only one).", valueName: "name"))
+      "The collection, made if missing (default: that of each record, else the only one).", valueName: "name"))
   var collection: String?
 
   @OptionGroup var reading: ReadingChoices
@@ -44,32 +42,27 @@ struct ImportVerb: ParsableCommand {
     completion: .file())
   var rejects: String?
 
-  @Option(help: ArgumentHelp("Documents per transaction (default: all in one).", valueName: "n"))
-  var batch: Int?
-
   @Flag(name: [.customShort("n"), .long], help: "Read everything, report, store nothing.")
   var dryRun = false
 
   @Flag(help: "Make the store if it is missing, as 'create' does; a failed import leaves no file.")
   var create = false
 
-  @OptionGroup(title: "A new store (--create)") var creation: CreationOptions
+  @OptionGroup(title: "More") var portions: ImportPortions
+  @OptionGroup(title: "With --create") var recipients: RecipientOptions
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if creation.isUsed, !create {
-      throw ValidationError("--recipient, --label, --titles, --no-padding, --wal and --test belong to --create")
-    }
-    if conflicts.sync, batch != nil {
+    if !recipients.isEmpty, !create { throw ValidationError("--recipient and --recipients-file belong to --create") }
+    if conflicts.sync, portions.batch != nil {
       throw ValidationError("--sync is one transaction: it does not go with --batch")
     }
     if rejects != nil {
       if inputs.count != 1 { throw ValidationError("--rejects takes one input") }
-      if let mode = reading.onError, mode != .skip {
+      if let mode = reading.more.onError, mode != .skip {
         throw ValidationError("--rejects is for records that are skipped: it goes with --on-error skip only")
       }
     }
-    if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
 
   func run() throws {
@@ -97,9 +90,9 @@ struct ImportVerb: ParsableCommand {
 
   private func run(_ runner: ImportRunner, isNew: Bool) throws -> ImportOutcome {
     if isNew { return try dryRun ? runner.readOnly() : importIntoNewStore(runner) }
-    if creation.isUsed {
+    if !recipients.isEmpty {
       options.common.diagnostics.warning(
-        "\(options.store.path) already exists: options for a new store change nothing")
+        "\(options.store.path) already exists, and no recipient is added: 'dbtool key add' does that")
     }
     let store = try options.open(readOnly: false)
     let outcome = try runner.store(in: store, isKeptOnFailure: true)
@@ -110,7 +103,7 @@ struct ImportVerb: ParsableCommand {
   /// The store gets its name when the import is complete, and never replaces a file created in the meantime.
   private func importIntoNewStore(_ runner: ImportRunner) throws -> ImportOutcome {
     try Interrupt.deferring {
-      try creation.create(options) { try runner.store(in: $0, isKeptOnFailure: false) }
+      try options.create(for: recipients) { try runner.store(in: $0, isKeptOnFailure: false) }
     }
   }
 
@@ -127,6 +120,7 @@ struct ImportVerb: ParsableCommand {
     {
       options.common.diagnostics.note(note)
     }
+    outcome.inputs.compactMap(\.columnDetails).forEach { options.common.diagnostics.detail($0) }
     outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.emptyNote).forEach(options.common.diagnostics.note)
@@ -134,7 +128,7 @@ struct ImportVerb: ParsableCommand {
     if options.common.isMachineReadable {
       try outcome.report(collection: collection).write(as: options.common.listFormat, to: output)
     } else {
-      let lines = outcome.lines(isDryRun: dryRun, isSync: conflicts.sync)
+      let lines = outcome.lines(isDryRun: dryRun, isSync: conflicts.sync, isVerbose: options.common.verbose)
       if !options.common.quiet {
         for line in lines { try output.write(line: escapingControls(line)) }
       }
@@ -143,5 +137,15 @@ struct ImportVerb: ParsableCommand {
     if outcome.rejected > 0 {
       throw Outcome(.partlyDone)
     }
+  }
+}
+
+/// The transactions of an import.
+struct ImportPortions: ParsableArguments {
+  @Option(help: ArgumentHelp("Documents per transaction (default: all in one).", valueName: "n"))
+  var batch: Int?
+
+  func validate() throws {
+    if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
 }

@@ -1,120 +1,173 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `index STORE [list|add|drop|update|check]`: indexes, by which searches and queries find documents without opening all.
+/// `index list|add|update|check|drop STORE`: indexes, by which searches and queries find documents without opening all.
 struct IndexVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "index",
-    abstract: "Make, list, update, check or drop the indexes of a store.",
+    abstract: "List, add, update, check or drop indexes.",
     discussion: """
-      An index is sealed like the documents, and can always be dropped and made again. 'search --ranked' needs --words; \
-      'search' for a text of three letters or more uses --substrings; a --field is a column of the collection's view \
-      in 'query'. Writes don't touch indexes: the next search or query adds the changes in memory. 'update' writes \
-      them to the file, and makes a damaged index again. 'check' compares every index with the documents and ends with \
-      exit code 20 if they differ. 'ls' of a whole collection uses --titles.
+      An index is sealed like the documents, and can always be dropped and made again. Writes don't touch indexes: the \
+      next search or query adds the changes in memory, and 'index update' writes them to the file.
 
-      A field is NAME=PATH:KIND: PATH leads to a value within texts that are JSON ($.price, $.tags[0]), or is @created, \
-      @modified, @size, @title, @key or @attributes.NAME; KIND is number, text, folded (text without differences of case \
-      and composition) or date.
+        dbtool index add texts.coffer -c notes words substrings titles
+        dbtool index add shop.coffer -c orders price=$.price:number 'day=$.date:date'
+        dbtool index list shop.coffer
+      """,
+    subcommands: [
+      IndexListVerb.self, IndexAddVerb.self, IndexUpdateVerb.self, IndexCheckVerb.self, IndexDropVerb.self,
+    ])
+}
 
-        dbtool index texts.coffer add -c notes --words --substrings --titles
-        dbtool index shop.coffer add -c orders --field price=$.price:number --field 'day=$.date:date'
-        dbtool index shop.coffer
-        dbtool index shop.coffer drop -c orders --field price
+struct IndexListVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List indexes: collection, index, field, path, kind.",
+    discussion: """
+        dbtool index list texts.coffer
       """)
-
-  enum Action: String, CaseIterable, ExpressibleByArgument {
-    case list, add, drop, update, check
-  }
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: ArgumentHelp("The action; without it, list.", valueName: "list|add|drop|update|check"))
-  var action: Action?
+  func run() throws {
+    let store = try options.open(readOnly: true)
+    var table = options.common.table(["collection", "index", "field", "path", "kind"])
+    try store.read { reader in
+      for collection in try reader.collections() {
+        for index in try reader.indexes(of: DocumentCollection(collection.name)) {
+          try table.add(
+            [collection.name, index.word, index.field?.name, index.field?.path, index.field?.kind].map { text in
+              text.map { .string($0) }
+            })
+        }
+      }
+    }
+    try store.close()
+    try table.finish()
+  }
+}
 
-  @Option(
-    name: [.customShort("c"), .long], help: ArgumentHelp("The collection to index.", valueName: "collection"))
-  var collection: String?
+struct IndexAddVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Index a collection.",
+    discussion: """
+      words: for 'search --ranked'; words:diacritics tells words apart that differ in accents or other marks.
+      substrings: every three letters in a row, for 'search'.
+      titles: titles, dates and sizes, for 'ls'.
 
-  @Flag(help: "Words of titles and texts, for 'search --ranked'.")
-  var words = false
+      NAME=PATH:KIND is a column for 'query'. PATH leads to a value within texts that are JSON ($.price, $.tags[0]), or \
+      is @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number, text, folded (text without \
+      differences of case and composition) or date.
 
-  @Flag(help: "Treat words that differ in accents or other marks as different words.")
-  var keepDiacritics = false
+        dbtool index add texts.coffer -c notes words substrings titles
+        dbtool index add shop.coffer -c orders price=$.price:number 'day=$.date:date'
+      """)
 
-  @Flag(help: "Every three letters in a row, for 'search'.")
-  var substrings = false
+  @OptionGroup var options: StoreOptions
+  @OptionGroup var choice: IndexChoice
 
-  @Flag(help: "Titles, dates and sizes, for 'ls'.")
-  var titles = false
-
-  @Option(
-    help: ArgumentHelp("A column for 'query'; after 'drop', its name alone. Any number.", valueName: "name=path:kind"))
-  var field: [String] = []
+  @Argument(
+    help: ArgumentHelp("words, words:diacritics, substrings, titles, or NAME=PATH:KIND.", valueName: "index"))
+  var words: [String]
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
-  private var namesIndexes: Bool { words || substrings || titles || !field.isEmpty }
-
   func validate() throws {
-    let changes = action == .add || action == .drop
-    if changes, collection == nil { throw ValidationError("-c names the collection to index") }
-    if !changes, collection != nil || namesIndexes {
-      throw ValidationError("-c, --words, --substrings, --titles and --field belong to 'add' and 'drop'")
-    }
-    if action == .add, !namesIndexes {
-      throw ValidationError("name an index: --words, --substrings, --titles or --field")
-    }
-    if keepDiacritics, !(words && action == .add) {
-      throw ValidationError("--keep-diacritics belongs to 'add --words'")
-    }
     _ = try indexes()
+    if words.contains("words"), words.contains("words:diacritics") {
+      throw ValidationError("a collection has one index of words: give words or words:diacritics")
+    }
   }
 
-  /// The named indexes.
   private func indexes() throws -> [DocumentIndex] {
-    var indexes: [DocumentIndex] = []
-    if words { indexes.append(.words(keepingDiacritics: keepDiacritics)) }
-    if substrings { indexes.append(.substrings) }
-    if titles { indexes.append(.titles) }
-    for text in field {
-      guard action == .add else {
-        indexes.append(.field(text, "", as: .text))
-        continue
-      }
-      guard let equals = text.firstIndex(of: "="), let colon = text.lastIndex(of: ":"), equals < colon,
-        let kind = DocumentIndex.Kind(rawValue: String(text[text.index(after: colon)...]))
+    try words.map { word in
+      if let index = DocumentIndex(word: word) { return index }
+      guard let equals = word.firstIndex(of: "="), let colon = word.lastIndex(of: ":"), equals < colon,
+        let kind = DocumentIndex.Kind(rawValue: String(word[word.index(after: colon)...]))
       else {
         throw ValidationError(
-          "--field takes NAME=PATH:KIND, such as price=$.price:number; kinds are "
+          "an index is words, words:diacritics, substrings, titles, or NAME=PATH:KIND such as price=$.price:number; kinds are "
             + DocumentIndex.Kind.allCases.map(\.rawValue).joined(separator: ", "))
       }
-      indexes.append(.field(String(text[..<equals]), String(text[text.index(after: equals)..<colon]), as: kind))
+      return .field(String(word[..<equals]), String(word[word.index(after: equals)..<colon]), as: kind)
     }
-    return indexes
   }
 
   func run() throws {
-    let action = action ?? .list
-    let store = try options.open(readOnly: action == .list || action == .check)
+    let store = try options.open(readOnly: false)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    let collection = DocumentCollection(collection ?? "")
-    switch action {
-    case .list: try list(store)
-    case .add: try Interrupt.deferring { try store.index(collection, indexes()) { bar.update($0) } }
-    case .drop: try store.dropIndexes(collection, indexes())
-    case .update: _ = try Interrupt.deferring { try store.updateIndexes { bar.update($0) } }
-    case .check: try check(store, bar)
+    try Interrupt.deferring {
+      try store.index(try choice.collection(in: store), indexes()) { bar.update($0) }
     }
     bar.finish()
     try store.close()
   }
+}
 
-  private func check(_ store: DocumentStore, _ bar: Progress) throws {
+struct IndexDropVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drop",
+    abstract: "Remove indexes of a collection.",
+    discussion: """
+        dbtool index drop shop.coffer -c orders words price
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup var choice: IndexChoice
+
+  @Argument(help: ArgumentHelp("words, substrings, titles, or the name of a field (default: all).", valueName: "index"))
+  var words: [String] = []
+
+  func run() throws {
+    let store = try options.open(readOnly: false)
+    try store.dropIndexes(
+      try choice.collection(in: store), words.map { DocumentIndex(word: $0) ?? .field($0, "", as: .text) })
+    try store.close()
+  }
+}
+
+struct IndexUpdateVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "update",
+    abstract: "Write the changes since into all indexes, and make damaged ones again.",
+    discussion: """
+        dbtool index update texts.coffer
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func run() throws {
+    let store = try options.open(readOnly: false)
+    let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    _ = try Interrupt.deferring { try store.updateIndexes { bar.update($0) } }
+    bar.finish()
+    try store.close()
+  }
+}
+
+struct IndexCheckVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Compare every index with the documents; exit code 20 if one differs.",
+    discussion: """
+        dbtool index check texts.coffer
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func run() throws {
+    let store = try options.open(readOnly: true)
+    let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
     let problems = try store.checkIndexes { bar.update($0) }
     bar.finish()
-    var table = table(["collection", "index", "field", "id", "problem"], numbers: ["id"])
+    try store.close()
+    var table = options.common.table(["collection", "index", "field", "id", "problem"], numbers: ["id"])
     for problem in problems {
       try table.add([
         problem.collection.map { .string($0) }, problem.index.map { .string($0.word) },
@@ -128,32 +181,41 @@ struct IndexVerb: ParsableCommand {
       .damaged, kind: "damaged", "the indexes of \(options.store.path) differ from its documents",
       hint: "the documents are not affected; 'index drop' and 'index add' make an index again")
   }
+}
 
-  private func table(_ columns: [String], numbers: Set<String> = []) -> TableWriter {
-    TableWriter(
-      columns: columns.map { .init(name: $0, isNumber: numbers.contains($0)) }, format: options.common.listFormat)
+/// The collection whose indexes change.
+struct IndexChoice: ParsableArguments {
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
+    help: ArgumentHelp("The collection (default: the only one).", valueName: "name"))
+  var collection: String?
+
+  func collection(in store: DocumentStore) throws -> DocumentCollection {
+    try store.read { DocumentCollection(try Collections.existing(collection, in: $0, of: store)) }
   }
+}
 
-  private func list(_ store: DocumentStore) throws {
-    var table = table(["collection", "index", "field", "path", "kind"])
-    try store.read { reader in
-      for collection in try reader.collections() {
-        for index in try reader.indexes(of: DocumentCollection(collection.name)) {
-          try table.add(
-            [collection.name, index.word, index.field?.name, index.field?.path, index.field?.kind].map { text in
-              text.map { .string($0) }
-            })
-        }
-      }
-    }
-    try table.finish()
+extension CommonOptions {
+  fileprivate func table(_ columns: [String], numbers: Set<String> = []) -> TableWriter {
+    TableWriter(columns: columns.map { .init(name: $0, isNumber: numbers.contains($0)) }, format: listFormat)
   }
 }
 
 extension DocumentIndex {
+  /// An index that isn't a field, by its word.
+  fileprivate init?(word: String) {
+    switch word {
+    case "words": self = .words(keepingDiacritics: false)
+    case "words:diacritics": self = .words(keepingDiacritics: true)
+    case "substrings": self = .substrings
+    case "titles": self = .titles
+    default: return nil
+    }
+  }
+
   fileprivate var word: String {
     switch self {
-    case .words(let keepsDiacritics): keepsDiacritics ? "words with diacritics" : "words"
+    case .words(let keepsDiacritics): keepsDiacritics ? "words:diacritics" : "words"
     case .substrings: "substrings"
     case .field: "field"
     case .titles: "titles"

@@ -7,7 +7,7 @@ internal import CofferTerminal
 struct InfoVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "info",
-    abstract: "Say what a store is, without a key.",
+    abstract: "Show what a store is, without a key.",
     discussion: """
       Id and pin, size, format, journal, counts, slots, epochs, title mode. Nothing here is proven by a key: 'verify' \
       does that, and prints the proved pin.

@@ -5,7 +5,7 @@ internal import Coffer
 struct KeyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "List, add, replace and remove the keys that open a store.",
+    abstract: "List, add, remove or replace the keys that open a store.",
     discussion: """
       Each slot wraps the store's root key for one secret: changing slots is instant and touches no document. That is \
       not revocation: a former key holder may have an old copy, which the old secret opens for ever, or the root key \
@@ -60,37 +60,28 @@ struct KeyAddVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "New key") var newKey: NewKeyOptions
 
-  @Option(
-    name: [.customShort("r"), .customLong("recipient")],
-    help: ArgumentHelp("A public recipient, in place of a key.", valueName: "coffer-recipient-1-…"))
-  var recipients: [String] = []
-
-  @Option(
-    name: [.customShort("R"), .customLong("recipients-file")],
-    help: ArgumentHelp("The public recipient in a file, in place of a key.", valueName: "path"), completion: .file())
-  var recipientFiles: [String] = []
+  @OptionGroup(title: "New key") var recipients: RecipientOptions
 
   func validate() throws {
-    if recipients.count + recipientFiles.count + newKey.keys.inOrder.count > 1 {
+    if recipients.recipients.count + recipients.files.count + newKey.keys.inOrder.count > 1 {
       throw ValidationError("one new key at a time")
     }
-    try Recipient.requirePublic(recipients)
   }
 
   func run() throws {
-    let recipients = try recipients.map { try Recipient($0) } + recipientFiles.flatMap { try Recipient.inFile($0) }
-    guard recipients.count <= 1 else {
+    let given = try recipients.given()
+    guard given.count <= 1 else {
       throw Failure.usage(
-        "\(recipientFiles[0]) has \(recipients.count) recipients, and key add makes one slot",
+        "\(recipients.files[0]) has \(given.count) recipients, and key add makes one slot",
         hint: "use --recipient with one line at a time")
     }
     let store = try options.open(readOnly: false)
     let label = newKey.label ?? ""
     let slot =
-      if let recipient = recipients.first {
+      if let recipient = given.first {
         try store.keys.add(recipient, label: label)
       } else {
-        try store.keys.add(newKey.single(for: options, recipients: CreationOptions.fileOption), label: label)
+        try store.keys.add(newKey.single(for: options, recipients: RecipientOptions.fileOption), label: label)
       }
     try store.close()
     try options.common.printSlot(slot: slot)

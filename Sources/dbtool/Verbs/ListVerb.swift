@@ -5,7 +5,7 @@ internal import Coffer
 struct ListVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ls",
-    abstract: "List a collection's documents in order.",
+    abstract: "List documents: id, title, size, date.",
     discussion: """
       Id, title, size in bytes and date of the last change; -l adds position, key, date of creation and attributes. \
       No text is opened.

@@ -2,37 +2,36 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferFoundation
 
-/// The rule for conflicts, as `merge` and `fork` take it.
-enum PolicyName: String, CaseIterable, ExpressibleByArgument {
-  case fail, mine, theirs, both
-
-  var policy: MergePolicy {
-    switch self {
-    case .fail: .fail
-    case .mine: .mine
-    case .theirs: .theirs
-    case .both: .both
-    }
-  }
-}
-
 /// `merge COPY OTHER`: the changes of another copy.
 struct MergeVerb: ParsableCommand {
+  /// The decisions of `--prefer`.
+  enum Preference: String, CaseIterable, ExpressibleByArgument {
+    case mine, theirs, both
+
+    var policy: MergePolicy {
+      switch self {
+      case .mine: .mine
+      case .theirs: .theirs
+      case .both: .both
+      }
+    }
+  }
+
   static let configuration = CommandConfiguration(
     commandName: "merge",
-    abstract: "Bring the changes of another copy into a store.",
+    abstract: "Bring in the changes of another copy.",
     discussion: """
       OTHER is the original of STORE, an editable copy of it, another copy of the same original, or another file of the \
       same store. Documents that changed there only become as they are there; those that changed here only stay. \
       OTHER is never changed, and the keys given are tried on both.
 
-      A conflict, such as a document edited on both sides, is decided by --policy: 'fail' changes nothing and lists \
-      all (exit 4), 'mine' and 'theirs' take one side, 'both' keeps the two texts of a document beside each other. The list \
-      has ids and reasons, no text.
+      A conflict is a document edited on both sides, for example. With a conflict, nothing is changed, all are listed by \
+      id and reason, and the exit code is 4, unless --prefer decides: 'mine' and 'theirs' take one side, 'both' keeps \
+      the two texts beside each other.
 
         dbtool merge mine.coffer shipped-2.coffer --key-file my.key
         dbtool merge mine.coffer shipped-2.coffer --dry-run
-        dbtool merge laptop.coffer phone.coffer --policy mine --base backup.coffer
+        dbtool merge laptop.coffer phone.coffer --prefer mine --base backup.coffer
       """)
 
   @OptionGroup var options: StoreOptions
@@ -40,8 +39,8 @@ struct MergeVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The other copy.", valueName: "other"), completion: .file())
   var other: String
 
-  @Option(help: ArgumentHelp("How conflicts are decided (default: fail).", valueName: "rule"))
-  var policy: PolicyName?
+  @Option(help: ArgumentHelp("How conflicts are decided (default: change nothing).", valueName: "side"))
+  var prefer: Preference?
 
   @Option(
     help: ArgumentHelp("For two files of one store: an older file that both were made from.", valueName: "older"),
@@ -58,7 +57,7 @@ struct MergeVerb: ParsableCommand {
   var verify = false
 
   @Flag(help: "Accept that the original has a later root key than when the copy was made.")
-  var rekeyKnown = false
+  var allowRekey = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
@@ -69,11 +68,11 @@ struct MergeVerb: ParsableCommand {
     merging.isDryRun = dryRun
     merging.skipsDamaged = skipDamaged
     merging.verifiesOther = verify
-    merging.allowsRekey = rekeyKnown
+    merging.allowsRekey = allowRekey
     let older = try base.map(options.openOther)
     let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report = try Interrupt.deferring {
-      try store.merge(right, base: older, policy: (policy ?? .fail).policy, options: merging) { step in
+      try store.merge(right, base: older, policy: prefer?.policy ?? .fail, options: merging) { step in
         bar.update(step)
         try Interrupt.check()
       }
@@ -84,10 +83,10 @@ struct MergeVerb: ParsableCommand {
     try right.close()
     try store.close()
     let conflicts = report.conflicts.count
-    let isRefused = !report.isMerged && conflicts > 0 && policy ?? .fail == .fail
+    let isRefused = !report.isMerged && conflicts > 0 && prefer == nil
     options.common.diagnostics.note(
       isRefused
-        ? "nothing was changed (conflicts: \(conflicts)); choose a --policy"
+        ? "nothing was changed (conflicts: \(conflicts)); choose a side with --prefer"
         : "\(report.isMerged ? "merged" : "would merge") \(other) (changes: \(report.changeCount), conflicts: \(conflicts))"
     )
     guard !isRefused else { throw Outcome(.answerIsNo) }

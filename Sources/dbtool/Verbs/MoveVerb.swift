@@ -5,7 +5,7 @@ internal import Coffer
 struct MoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mv",
-    abstract: "Move a document in its collection's order, or to another collection.",
+    abstract: "Move documents in the order, or into another collection.",
     discussion: """
       A number is the place that the document has afterwards, from 1. The other documents keep their order. In another \
       collection, which is made if it is missing, the document keeps its id and goes to the bottom unless --to says \

@@ -7,15 +7,15 @@ internal import CofferText
 struct PutVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "put",
-    abstract: "Add a document, or replace one.",
+    abstract: "Add or replace a document.",
     discussion: """
       Reads the text from FILE, standard input or --text. --id and --key-name name the document to replace, or to make \
       if it is missing. A replaced document keeps a title and attributes that are not given. Prints the id. Without a title, the beginning of the text is the title. An attribute is a text \
       (name=value), or any JSON (name:=value).
 
         dbtool put texts.coffer letter.txt --key-file my.key
-        dbtool put texts.coffer -c notes --key-name n-42 --title "To do" < todo.txt
-        dbtool put texts.coffer --text "Sail at dawn." --attr state=done --attr stars:=3
+        dbtool put texts.coffer -c notes --key-name n-42 < todo.txt
+        dbtool put texts.coffer --text "Sail at dawn." --attr stars:=3
       """)
 
   @OptionGroup var options: StoreOptions
@@ -148,7 +148,7 @@ struct PutVerb: ParsableCommand {
     } catch {
       let name = path == InputFile.standardInput ? "standard input" : path
       throw Failure(error, in: name, head: Array(bytes.prefix(ForeignContent.headCount))) { encoding in
-        "dbtool convert --from \(encoding.rawValue) --bom add"
+        "dbtool convert --from \(encoding.rawValue) --to utf-8-bom"
       }
     }
   }

@@ -6,7 +6,7 @@ internal import CofferDocuments
 struct QueryVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query",
-    abstract: "Run read-only SQL over the documents.",
+    abstract: "Run a read-only SQL query.",
     discussion: """
       One SELECT over the view documents(collection, id, position, title, text, key, created, modified, isJSON, size, \
       parent, attributes, json), with all of SQLite's functions, those for JSON included; json is the text where that is \

@@ -5,7 +5,7 @@ internal import Coffer
 struct RekeyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rekey",
-    abstract: "Change a store's root key and re-encrypt every document.",
+    abstract: "Change the root key and encrypt every document again.",
     discussion: """
       The keys change at once; documents follow in batches, while others read and write. Safe to interrupt at any \
       time: --resume goes on. Without --new-…, my.key still opens this store: after a leak give --new-key-file. Slots \
@@ -41,13 +41,12 @@ struct RekeyVerb: ParsableCommand {
 
   @Option(
     name: .customLong("keep-recipient"),
-    help: ArgumentHelp("Keep this recipient without its identity (repeatable).", valueName: "slot|recipient"))
+    help: ArgumentHelp(
+      "Keep this recipient without its identity, by slot or line (repeatable); or all, and list them.",
+      valueName: "slot|recipient|all"))
   var keptRecipients: [String] = []
 
-  @Flag(help: "Keep all recipients without their identities, and list them.")
-  var keepRecipients = false
-
-  @Option(help: ArgumentHelp("Documents per transaction.", valueName: "n"))
+  @Option(help: ArgumentHelp("Documents per transaction.", valueName: "n", visibility: .hidden))
   var batch: Int?
 
   @Option(help: ArgumentHelp("Keep titles like this from now on; none drops them.", valueName: "mode"))
@@ -57,10 +56,13 @@ struct RekeyVerb: ParsableCommand {
 
   func validate() throws {
     try Recipient.requirePublic(keptRecipients, option: "--keep-recipient")
-    if let invalid = keptRecipients.first(where: { !Self.isSlot($0) && !Self.isLine($0) }) {
-      throw ValidationError("--keep-recipient takes the number of a slot or a recipient's line, not '\(invalid)'")
+    if let invalid = keptRecipients.first(where: { !Self.isSlot($0) && !Self.isLine($0) && $0 != Self.all }) {
+      throw ValidationError("--keep-recipient takes the number of a slot, a recipient's line or all, not '\(invalid)'")
     }
-    let changesSlots = dropSlots || keepRecipients || !keptRecipients.isEmpty || !newKeys.isEmpty
+    if keptRecipients.contains(Self.all), keptRecipients.count > 1 {
+      throw ValidationError("--keep-recipient all keeps every one: leave out the others")
+    }
+    let changesSlots = dropSlots || !keptRecipients.isEmpty || !newKeys.isEmpty
     if status, resume || keysOnly || changesSlots || titles != nil {
       throw ValidationError("--status changes nothing, and goes with no option that does")
     }
@@ -72,6 +74,8 @@ struct RekeyVerb: ParsableCommand {
     }
     if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
+
+  private static let all = "all"
 
   private static func isSlot(_ text: String) -> Bool { Int(text).map { $0 > 0 } ?? false }
 
@@ -88,10 +92,10 @@ struct RekeyVerb: ParsableCommand {
     rekey.isResuming = resume
     rekey.dropsOtherSlots = dropSlots
     rekey.otherKeys = keys
-    rekey.keptRecipients = try keptRecipients.map { text throws -> RekeyOptions.Kept in
+    rekey.keepsAllRecipients = keptRecipients == [Self.all]
+    rekey.keptRecipients = try keptRecipients.filter { $0 != Self.all }.map { text throws -> RekeyOptions.Kept in
       if let slot = Int(text) { .slot(slot) } else { .recipient(try Recipient(text)) }
     }
-    rekey.keepsAllRecipients = keepRecipients
     if let batch { rekey.batchSize = batch }
     if let titles { rekey.changeTitles(to: titles.mode) }
     let replacements = try newKeys.inOrder.map {

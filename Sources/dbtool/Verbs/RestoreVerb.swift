@@ -7,7 +7,7 @@ internal import CofferFoundation
 struct RestoreVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Put a backup in the place of a store, or single documents of it.",
+    abstract: "Put back a backup, or single documents from it.",
     discussion: """
       Without NAME, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A store \
       that exists is replaced with --force only, and only while no process has it open. It is kept beside the copy as \

@@ -6,7 +6,7 @@ internal import CofferTerminal
 struct SearchVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "search",
-    abstract: "Find the documents that hold a text.",
+    abstract: "Find documents by text, pattern or ranked words.",
     discussion: """
       Opens and searches every text and title, in memory and on every core; with an index of substrings ('index add'), \
       only those that may hold the text. Lists the documents found in order, as \

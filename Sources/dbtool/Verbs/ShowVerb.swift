@@ -5,7 +5,7 @@ internal import Coffer
 struct ShowVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Print texts.",
+    abstract: "Print texts by id, key or title.",
     discussion: """
       Byte for byte as stored, one after the other, nothing added; on a terminal, control characters are shown \
       escaped. If one document is missing, nothing is printed.

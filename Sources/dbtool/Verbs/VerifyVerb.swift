@@ -1,57 +1,129 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferEngine
+internal import CofferTerminal
 
-/// `verify STORE`: every document opened, the set of them compared with the sealed one.
+/// `verify STORE`: every document opened, the set of them compared with the sealed one; or less, by options.
 struct VerifyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Verify that a store holds what was written, all of it, and nothing else.",
+    abstract: "Check that a store is what was written; keep or compare anchors.",
     discussion: """
       Opens every document and compares the set of them with the sealed one. A whole older copy of the file passes, \
-      unless an anchor kept elsewhere says how far the store had come.
+      unless an anchor says how far the store had come: keep one after each session, where a person who can replace the \
+      store can't write.
 
-        dbtool verify texts.coffer --key-file my.key
-        dbtool anchor texts.coffer > anchor.txt
-        dbtool verify texts.coffer --quick --anchor-file anchor.txt
+      --keyless needs no key and proves nothing: it checks schema, lengths and SQLite's integrity.
+
+        dbtool verify texts.coffer
+        dbtool verify texts.coffer --save-anchor ~/anchors/texts
+        dbtool verify texts.coffer --quick --anchor ~/anchors/texts
+        dbtool verify texts.coffer --keyless
       """)
 
   @OptionGroup var options: StoreOptions
 
-  @Flag(help: "The set and SQLite's integrity check only: no document is opened.")
+  @Flag(help: "Open no document: check the set and SQLite's integrity only. With --keyless: leave out the indexes.")
   var quick = false
 
-  @OptionGroup(title: "Anchor") var anchor: AnchorLine
-  @OptionGroup(title: "Anchor") var demands: AnchorDemands
+  @Flag(help: "Check the structure without a key, and prove nothing.")
+  var keyless = false
+
+  @Flag(help: "Only compare or save the anchor, and verify nothing else.")
+  var anchorOnly = false
+
+  @OptionGroup var anchor: AnchorOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "If all is well, save the anchor of the verified state in a file, or print it alone (-).", valueName: "file"),
+    completion: .file())
+  var saveAnchor: String?
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
+  private var store: StoreArgument { options.store }
+  private var common: CommonOptions { options.common }
+
+  func validate() throws {
+    let usesAnchor = anchor.anchor != nil || saveAnchor != nil
+    if keyless, usesAnchor || anchorOnly {
+      throw ValidationError("an anchor needs a key: leave out --keyless")
+    }
+    if anchorOnly, !usesAnchor { throw ValidationError("--anchor-only belongs to --anchor or --save-anchor") }
+    if anchorOnly, quick { throw ValidationError("--anchor-only verifies nothing: leave out --quick") }
+  }
+
   func run() throws {
+    if keyless { return try checkStructure() }
     let kept = try anchor.given()
     let store = try options.open(readOnly: true)
-    let bar = Progress("verify", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    if anchorOnly { return try compareAnchor(kept, store) }
+    let bar = Progress("verify", unit: "document", style: progress.progress, isQuiet: common.quiet)
     defer { bar.finish() }
     let verdict = try store.verify(
-      quick ? .quick : .full, against: kept, requiring: demands.requirement, allowingRekey: demands.rekeyKnown
+      quick ? .quick : .full, against: kept, requiring: anchor.requirement, allowingRekey: anchor.allowRekey
     ) { step in
       bar.update(step)
     }
     bar.finish()
     let pin = store.pin
     try store.close()
-    try report(verdict, pin: pin).print(as: options.common.listFormat)
+    let state = verdict.isSound ? verdict.verifiedState : nil
+    try finish(report(verdict, pin: pin), saving: state)
     if let error = verdict.error {
       throw Failure(error)
     }
   }
 
-  func validate() throws {
-    if !demands.isEmpty, anchor.isMissing {
-      throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
+  /// Without a key.
+  private func checkStructure() throws {
+    try store.requireExpected()
+    let report = try DocumentStore.check(at: store.url, isQuick: quick, wait: store.access.waitingTime())
+    if common.isMachineReadable || report.problems.isEmpty {
+      try Report([
+        ("structure", .string(report.problems.isEmpty ? "sound" : "damaged")),
+        ("problems", .array(report.problems.map { .string($0) })),
+      ]).print(as: common.listFormat)
+    } else {
+      let output = StandardOutput()
+      for problem in report.problems {
+        try output.write(line: escapingControls(problem))
+      }
+      try output.flush()
+    }
+    guard report.problems.isEmpty else {
+      throw Failure(
+        .damaged, kind: "damaged", "\(store.path) is damaged: \(counted(report.problems.count, "problem"))",
+        hint:
+          "restore it from a backup, or 'copy --salvage' what can be read; 'verify' says which documents can be trusted"
+      )
     }
   }
 
-  private func report(_ verdict: Verdict, pin: StorePin) -> Report {
-    Report([
+  private func compareAnchor(_ kept: StoreAnchor?, _ store: DocumentStore) throws {
+    let relation = try kept.map {
+      try store.relation(to: $0, requiring: anchor.requirement, allowingRekey: anchor.allowRekey)
+    }
+    let state = saveAnchor == nil ? nil : try store.anchor()
+    try store.close()
+    try finish([("anchor", relation.map { .string($0.words) })], saving: state)
+  }
+
+  /// Saves the anchor, and prints the report: the line alone if it goes to standard output, too.
+  private func finish(_ facts: [(String, JSONValue?)], saving state: StoreAnchor?) throws {
+    guard let saveAnchor, let state else { return try Report(facts).print(as: common.listFormat) }
+    let isStream = saveAnchor == InputFile.standardInput
+    guard isStream, common.isMachineReadable else {
+      try state.save(to: saveAnchor)
+      if !isStream { try Report(facts + [("saved", .string(saveAnchor))]).print(as: common.listFormat) }
+      return
+    }
+    try Report(facts + [("saved", .string(state.description))]).print(as: common.listFormat)
+  }
+
+  private func report(_ verdict: Verdict, pin: StorePin) -> [(String, JSONValue?)] {
+    [
       ("sound", .bool(verdict.isSound)),
       ("documents", .integer(verdict.documents)),
       ("set", .string(verdict.setMatches ? "matches" : "differs")),
@@ -66,68 +138,6 @@ struct VerifyVerb: ParsableCommand {
           })
       ),
       ("problems", .array((verdict.problems + verdict.indexProblems.map(\.summary)).map { .string($0) })),
-    ])
+    ]
   }
-}
-
-/// An anchor that was kept: on the command line, or in a file.
-struct AnchorLine: ParsableArguments {
-  @Option(help: ArgumentHelp("The store must not be older than this anchor.", valueName: "line"))
-  var anchor: String?
-
-  @Option(help: ArgumentHelp("The same, from a file.", valueName: "path"), completion: .file())
-  var anchorFile: String?
-
-  func validate() throws {
-    if anchor != nil, anchorFile != nil { throw ValidationError("give --anchor or --anchor-file, not both") }
-  }
-
-  var isMissing: Bool { anchor == nil && anchorFile == nil }
-
-  func given() throws -> StoreAnchor? {
-    try anchorFile.map(Self.read) ?? anchor.map(Self.parse)
-  }
-
-  static func parse(_ line: String) throws -> StoreAnchor {
-    do throws(StoreError) {
-      return try StoreAnchor(parsing: line)
-    } catch {
-      throw Failure(error)
-    }
-  }
-
-  /// The one anchor line of a file.
-  static func read(_ path: String) throws -> StoreAnchor {
-    let lines = String(decoding: try InputFile.contents(of: path, limit: 64 * 1024), as: UTF8.self)
-      .split(whereSeparator: \.isNewline)
-      .filter { $0.hasPrefix("coffer2:") }
-    guard lines.count == 1 else {
-      throw Failure.usage("\(path) holds \(lines.isEmpty ? "no anchor line" : "several anchor lines")")
-    }
-    return try parse(String(lines[0]))
-  }
-}
-
-extension StoreAnchor.Relation {
-  var words: String {
-    switch self {
-    case .same: "same"
-    case .descendant(let generations): "newer by \(generations)"
-    case .newer(let generations): "newer by \(generations), descent not proved"
-    case .rekeyed: "rekeyed since, descent not proved"
-    }
-  }
-}
-
-/// The demands on a store that is newer than its anchor.
-struct AnchorDemands: ParsableArguments {
-  @Flag(help: "A newer store must prove that it was made from the anchor's state.")
-  var descends = false
-
-  @Flag(help: "You know that the store was rekeyed since: accept its new root key.")
-  var rekeyKnown = false
-
-  var isEmpty: Bool { !descends && !rekeyKnown }
-
-  var requirement: StoreAnchor.Requirement { descends ? .descendant : .sameOrNewer }
 }

@@ -41,7 +41,7 @@ import Testing
     #expect(try offered("ls", "--key-file", "prim") == ["primary.key"])
     #expect(try offered("key", "add", "s.coffer", "--new-key-file", "ne") == ["next.key"])
     #expect(try offered("export", "s.coffer", "-o", "pass") == ["passphrase.txt"])
-    #expect(try offered("verify", "s.coffer", "--anchor-file", "pass") == ["passphrase.txt"])
+    #expect(try offered("verify", "s.coffer", "--anchor", "pass") == ["passphrase.txt"])
     #expect(try offered("sea") == ["search"])
     #expect(try offered("key", "li") == ["list"])
     #expect(try offered("ls", "s.coffer", "--keyl") == ["--keyless"])
@@ -54,9 +54,9 @@ import Testing
     let sandbox = try Sandbox()
     let zsh = try sandbox.succeed("--generate-completion-script", "zsh").text
     #expect(zsh.contains("':store:_files'"))
-    #expect(zsh.contains("{-k,--key-file}'[Key from a key file or an identity file.]:path:_files'"))
+    #expect(zsh.contains("{-k,--key-file}'[The key file or identity file; or set DBTOOL_KEY_FILE.]:file:_files'"))
     let fish = try sandbox.succeed("--generate-completion-script", "fish").text
-    let keyFile = "\"dbtool ls\"' -s 'k' -l 'key-file' -d 'Key from a key file or an identity file.' -rF"
+    let keyFile = "\"dbtool ls\"' -s 'k' -l 'key-file' -d 'The key file or identity file; or set DBTOOL_KEY_FILE.' -rF"
     #expect(fish.contains(keyFile))
   }
 }

@@ -15,25 +15,28 @@ import Testing
   /// Every verb with a store argument, in a form that works on a store with a document.
   private static let verbs: [[String]] = [
     ["import", "s.coffer", "in.txt"], ["export", "s.coffer"],
-    ["export", "s.coffer", "--to", "store", "-o", "n", "--new-key-file", "next.key"], ["ls", "s.coffer"],
-    ["ls", "s.coffer", "--keyless"], ["collections", "s.coffer"], ["collections", "s.coffer", "create", "c"],
+    ["copy", "s.coffer", "n", "--new-key-file", "next.key"], ["ls", "s.coffer"],
+    ["ls", "s.coffer", "--keyless"], ["collection", "list", "s.coffer"], ["collection", "create", "s.coffer", "c"],
     ["show", "s.coffer", "1"], ["put", "s.coffer", "--text", "x"], ["key", "list", "s.coffer"],
     ["key", "add", "s.coffer", "--new-key-file", "next.key"], ["key", "remove", "s.coffer", "2"],
     ["key", "passwd", "s.coffer", "--new-key-file", "next.key"],
-    ["rekey", "s.coffer", "--keys-only", "--keep-recipients"],
-    ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["check", "s.coffer"], ["anchor", "s.coffer"],
-    ["verify", "s.coffer"], ["salvage", "s.coffer", "-o", "n", "--new-key-file", "next.key"], ["rm", "s.coffer", "1"],
-    ["mv", "s.coffer", "1", "--to", "top"], ["cp", "s.coffer", "1"], ["sort", "s.coffer", "--by", "title"],
-    ["truncate", "s.coffer", "-c", "documents"], ["search", "s.coffer", "x"],
+    ["rekey", "s.coffer", "--keys-only", "--keep-recipient", "all"],
+    ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["verify", "--keyless", "s.coffer"],
+    ["verify", "--anchor-only", "--save-anchor", "-", "s.coffer"],
+    ["verify", "s.coffer"], ["copy", "s.coffer", "n", "--salvage", "--new-key-file", "next.key"],
+    ["rm", "s.coffer", "1"],
+    ["mv", "s.coffer", "1", "--to", "top"], ["collection", "sort", "s.coffer", "--by", "title"],
+    ["collection", "clear", "s.coffer", "documents", "--force"], ["search", "s.coffer", "x"],
     ["query", "s.coffer", "SELECT count(*) FROM documents"],
     ["edit", "s.coffer", "1"], ["backup", "s.coffer", "n"], ["compact", "s.coffer"],
-    ["restore", "s.coffer", "b.coffer", "--force"], ["fork", "s.coffer", "n"],
-    ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
+    ["restore", "s.coffer", "b.coffer", "--force"], ["copy", "s.coffer", "n", "--editable"],
+    ["copy", "s.coffer", "n", "--editable", "--new-key-file", "next.key", "--test"],
     ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
-    ["index", "s.coffer"], ["index", "s.coffer", "add", "-c", "documents", "--words"], ["index", "s.coffer", "update"],
-    ["index", "s.coffer", "check"], ["merge", "s.coffer", "b.coffer"],
-    ["restore", "s.coffer", "b.coffer", "1"], ["promote", "s.coffer", "--no-anchor"],
-    ["tail", "s.coffer", "--since", "1"], ["adopt", "s.coffer", "copies"],
+    ["index", "list", "s.coffer"], ["index", "add", "s.coffer", "-c", "documents", "words"],
+    ["index", "update", "s.coffer"],
+    ["index", "check", "s.coffer"], ["merge", "s.coffer", "b.coffer"],
+    ["restore", "s.coffer", "b.coffer", "1"], ["replica", "promote", "s.coffer", "--no-anchor"],
+    ["replica", "tail", "s.coffer", "--since", "1"], ["replica", "adopt", "s.coffer", "copies"],
   ]
 
   @Test(.slow) func everyVerbChecksPin() throws {
@@ -109,7 +112,8 @@ import Testing
     let forged = try sandbox.run("ls", "forged.coffer", "--key-file", "identity.key", "--pin", pin)
     #expect(forged.status == 12)
     let salvaged = try sandbox.run(
-      "salvage", "forged.coffer", "-o", "n", "--key-file", "identity.key", "--pin", pin, "--new-key-file", "next.key"
+      "copy", "forged.coffer", "n", "--salvage", "--key-file", "identity.key", "--pin", pin, "--new-key-file",
+      "next.key"
     )
     #expect(salvaged.status == 12 && !sandbox.exists("n"))
   }

@@ -6,23 +6,23 @@ import Testing
 @Suite struct KeyOptionTests {
   @Test func readsEnvironmentVariablesInOrder() throws {
     let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("collections", "s.coffer")
+    try sandbox.succeed("collection", "list", "s.coffer")
     // A wrong key in one variable doesn't make the command try the next variable.
     sandbox.environment["DBTOOL_KEY_FILE"] = "wrong.key"
     sandbox.environment["DBTOOL_KEY_COMMAND"] = "cat primary.key"
-    #expect(try sandbox.run("collections", "s.coffer").status == 12)
+    #expect(try sandbox.run("collection", "list", "s.coffer").status == 12)
     sandbox.environment["DBTOOL_KEY_FILE"] = nil
-    try sandbox.succeed("collections", "s.coffer")
+    try sandbox.succeed("collection", "list", "s.coffer")
   }
 
   @Test func optionOverridesVariables() throws {
     let sandbox = try Sandbox.withStore()
-    #expect(try sandbox.run("collections", "s.coffer", "--key-file", "wrong.key").status == 12)
+    #expect(try sandbox.run("collection", "list", "s.coffer", "--key-file", "wrong.key").status == 12)
   }
 
   @Test func triesKeysInOrder() throws {
     let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("collections", "s.coffer", "--key-file", "wrong.key", "--key-file", "primary.key")
+    try sandbox.succeed("collection", "list", "s.coffer", "--key-file", "wrong.key", "--key-file", "primary.key")
   }
 
   @Test func wrongKeyLeavesTheStoreUnchanged() throws {
@@ -37,7 +37,7 @@ import Testing
 
   @Test func missingKeyWithoutTerminalExitsWith13() throws {
     let sandbox = try Sandbox.withStore()
-    let result = try sandbox.run(["collections", "s.coffer"], without: ["DBTOOL_KEY_FILE"])
+    let result = try sandbox.run(["collection", "list", "s.coffer"], without: ["DBTOOL_KEY_FILE"])
     #expect(result.status == 13)
     #expect(result.output.isEmpty)
     #expect(result.errors.hasPrefix("dbtool: error: a key is needed, and there is no terminal to ask on\nhint: give "))
@@ -68,8 +68,8 @@ import Testing
     let sandbox = try Sandbox()
     try sandbox.succeed(
       "create", "s.coffer", "--test", "--key-file", "primary.key", "--passphrase-file", "passphrase.txt")
-    try sandbox.succeed("collections", "s.coffer", "--key-command", "cat primary.key")
-    try sandbox.succeed("collections", "s.coffer", "--key-command", "cat passphrase.txt")
+    try sandbox.succeed("collection", "list", "s.coffer", "--key-command", "cat primary.key")
+    try sandbox.succeed("collection", "list", "s.coffer", "--key-command", "cat passphrase.txt")
   }
 
   @Test func reportsFailedKeyCommandByOption() throws {
@@ -83,7 +83,7 @@ import Testing
   @Test func readsKeyFromDescriptor() throws {
     let sandbox = try Sandbox.withStore()
     let key = try sandbox.read("primary.key")
-    #expect(try sandbox.run(["collections", "s.coffer", "-k", "/dev/fd/0"], input: key).status == 0)
+    #expect(try sandbox.run(["collection", "list", "s.coffer", "-k", "/dev/fd/0"], input: key).status == 0)
     #expect(try sandbox.run("ls", "s.coffer", "-k", "/dev/fd/77").status == 1)
   }
 
@@ -95,7 +95,7 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer", "-tqk", "primary.key").text.hasPrefix("ID"))
     let refused = try sandbox.run("ls", "s.coffer", "-k", "wrong.key", "--passphrase-file", "passphrase.txt")
     #expect(refused.errors.contains("the key from wrong.key or the passphrase in passphrase.txt"))
-    let recipient = String(try sandbox.succeed("recipient", "identity.key").text.dropLast())
+    let recipient = String(try sandbox.succeed("keygen", "-y", "identity.key").text.dropLast())
     try sandbox.write("them.txt", recipient + "\n")
     try sandbox.succeed("create", "a.coffer", "--test", "-r", recipient)
     try sandbox.succeed("create", "b.coffer", "--test", "-R", "them.txt")
@@ -110,10 +110,10 @@ import Testing
     let sandbox = try Sandbox()
     let command = "test=$(sha256sum | cut -c1-64); echo $test"
     try sandbox.succeed("create", "s.coffer", "--test", "--provider", "vault=\(command)")
-    try sandbox.succeed("collections", "s.coffer", "--provider", "vault=\(command)")
-    let other = try sandbox.run("collections", "s.coffer", "--provider", "vault=printf %064d 0")
+    try sandbox.succeed("collection", "list", "s.coffer", "--provider", "vault=\(command)")
+    let other = try sandbox.run("collection", "list", "s.coffer", "--provider", "vault=printf %064d 0")
     #expect(other.status == 12)
-    let malformed = try sandbox.run("collections", "s.coffer", "--provider", "vault=echo no")
+    let malformed = try sandbox.run("collection", "list", "s.coffer", "--provider", "vault=echo no")
     #expect(malformed.status == 1)
     #expect(malformed.errors.contains("64 hex digits"))
   }
@@ -121,7 +121,7 @@ import Testing
   @Test func reportsKeyFileReadableByOthers() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.setMode("primary.key", 0o644)
-    let warned = try sandbox.run("collections", "s.coffer")
+    let warned = try sandbox.run("collection", "list", "s.coffer")
     #expect(warned.status == 0)
     #expect(warned.errors.contains("dbtool: warning: primary.key can be read by others"))
   }
@@ -129,7 +129,7 @@ import Testing
   @Test func rejectsStoreWithOtherPin() throws {
     let sandbox = try Sandbox.withStore()
     let wrong = "coffer-pin-2-" + String(repeating: "1", count: 96)
-    for arguments in [["ls", "s.coffer"], ["info", "s.coffer"], ["check", "s.coffer"]] {
+    for arguments in [["ls", "s.coffer"], ["info", "s.coffer"], ["verify", "--keyless", "s.coffer"]] {
       #expect(try sandbox.run(arguments + ["--pin", wrong]).status == 21)
     }
     #expect(try sandbox.run("ls", "s.coffer", "--pin", "me").status == 64)
@@ -139,6 +139,6 @@ import Testing
     let sandbox = try Sandbox.withStore()
     let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
     let pin = try #require(line?.split(separator: " ").last)
-    try sandbox.succeed("collections", "s.coffer", "--pin", String(pin))
+    try sandbox.succeed("collection", "list", "s.coffer", "--pin", String(pin))
   }
 }

@@ -47,7 +47,7 @@ import Testing
         ["key", "add", "s.coffer", "--new-passphrase-file", name],
         ["key", "passwd", "s.coffer", "--new-passphrase-file", name],
         ["rekey", "s.coffer", "--new-passphrase-file", name],
-        ["fork", "s.coffer", "t.coffer", "--new-passphrase-file", name],
+        ["copy", "s.coffer", "t.coffer", "--editable", "--new-passphrase-file", name],
       ] {
         let result = try sandbox.run(command)
         #expect(result.status == 1, "\(command): \(result.errors)")
@@ -71,9 +71,9 @@ import Testing
       ("identity", ["create", "b.coffer", "--test"], "--key-file"),
       ("recipient", ["create", "c.coffer", "--test"], "--recipients-file"),
       ("identity", ["key", "add", "s.coffer"], "--new-key-file"),
-      ("recipient", ["fork", "s.coffer", "d.coffer"], "--recipients-file"),
+      ("recipient", ["copy", "s.coffer", "d.coffer", "--editable"], "--recipients-file"),
     ] {
-      let prefix = options == "--new-key-file" || verb[0] == "fork" ? "new-" : ""
+      let prefix = options == "--new-key-file" || verb[0] == "copy" ? "new-" : ""
       let refused = try sandbox.run(verb + ["--\(prefix)passphrase-file", name])
       #expect(refused.errors.hasSuffix("hint: use \(options) \(name)\n"), "\(refused.errors)")
       try sandbox.succeed(verb + [options, name])
@@ -82,10 +82,10 @@ import Testing
     #expect(added.errors.hasSuffix("hint: use dbtool key add STORE --recipients-file recipient\n"))
     try sandbox.succeed("create", "e.coffer", "--test", "--key-file", "primary.key")
     try sandbox.succeed("key", "add", "e.coffer", "--recipients-file", "recipient")
-    try sandbox.succeed("collections", "e.coffer", "--key-file", "identity.key")
+    try sandbox.succeed("collection", "list", "e.coffer", "--key-file", "identity.key")
     let opened = try sandbox.run("ls", "s.coffer", "--passphrase-file", "key")
     #expect(opened.errors.hasSuffix("hint: use --key-file key\n"))
-    try sandbox.succeed("collections", "s.coffer", "--key-file", "key")
+    try sandbox.succeed("collection", "list", "s.coffer", "--key-file", "key")
     // A file that isn't a key file either is to be corrected first.
     for name in ["bom", "quoted", "utf16", "inside"] {
       let result = try sandbox.run("create", "f.coffer", "--test", "--passphrase-file", name)
@@ -112,7 +112,7 @@ import Testing
     #expect(!sandbox.exists("t.coffer"))
     for name in ["key", "identity", "crlf"] {
       try sandbox.succeed("create", "\(name).coffer", "--test", "--key-command", "cat \(name)")
-      try sandbox.succeed("collections", "\(name).coffer", "--key-file", name)
+      try sandbox.succeed("collection", "list", "\(name).coffer", "--key-file", name)
     }
   }
 

@@ -94,7 +94,7 @@ import Testing
     #expect(try sandbox.succeed("put", "s.coffer", "--text", "seven").diagnostics.isEmpty)
     try sandbox.write("in.txt", "eight\n")
     #expect(try sandbox.succeed("import", "s.coffer", "in.txt").errors.contains("new collection") == false)
-    #expect(try sandbox.succeed("collections", "s.coffer").lines == ["#1\tnotes\t8"])
+    #expect(try sandbox.succeed("collection", "list", "s.coffer").lines == ["#1\tnotes\t8"])
     let made = try sandbox.succeed("put", "s.coffer", "-c", "more", "--text", "x")
     #expect(made.diagnostics == "dbtool: more is a new collection\n")
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 9)
@@ -106,7 +106,7 @@ import Testing
     for words in [
       ["put", "s.coffer", "--text", "y"], ["put", "s.coffer", "--text", "y", "--key-name", "k1"],
       ["import", "s.coffer", "in.txt"], ["import", "s.coffer", "in.txt", "--dry-run"],
-      ["import", "s.coffer", "in.txt", "--sync"], ["sort", "s.coffer", "--by", "title"],
+      ["import", "s.coffer", "in.txt", "--sync"], ["collection", "sort", "s.coffer", "--by", "title"],
       ["export", "s.coffer", "--to", "csv"], ["export", "s.coffer", "--to", "plist", "-o", "out.plist"],
     ] {
       let result = try sandbox.run(words)
@@ -174,7 +174,7 @@ import Testing
     #expect(try texts("--key-name", "k3", "--key-name", "k1") == "31")
     #expect(try texts("--title", "?lan*") == "125")
     try sandbox.succeed(
-      "export", "s.coffer", "--title", "Plan*", "-o", "plans.coffer", "--test", "--new-key-file", "next.key")
+      "copy", "s.coffer", "plans.coffer", "--title", "Plan*", "--test", "--new-key-file", "next.key")
     #expect(try sandbox.succeed("ls", "plans.coffer", "-c", "notes", "--key-file", "next.key").lines.count == 2)
     #expect(try texts("1", "--title", "*") == "1123456")
     #expect(try sandbox.run("export", "s.coffer", "--title", "none").status == 14)
@@ -185,7 +185,7 @@ import Testing
     try sandbox.succeed("export", "s.coffer", "4", "-o", "x.txt")
     #expect(try sandbox.read("x.txt") == Array("4".utf8))
     #expect(try sandbox.mode(of: "x.txt") == 0o600)
-    try sandbox.succeed("export", "s.coffer", "--key-name", "k2", "-o", "y.txt", "--encoding", "utf-16le", "--bom")
+    try sandbox.succeed("export", "s.coffer", "--key-name", "k2", "-o", "y.txt", "--encoding", "utf-16")
     #expect(try sandbox.read("y.txt") == [0xFF, 0xFE, 0x32, 0])
     #expect(try sandbox.run("export", "s.coffer", "1", "-o", "x.txt").status == 1)
     for words in [[], ["1", "2"], ["1-2"], ["--title", "Plan *"]] {
@@ -270,15 +270,15 @@ import Testing
   @Test func droppingFilledCollectionRequiresForce() throws {
     let sandbox = try filled()
     let before = try sandbox.read("s.coffer")
-    let result = try sandbox.run("collections", "s.coffer", "drop", "notes")
+    let result = try sandbox.run("collection", "drop", "s.coffer", "notes")
     #expect(result.status == 64 && result.errors.contains("notes holds 6 documents"))
-    #expect(try sandbox.succeed("collections", "s.coffer", "drop", "notes", "--dry-run").text == "deleted: 6\n")
-    #expect(try sandbox.run("collections", "s.coffer", "drop", "none", "--force").status == 14)
-    #expect(try sandbox.run("collections", "s.coffer", "--force").status == 64)
+    #expect(try sandbox.succeed("collection", "drop", "s.coffer", "notes", "--dry-run").text == "deleted: 6\n")
+    #expect(try sandbox.run("collection", "drop", "s.coffer", "none", "--force").status == 14)
+    #expect(try sandbox.run("collection", "list", "s.coffer", "--force").status == 64)
     #expect(try sandbox.read("s.coffer") == before)
-    try sandbox.succeed("collections", "s.coffer", "create", "empty")
-    try sandbox.succeed("collections", "s.coffer", "drop", "empty")
-    try sandbox.succeed("collections", "s.coffer", "drop", "notes", "--force")
-    #expect(try sandbox.succeed("collections", "s.coffer").lines.isEmpty)
+    try sandbox.succeed("collection", "create", "s.coffer", "empty")
+    try sandbox.succeed("collection", "drop", "s.coffer", "empty")
+    try sandbox.succeed("collection", "drop", "s.coffer", "notes", "--force")
+    #expect(try sandbox.succeed("collection", "list", "s.coffer").lines.isEmpty)
   }
 }

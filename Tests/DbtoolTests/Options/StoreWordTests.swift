@@ -50,7 +50,7 @@ import Testing
     let line = try #require(published.first { $0.hasPrefix("coffer-") })
     try sandbox.succeed("keygen", "--identity", "--test", "new.key")
     let other = try #require(
-      try sandbox.succeed("recipient", "new.key").lines.first { $0.hasPrefix("coffer-test-recipient-1-") })
+      try sandbox.succeed("keygen", "-y", "new.key").lines.first { $0.hasPrefix("coffer-test-recipient-1-") })
     try sandbox.write("team.txt", "# the team\n\n  \(line)  \r\n\(other) # Ann\n")
     try sandbox.succeed("create", "s.coffer", "--test", "--recipients-file", "team.txt")
     #expect(try sandbox.succeed("info", "s.coffer", "--json").text.contains(#""kind":"recipient""#))
@@ -76,7 +76,7 @@ import Testing
     let words = try sandbox.text(of: "passphrase.txt").split(separator: "\n").map(String.init)[0]
     for (answers, status) in [(["wrong", "wrong", words], Int32(0)), (["wrong", "wrong", "wrong"], 12)] {
       let terminal = try PseudoTerminal()
-      let child = try Child(["collections", "s.coffer"], in: sandbox, streams: .terminal(terminal.path))
+      let child = try Child(["collection", "list", "s.coffer"], in: sandbox, streams: .terminal(terminal.path))
       for answer in answers {
         #expect(terminal.waitFor("Passphrase for s.coffer: "))
         terminal.type(answer)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct StreamTests {
   private static let printing = [
     ["export", "s.coffer"], ["export", "s.coffer", "--to", "csv"], ["ls", "s.coffer"], ["ls", "s.coffer", "--json"],
-    ["show", "s.coffer", "1"], ["info", "s.coffer"], ["collections", "s.coffer"], ["verify", "s.coffer"],
+    ["show", "s.coffer", "1"], ["info", "s.coffer"], ["collection", "list", "s.coffer"], ["verify", "s.coffer"],
     ["convert", "in.txt"], ["--help"], ["ls", "--help"], ["--version"],
   ]
 

@@ -81,7 +81,7 @@ import Testing
     let digits = String(repeating: "5e", count: 36)
     for kind in ["key", "identity", "test-key", "test-identity"] {
       let key = "coffer-\(kind)-1-\(digits)"
-      for arguments in [["ls", key], ["ls", "s.coffer", key], ["recipient", key], ["ls", "--\(key)"]] {
+      for arguments in [["ls", key], ["ls", "s.coffer", key], ["keygen", "-y", key], ["ls", "--\(key)"]] {
         let result = try Sandbox().run(arguments + ["--json"])
         #expect(result.status != 0)
         #expect(!result.errors.contains("5e5e"), "\(result.errors)")

@@ -74,20 +74,21 @@ import Testing
 
   /// Sends the signal while the command fills the new store under a temporary name.
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
-  func interruptedExportLeavesNoStore(signal: Int32) throws {
+  func interruptedCopyLeavesNoStore(signal: Int32) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 60_000))
     let before = try sandbox.read("s.coffer")
     let names = try sandbox.names()
-    let child = try caughtExport(
-      ["-o", "n.coffer", "--new-key-file", "next.key"], in: sandbox, whileThereIs: ".n.coffer.", output: "n.coffer")
+    let child = try stopped(
+      ["copy", "s.coffer", "n.coffer", "--new-key-file", "next.key"], in: sandbox, whileThereIs: ".n.coffer.",
+      output: "n.coffer")
     child.signal(signal)
     child.signal(SIGCONT)
     #expect(child.wait() == (signal == SIGKILL ? -SIGKILL : 130))
     if signal != SIGKILL { #expect(try sandbox.names() == names) }
     #expect(!sandbox.exists("n.coffer"))
     #expect(try sandbox.read("s.coffer") == before)
-    try sandbox.succeed("export", "s.coffer", "7", "-o", "n.coffer", "--new-key-file", "next.key")
+    try sandbox.succeed("copy", "s.coffer", "n.coffer", "7", "--new-key-file", "next.key")
     try sandbox.succeed("verify", "n.coffer", "--key-file", "next.key")
   }
 
@@ -96,8 +97,8 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 20_000))
     let names = try sandbox.names()
-    let child = try caughtExport(
-      ["-o", "texts", "--to", "text"], in: sandbox, whileThereIs: ".dbtool-", output: "texts")
+    let child = try stopped(
+      ["export", "s.coffer", "-o", "texts", "--to", "text"], in: sandbox, whileThereIs: ".dbtool-", output: "texts")
     child.signal(SIGKILL)
     #expect(child.wait() == -SIGKILL)
     // The shell that removes the texts ends shortly after the command.
@@ -140,18 +141,18 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
   }
 
-  /// Starts an export, stops it while a temporary file with this prefix exists, and returns it.
+  /// Starts a command, stops it while a temporary file with this prefix exists, and returns it.
   ///
-  /// On a busy machine an export can end too early. The function then starts another export.
-  private func caughtExport(
-    _ options: [String], in sandbox: Sandbox, whileThereIs prefix: String, output: String
+  /// On a busy machine the command can end too early. The function then starts another one.
+  private func stopped(
+    _ words: [String], in sandbox: Sandbox, whileThereIs prefix: String, output: String
   ) throws -> Child {
     let isThere = { try sandbox.names().contains { $0.hasPrefix(prefix) } }
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nowhere) }
     while true {
       let child = try Child(
-        ["export", "s.coffer"] + options, in: sandbox,
+        words, in: sandbox,
         streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
       while try child.isRunning && !isThere() { sched_yield() }
       if child.stop() {

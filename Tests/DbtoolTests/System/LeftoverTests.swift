@@ -19,12 +19,12 @@ import Testing
 
   static let cases: [Case] = [
     Case("n.coffer", "create", "n.coffer", "--test"),
-    Case("n.coffer", "import", "--create", "n.coffer", "in.txt", "--test"),
+    Case("n.coffer", "import", "--create", "n.coffer", "in.txt"),
     Case("n.coffer", "backup", "s.coffer", "n.coffer"),
     Case("n.coffer", "restore", "n.coffer", "s.coffer"),
-    Case("n.coffer", "fork", "s.coffer", "n.coffer"),
-    Case("n.coffer", "export", "s.coffer", "-o", "n.coffer", "--to", "store", "--new-key-file", "next.key"),
-    Case("n.coffer", "salvage", "s.coffer", "-o", "n.coffer", "--new-key-file", "next.key"),
+    Case("n.coffer", "copy", "s.coffer", "n.coffer", "--editable"),
+    Case("n.coffer", "copy", "s.coffer", "n.coffer", "--new-key-file", "next.key"),
+    Case("n.coffer", "copy", "s.coffer", "n.coffer", "--salvage", "--new-key-file", "next.key"),
     Case("n.sqlite", "export", "s.coffer", "-o", "n.sqlite"),
     Case("n.ndjson", "export", "s.coffer", "-o", "n.ndjson"),
     Case("texts", "export", "s.coffer", "-o", "texts", "--to", "text"),

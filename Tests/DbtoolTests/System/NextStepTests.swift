@@ -76,9 +76,9 @@ import Testing
     Case(name: "an older file put back", status: 21, kind: "rolled-back", hint: "newer copy") { sandbox in
       let old = try sandbox.read("s.coffer")
       try sandbox.succeed("put", "s.coffer", "--text", "more")
-      let anchor = try sandbox.succeed("anchor", "s.coffer").lines[0]
+      let anchor = try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").lines[0]
       try sandbox.write("s.coffer", bytes: old)
-      return ["anchor", "s.coffer", "--check", anchor]
+      return ["verify", "s.coffer", "--anchor-only", "--anchor", anchor]
     },
     Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask the maker") { _ in
       ["ls", "s.coffer", "--pin", "coffer-pin-2-" + String(repeating: "1", count: 96)]

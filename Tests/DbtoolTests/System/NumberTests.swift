@@ -26,24 +26,26 @@ import Testing
     ["import", "s", "./{}.csv", "--map", "created=id,dates=unix-us"],
     ["import", "s", "./{}.csv", "--map", "created=id,dates=chrome"],
     ["import", "s", "./{}.csv", "--map", "created=id,dates=apple"],
-    ["backup", "s", "copies/", "--keep", "{}"], ["anchor", "s", "--confirmed", "no.sock", "--timeout", "{}"],
-    ["anchor", "s", "--check", "coffer2:{}:{}:{}:{}"], ["export", "s", "{}"], ["show", "s", "--", "{}"],
+    ["backup", "s", "copies/", "--keep", "{}"], ["replica", "confirm", "s", "no.sock", "--timeout", "{}"],
+    ["verify", "s", "--anchor-only", "--anchor", "coffer2:{}:{}:{}:{}"], ["export", "s", "{}"],
+    ["show", "s", "--", "{}"],
     ["rm", "s", "--dry-run", "--", "{}"], ["mv", "s", "1", "--to", "{}"], ["mv", "s", "1", "--to", "after:{}"],
-    ["cp", "s", "1", "--to", "{}"], ["put", "s", "--text", "x", "--id", "{}"],
+    ["put", "s", "--text", "x", "--id", "{}"],
     ["put", "s", "--text", "x", "--attr", "n:={}"],
     ["key", "remove", "s", "{}"], ["key", "passwd", "s", "{}", "--new-key-file", "next.key"],
-    ["rekey", "s", "--batch", "{}"], ["tail", "s", "--since", "{}"], ["query", "s", "SELECT ?", "--", "{}"],
+    ["rekey", "s", "--batch", "{}"], ["replica", "tail", "s", "--since", "{}"], ["query", "s", "SELECT ?", "--", "{}"],
     ["query", "s", "SELECT id FROM documents WHERE id >= ? AND created > ?", "--", "{}", "{}"],
-    ["query", "s", "SELECT id FROM documents WHERE id < {} LIMIT {}"], ["sort", "s", "--by", "json:a[{}]"],
-    ["index", "s", "add", "-c", "documents", "--field", "n=$.a[{}]:number"], ["restore", "s", "other", "{}"],
-    ["adopt", "s", "copies", "--keep", "{}"], ["browse", "s", "--lock-after", "{}"],
+    ["query", "s", "SELECT id FROM documents WHERE id < {} LIMIT {}"],
+    ["collection", "sort", "s", "--by", "json:a[{}]"],
+    ["index", "add", "s", "-c", "documents", "n=$.a[{}]:number"], ["restore", "s", "other", "{}"],
+    ["replica", "adopt", "s", "copies", "--keep", "{}"], ["browse", "s", "--lock-after", "{}"],
   ]
 
   @Test(.slow, arguments: commands) func extremeNumbersEndCommandsOrderly(command: [String]) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x\ny", "--title", "t")
     try sandbox.succeed("put", "s.coffer", "--text", "{\"a\":[1,2]}")
-    try sandbox.succeed("index", "s.coffer", "add", "-c", "documents", "--words")
+    try sandbox.succeed("index", "add", "s.coffer", "-c", "documents", "words")
     let store = try sandbox.read("s.coffer")
     try sandbox.write("other", bytes: store)
     if command.contains("clear") { try sandbox.succeed("create", "clear", "--titles", "clear") }

@@ -103,7 +103,7 @@ import Testing
     let message = "broken.identity: the checksum of an identity does not fit: it was changed or mistyped"
     try expectInvalid(["ls", "s.coffer", "--key-file", "broken.identity"], message)
     try expectInvalid(["key", "add", "s.coffer", "--new-key-file", "broken.identity"], message)
-    try expectInvalid(["recipient", "broken.identity"], message)
+    try expectInvalid(["keygen", "-y", "broken.identity"], message)
   }
 
   @Test func reportsRecipientGivenAsSecret() throws {
@@ -139,17 +139,17 @@ import Testing
   ])
   func reportsSecretsReadableByOthers(_ option: String, _ file: String) throws {
     let sandbox = try Sandbox()
-    let recipient = try sandbox.succeed("recipient", "identity.key").text.dropLast()
+    let recipient = try sandbox.succeed("keygen", "-y", "identity.key").text.dropLast()
     try sandbox.succeed(
       "create", "s.coffer", "--test", "--key-file", "primary.key", "--passphrase-file", "passphrase.txt", "--recipient",
       String(recipient))
     for mode in [0o640, 0o604, 0o644] {
       try sandbox.setMode(file, mode)
-      let warned = try sandbox.succeed("collections", "s.coffer", option, file)
+      let warned = try sandbox.succeed("collection", "list", "s.coffer", option, file)
       #expect(warned.errors.contains("dbtool: warning: \(file) can be read by others"))
     }
     try sandbox.setMode(file, 0o400)
-    #expect(try sandbox.succeed("collections", "s.coffer", option, file).diagnostics.isEmpty)
+    #expect(try sandbox.succeed("collection", "list", "s.coffer", option, file).diagnostics.isEmpty)
   }
 
   // MARK: Messages

@@ -20,7 +20,7 @@ import Testing
 
     try sandbox.write("p.txt", "blue whale 7\n")
     try sandbox.setMode("p.txt", 0o600)
-    try sandbox.succeed("collections", "s.coffer", "--passphrase-file", "p.txt")
+    try sandbox.succeed("collection", "list", "s.coffer", "--passphrase-file", "p.txt")
   }
 
   @Test func showsLocalTimeOnTerminalOnly() throws {
@@ -62,7 +62,7 @@ import Testing
     try sandbox.succeed("create", "s.coffer", "--test", "--passphrase-file", "passphrase.txt")
     let words = try sandbox.text(of: "passphrase.txt").split(separator: "\n").map(String.init)
     let terminal = try PseudoTerminal()
-    let child = try Child(["collections", "s.coffer"], in: sandbox, streams: .terminal(terminal.path))
+    let child = try Child(["collection", "list", "s.coffer"], in: sandbox, streams: .terminal(terminal.path))
     #expect(terminal.waitFor("Passphrase for s.coffer: "))
     terminal.type(words[0])
     terminal.readToEnd()
@@ -107,7 +107,7 @@ import Testing
     #expect(terminal.echoes)
     try sandbox.write("p.txt", "blue whale 7\n")
     try sandbox.setMode("p.txt", 0o600)
-    try sandbox.succeed("collections", "s.coffer", "--passphrase-file", "p.txt")
+    try sandbox.succeed("collection", "list", "s.coffer", "--passphrase-file", "p.txt")
   }
 
   @Test(arguments: [SIGSTOP, SIGTSTP]) func repeatsPromptAfterStopSignal(_ number: Int32) throws {
@@ -192,12 +192,13 @@ import Testing
     let sandbox = try Sandbox.withStore()
     let hostile = "red\u{1B}[31m\u{9B}2J"
     try sandbox.succeed("put", "s.coffer", "--text", hostile, "--title", hostile)
-    try sandbox.succeed("collections", "s.coffer", "create", hostile)
+    try sandbox.succeed("collection", "create", "s.coffer", hostile)
     try sandbox.succeed("key", "add", "s.coffer", "--new-key-file", "next.key", "--label", hostile)
     let verbs = [
       ["ls", "s.coffer"], ["search", "s.coffer", "red"], ["query", "s.coffer", "SELECT title FROM documents"],
-      ["collections", "s.coffer"], ["info", "s.coffer"], ["key", "list", "s.coffer"],
-      ["rm", "s.coffer", "1", "--dry-run"], ["sort", "s.coffer", "-c", "documents", "--by", "title", "--dry-run"],
+      ["collection", "list", "s.coffer"], ["info", "s.coffer"], ["key", "list", "s.coffer"],
+      ["rm", "s.coffer", "1", "--dry-run"],
+      ["collection", "sort", "s.coffer", "documents", "--by", "title", "--dry-run"],
     ]
     let inFormats = verbs.flatMap { verb in ["csv", "tsv", "json", "table"].map { verb + ["--format", $0] } }
     for arguments in [

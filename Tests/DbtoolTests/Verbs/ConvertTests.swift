@@ -71,12 +71,12 @@ import Testing
     let sandbox = try Sandbox()
     let text = String(repeating: "Grüße, 世界, 😀\n", count: 40_000)
     try sandbox.write("in.txt", text)
-    try sandbox.succeed("convert", "in.txt", "--to", "utf-16be", "--bom", "add", "-o", "big.txt")
-    #expect(try sandbox.read("big.txt").prefix(2) == [0xFE, 0xFF])
+    try sandbox.succeed("convert", "in.txt", "--to", "utf-16", "-o", "big.txt")
+    #expect(try sandbox.read("big.txt").prefix(2) == [0xFF, 0xFE])
     let back = try sandbox.succeed("convert", "big.txt")
     #expect(back.text == text)
-    let kept = try sandbox.succeed("convert", "big.txt", "--bom", "keep")
-    #expect(kept.output.prefix(3) == [0xEF, 0xBB, 0xBF])
+    let marked = try sandbox.succeed("convert", "big.txt", "--to", "utf-8-bom")
+    #expect(marked.output.prefix(3) == [0xEF, 0xBB, 0xBF])
   }
 
   @Test func readsAndWritesCodePage() throws {
@@ -95,9 +95,9 @@ import Testing
     #expect(result.output.isEmpty)
   }
 
-  @Test func rejectsUTF16OutputWithoutByteOrder() throws {
-    let result = try Sandbox().run("convert", "-", "--to", "utf-16")
-    #expect(result.status == 64)
+  @Test func writesMarkForUTF16WithoutByteOrder() throws {
+    let result = try Sandbox().run(["convert", "-", "--to", "utf-16"], input: Array("a".utf8))
+    #expect(result.output == [0xFF, 0xFE, 0x61, 0])
   }
 
   @Test func rejectsImage() throws {

@@ -56,10 +56,10 @@ import Testing
   @Test func createsStoreForRecipientOnly() throws {
     let sandbox = try Sandbox()
     sandbox.environment["DBTOOL_KEY_FILE"] = "none.key"
-    let recipient = try sandbox.succeed("recipient", "identity.key").text.dropLast()
+    let recipient = try sandbox.succeed("keygen", "-y", "identity.key").text.dropLast()
     try sandbox.succeed("create", "s.coffer", "--recipient", String(recipient))
-    try sandbox.succeed("collections", "s.coffer", "--key-file", "identity.key")
-    let refused = try sandbox.run("collections", "s.coffer", "--key-file", "primary.key")
+    try sandbox.succeed("collection", "list", "s.coffer", "--key-file", "identity.key")
+    let refused = try sandbox.run("collection", "list", "s.coffer", "--key-file", "primary.key")
     #expect(refused.status == 12)
   }
 
@@ -89,7 +89,7 @@ import Testing
     let sandbox = try Sandbox()
     let loud = try sandbox.succeed("create", "s.coffer", "--key-file", "primary.key")
     #expect(loud.errors == "dbtool: warning: s.coffer is a TEST store: its keys may be published\n")
-    let quiet = try sandbox.succeed("collections", "s.coffer", "--key-file", "primary.key", "--quiet")
+    let quiet = try sandbox.succeed("collection", "list", "s.coffer", "--key-file", "primary.key", "--quiet")
     #expect(quiet.errors.isEmpty)
   }
 

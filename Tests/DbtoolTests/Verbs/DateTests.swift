@@ -83,8 +83,8 @@ import Testing
     try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
     try sandbox.succeed("import", "t.coffer", "out", "--create", "--keep-ids")
     #expect(try sandbox.succeed("export", "t.coffer").text == all)
-    for verb in [["ls", "-l"], ["tail", "--since", "0"], ["diff", "t.coffer"]] {
-      #expect(try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst()).status < 128)
+    for verb in [["ls", "-l"], ["replica", "tail", "--since", "0"], ["diff", "t.coffer"]] {
+      #expect(try sandbox.run(verb + ["--store", "s.coffer"]).status < 128)
     }
   }
 }

@@ -129,23 +129,23 @@ import Testing
     for arguments in [
       ["show"], ["rm"], ["edit"], ["mv", "--to", "top"], ["mv", "1", "--key-name", "k", "--to", "top"],
     ] {
-      let words = [arguments[0], "s.coffer"] + arguments.dropFirst()
+      let words = arguments + ["--store", "s.coffer"]
       #expect(try sandbox.run(words).status == 64, "\(arguments)")
     }
   }
 
   @Test(.slow) func createsRenamesAndDropsCollections() throws {
     let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("collections", "s.coffer", "create", "notes")
+    try sandbox.succeed("collection", "create", "s.coffer", "notes")
     try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "x")
-    #expect(try sandbox.succeed("collections", "s.coffer").text == "#1\tnotes\t1\n")
-    #expect(try sandbox.run("collections", "s.coffer", "create", "notes").status == 1)
-    try sandbox.succeed("collections", "s.coffer", "rename", "notes", "old")
-    #expect(try sandbox.run("collections", "s.coffer", "rename", "notes", "x").status == 14)
-    let json = try sandbox.succeed("collections", "s.coffer", "--json").text
+    #expect(try sandbox.succeed("collection", "list", "s.coffer").text == "#1\tnotes\t1\n")
+    #expect(try sandbox.run("collection", "create", "s.coffer", "notes").status == 1)
+    try sandbox.succeed("collection", "rename", "s.coffer", "notes", "old")
+    #expect(try sandbox.run("collection", "rename", "s.coffer", "notes", "x").status == 14)
+    let json = try sandbox.succeed("collection", "list", "s.coffer", "--json").text
     #expect(json == "[\n{\"number\":\"#1\",\"name\":\"old\",\"documents\":1}\n]\n")
-    try sandbox.succeed("collections", "s.coffer", "drop", "old", "--force")
-    #expect(try sandbox.succeed("collections", "s.coffer").output.isEmpty)
+    try sandbox.succeed("collection", "drop", "s.coffer", "old", "--force")
+    #expect(try sandbox.succeed("collection", "list", "s.coffer").output.isEmpty)
     #expect(try sandbox.run("show", "s.coffer", "1").status == 14)
   }
 

@@ -47,7 +47,7 @@ import Testing
     let name = "out.\(ending)"
     let result = try sandbox.run("export", "s.coffer", "-o", name)
     #expect(result.status == 64)
-    #expect(result.errors.contains("\(name) asks for ") && result.errors.contains("plist, sqlite, store with --to\n"))
+    #expect(result.errors.contains("\(name) asks for ") && result.errors.contains("plist, sqlite with --to\n"))
     #expect(!sandbox.exists(name))
     try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", name, "--to", "csv")
     #expect(try sandbox.text(of: name).hasPrefix("id,title,text,key,created,modified\n"))
@@ -105,7 +105,7 @@ import Testing
   @Test(.slow) func encodingAndMarkRequireTable() throws {
     let sandbox = try filled()
     try sandbox.succeed(
-      "export", "s.coffer", "-c", "notes", "-o", "n.tsv", "--encoding", "utf-16le", "--bom")
+      "export", "s.coffer", "-c", "notes", "-o", "n.tsv", "--encoding", "utf-16")
     #expect(try sandbox.read("n.tsv").prefix(4) == [0xFF, 0xFE, 0x69, 0x00])
     #expect(try sandbox.run("export", "s.coffer", "--encoding", "utf-16le").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "--to", "csv", "--encoding", "koi8-r").status == 64)
@@ -158,7 +158,7 @@ import Testing
 
   @Test func exportsEmptyCollectionAsEmptyTable() throws {
     let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("collections", "s.coffer", "create", "documents")
+    try sandbox.succeed("collection", "create", "s.coffer", "documents")
     #expect(try sandbox.succeed("export", "s.coffer", "--to", "csv").text == "id,title,text,key,created,modified\n")
     #expect(try sandbox.succeed("export", "s.coffer").output.isEmpty)
   }

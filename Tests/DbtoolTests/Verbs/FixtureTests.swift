@@ -5,9 +5,10 @@ import Testing
 /// Tests that every verb rejects a store of another format and leaves it unchanged.
 struct FixtureTests {
   private static let verbs: [[String]] = [
-    ["info"], ["check"], ["ls"], ["show", "1"], ["verify"], ["anchor"], ["export"], ["put", "--text", "x"],
+    ["info"], ["verify", "--keyless"], ["ls"], ["show", "1"], ["verify"],
+    ["verify", "--anchor-only", "--save-anchor", "-"], ["export"], ["put", "--text", "x"],
     ["rm", "1"],
-    ["rekey"], ["salvage", "-o", "new.coffer"], ["backup", "copy.coffer"], ["compact"], ["collections"],
+    ["rekey"], ["copy", "new.coffer", "--salvage"], ["backup", "copy.coffer"], ["compact"], ["collection", "list"],
   ]
 
   private func newerStore(_ changes: String) throws -> Sandbox {
@@ -27,7 +28,7 @@ struct FixtureTests {
     let sandbox = try newerStore("PRAGMA user_version = 3; UPDATE coffer_header SET format = 3")
     let before = try sandbox.read("s.coffer")
     let names = try sandbox.names()
-    let result = try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst())
+    let result = try sandbox.run(verb + ["--store", "s.coffer"])
     #expect(result.status == 15)
     #expect(result.output.isEmpty)
     #expect(
@@ -54,7 +55,7 @@ struct FixtureTests {
     let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-1.coffer")
     try sandbox.write("s.coffer", bytes: [UInt8](try Data(contentsOf: fixture)))
     let before = try sandbox.read("s.coffer")
-    let result = try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst())
+    let result = try sandbox.run(verb + ["--store", "s.coffer"])
     #expect(result.status == 15 && result.output.isEmpty)
     #expect(result.errors.contains("made before the first release"), "\(result.errors)")
     #expect(try sandbox.read("s.coffer") == before)

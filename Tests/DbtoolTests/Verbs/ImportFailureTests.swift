@@ -159,8 +159,8 @@ import Testing
     let lengths = [1, 65_535, 65_536, 65_537, 1_048_576, 2]
     let titles = lengths.map { String(repeating: "x", count: $0) }
     try sandbox.write("in.ndjson", titles.map { "{\"title\":\"\($0)\",\"text\":\"\"}\n" }.joined())
-    let outcome = try sandbox.run(
-      ["import", "s.coffer", "in.ndjson", "--create", "--on-error", "skip", "--json"] + options)
+    try sandbox.succeed(["create", "s.coffer"] + options)
+    let outcome = try sandbox.run("import", "s.coffer", "in.ndjson", "--on-error", "skip", "--json")
     #expect(outcome.status == 3)
     struct Report: Decodable { var created, rejected: Int }
     let report = try outcome.json(Report.self)

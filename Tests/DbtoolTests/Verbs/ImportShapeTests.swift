@@ -34,7 +34,7 @@ import Testing
     let result = try sandbox.succeed("import", "s.coffer", name)
     #expect(result.diagnostics.contains("\(name): "))
     #expect(result.diagnostics.contains("records without a text are values: 1 of 1"))
-    try sandbox.succeed("index", "s.coffer", "add", "-c", "documents", "--words", "--substrings")
+    try sandbox.succeed("index", "add", "s.coffer", "-c", "documents", "words", "substrings")
     for words in [["été \"q\""], ["--regex", "^harbour été \"q\"$"], ["-id", "ETE"], ["--ranked", "ete"]] {
       #expect(try sandbox.succeed(["search", "s.coffer"] + words).text.contains("1\tN\t"), "\(words)")
     }

@@ -16,13 +16,13 @@ import Testing
 
   @Test func declaresListsAndDropsIndexes() throws {
     let sandbox = try filled()
-    #expect(try sandbox.succeed("index", "s.coffer").text == "")
+    #expect(try sandbox.succeed("index", "list", "s.coffer").text == "")
     let added = try sandbox.succeed(
-      "index", "s.coffer", "add", "-c", "notes", "--words", "--titles", "--field", "price=$.price:number", "--field",
+      "index", "add", "s.coffer", "-c", "notes", "words", "titles", "price=$.price:number",
       "day=$.day:date")
     #expect(added.output.isEmpty && added.diagnostics.isEmpty)
     #expect(
-      try sandbox.succeed("index", "s.coffer").lines == [
+      try sandbox.succeed("index", "list", "s.coffer").lines == [
         "notes\twords\t\t\t", "notes\ttitles\t\t\t", "notes\tfield\tprice\t$.price\tnumber",
         "notes\tfield\tday\t$.day\tdate",
       ])
@@ -34,12 +34,12 @@ import Testing
       .text
     #expect(plan.contains("INDEX fields_"))
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "notes", "--format", "csv").lines.count == 5)
-    #expect(try sandbox.succeed("index", "s.coffer", "check").text == "")
-    try sandbox.succeed("index", "s.coffer", "drop", "-c", "notes", "--field", "price", "--titles")
+    #expect(try sandbox.succeed("index", "check", "s.coffer").text == "")
+    try sandbox.succeed("index", "drop", "s.coffer", "-c", "notes", "price", "titles")
     #expect(
-      try sandbox.succeed("index", "s.coffer", "list").lines.map { $0.split(separator: "\t")[1] } == ["words", "field"])
-    try sandbox.succeed("index", "s.coffer", "drop", "-c", "notes")
-    #expect(try sandbox.succeed("index", "s.coffer").text == "")
+      try sandbox.succeed("index", "list", "s.coffer").lines.map { $0.split(separator: "\t")[1] } == ["words", "field"])
+    try sandbox.succeed("index", "drop", "s.coffer", "-c", "notes")
+    #expect(try sandbox.succeed("index", "list", "s.coffer").text == "")
     #expect(try sandbox.succeed("verify", "s.coffer").status == 0)
   }
 
@@ -47,7 +47,7 @@ import Testing
     let sandbox = try filled()
     let without = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed")
     #expect(without.status == 14 && without.errors.contains("index add"), "\(without.errors)")
-    try sandbox.succeed("index", "s.coffer", "add", "-c", "notes", "--words")
+    try sandbox.succeed("index", "add", "s.coffer", "-c", "notes", "words")
     let found = try sandbox.succeed("search", "s.coffer", "-c", "notes", "--ranked", "sealed NOT apple")
     #expect(found.lines.map { $0.split(separator: "\t")[1] } == ["3", "4"])
     // This document is newer than the index in the file.
@@ -55,7 +55,7 @@ import Testing
     let before = try sandbox.read("s.coffer")
     #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--ranked", "sealed", "--count").text == "3\n")
     #expect(try sandbox.read("s.coffer") == before)
-    try sandbox.succeed("index", "s.coffer", "update")
+    try sandbox.succeed("index", "update", "s.coffer")
     #expect(try sandbox.read("s.coffer") != before)
     #expect(try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "absent").status == 4)
     let wrong = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed )")
@@ -64,34 +64,34 @@ import Testing
 
   @Test func differencesExitWith20() throws {
     let sandbox = try filled()
-    try sandbox.succeed("index", "s.coffer", "add", "-c", "notes", "--words")
+    try sandbox.succeed("index", "add", "s.coffer", "-c", "notes", "words")
     try Database(sandbox.path("s.coffer")).execute(
       "UPDATE coffer_x_index_page SET sealed=zeroblob(length(sealed)) WHERE place=(SELECT max(place) FROM coffer_x_index_page)"
     )
-    let checked = try sandbox.run("index", "s.coffer", "check")
+    let checked = try sandbox.run("index", "check", "s.coffer")
     #expect(
       checked.status == 20 && checked.text.contains("page") && checked.errors.contains("differ"), "\(checked.errors)")
     #expect(try sandbox.run("verify", "s.coffer").status == 20)
     // A search rebuilds the index in memory, and an update rebuilds it in the file.
     #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--ranked", "sealed", "--count").text == "2\n")
-    try sandbox.succeed("index", "s.coffer", "update")
-    try sandbox.succeed("index", "s.coffer", "check")
+    try sandbox.succeed("index", "update", "s.coffer")
+    try sandbox.succeed("index", "check", "s.coffer")
     try sandbox.succeed("verify", "s.coffer")
   }
 
   @Test(arguments: [
-    ["add"], ["add", "-c", "notes"], ["add", "--words"], ["list", "-c", "notes"], ["update", "--words"],
-    ["add", "-c", "notes", "--field", "price"], ["add", "-c", "notes", "--field", "price=$.price:money"],
-    ["add", "-c", "notes", "--field", "title=$.price:number"], ["add", "-c", "notes", "--field", "a=$..x:number"],
-    ["add", "-c", "notes", "--field", "a=@created:number"], ["add", "-c", "notes", "--keep-diacritics", "--titles"],
-    ["check", "--titles"], ["remake"],
+    ["add"], ["add", "-c", "notes"], ["list", "-c", "notes"], ["update", "words"],
+    ["add", "-c", "notes", "price"], ["add", "-c", "notes", "price=$.price:money"],
+    ["add", "-c", "notes", "title=$.price:number"], ["add", "-c", "notes", "a=$..x:number"],
+    ["add", "-c", "notes", "a=@created:number"], ["add", "-c", "notes", "words", "words:diacritics"],
+    ["check", "--titles"], ["remake"], [],
   ])
   func usageErrorsLeaveStoreUnchanged(_ arguments: [String]) throws {
     let sandbox = try filled()
     let before = try sandbox.read("s.coffer")
-    let refused = try sandbox.run(["index", "s.coffer"] + arguments)
+    let refused = try sandbox.run(["index"] + arguments + ["--store", "s.coffer"])
     #expect([64, 1].contains(refused.status) && !refused.errors.isEmpty, "\(refused.errors)")
     #expect(try sandbox.read("s.coffer") == before)
-    #expect(try sandbox.run("index", "s.coffer", "add", "-c", "nothere", "--words").status == 14)
+    #expect(try sandbox.run("index", "add", "s.coffer", "-c", "nothere", "words").status == 14)
   }
 }

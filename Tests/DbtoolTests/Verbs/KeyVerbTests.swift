@@ -25,7 +25,7 @@ import Testing
     #expect(!terminal.shown.contains("a new one"))
     try sandbox.write("p.txt", "a new one")
     try sandbox.setMode("p.txt", 0o600)
-    try sandbox.succeed("collections", "s.coffer", "--passphrase-file", "p.txt")
+    try sandbox.succeed("collection", "list", "s.coffer", "--passphrase-file", "p.txt")
   }
 
   @Test func passwdRequiresNewKeyOrTerminal() throws {
@@ -57,21 +57,21 @@ import Testing
     #expect(list.lines.count == 2)
     #expect(list.lines[1].hasPrefix("2\tpassphrase\tspare\t") && list.lines[1].hasSuffix("\ttrue"))
     try sandbox.succeed("key", "remove", "s.coffer", "1", "--passphrase-file", "passphrase.txt")
-    #expect(try sandbox.run("collections", "s.coffer").status == 12)
+    #expect(try sandbox.run("collection", "list", "s.coffer").status == 12)
   }
 
   @Test func keepsLastSlot() throws {
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.run("key", "remove", "s.coffer", "1")
     #expect(result.status == 64)
-    try sandbox.succeed("collections", "s.coffer")
+    try sandbox.succeed("collection", "list", "s.coffer")
   }
 
   @Test func identityOpensRecipientSlot() throws {
     let sandbox = try Sandbox.withStore()
-    let recipient = try sandbox.succeed("recipient", "identity.key").text.dropLast()
+    let recipient = try sandbox.succeed("keygen", "-y", "identity.key").text.dropLast()
     try sandbox.succeed("key", "add", "s.coffer", "--recipient", String(recipient))
-    try sandbox.succeed("collections", "s.coffer", "--key-file", "identity.key")
+    try sandbox.succeed("collection", "list", "s.coffer", "--key-file", "identity.key")
     #expect(try sandbox.run("key", "passwd", "s.coffer", "--recipient", String(recipient)).status == 64)
   }
 
@@ -122,9 +122,9 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
     try sandbox.succeed("rekey", "s.coffer", "--key-file", "primary.key", "--key-file", "next.key")
     for key in ["primary.key", "next.key"] {
-      try sandbox.succeed("collections", "s.coffer", "--key-file", key)
+      try sandbox.succeed("collection", "list", "s.coffer", "--key-file", key)
     }
     try sandbox.succeed("rekey", "s.coffer", "--drop-slots")
-    #expect(try sandbox.run("collections", "s.coffer", "--key-file", "next.key").status == 12)
+    #expect(try sandbox.run("collection", "list", "s.coffer", "--key-file", "next.key").status == 12)
   }
 }

@@ -25,7 +25,7 @@ import Testing
     let sandbox = try Sandbox()
     let made = try sandbox.succeed("keygen", "me.identity", "--identity")
     #expect(made.text.hasPrefix("coffer-recipient-1-"))
-    let asked = try sandbox.succeed("recipient", "me.identity")
+    let asked = try sandbox.succeed("keygen", "-y", "me.identity")
     #expect(asked.text == made.text)
   }
 
@@ -55,12 +55,12 @@ import Testing
 
   @Test func derivesPublishedRecipient() throws {
     let sandbox = try Sandbox()
-    let result = try sandbox.succeed("recipient", "identity.key")
+    let result = try sandbox.succeed("keygen", "-y", "identity.key")
     #expect(try sandbox.text(of: "recipient.txt").contains(result.text.dropLast()))
   }
 
   @Test func rejectsRecipientOfKey() throws {
-    let result = try Sandbox().run("recipient", "primary.key")
+    let result = try Sandbox().run("keygen", "-y", "primary.key")
     #expect(result.status == 1)
     #expect(result.output.isEmpty)
   }

@@ -69,7 +69,7 @@ import Testing
 
   @Test func printsWellFormedEmptyLists() throws {
     let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("collections", "s.coffer", "create", "documents")
+    try sandbox.succeed("collection", "create", "s.coffer", "documents")
     #expect(try sandbox.succeed("ls", "s.coffer").output.isEmpty)
     #expect(try sandbox.succeed("ls", "s.coffer", "--json").text == "[]\n")
     #expect(try sandbox.succeed("ls", "s.coffer", "--format", "csv").text == "id,title,size,modified,collection\n")
@@ -80,9 +80,9 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").output.isEmpty)
     #expect(try sandbox.succeed("ls", "s.coffer", "--json", "--sort", "title").text == "[]\n")
     #expect(try sandbox.succeed("ls", "s.coffer").output.isEmpty)
-    #expect(try sandbox.succeed("collections", "s.coffer").output.isEmpty)
+    #expect(try sandbox.succeed("collection", "list", "s.coffer").output.isEmpty)
     #expect(try sandbox.run("ls", "s.coffer", "-c", "documents").status == 14)
-    for name in ["notes", "more"] { try sandbox.succeed("collections", "s.coffer", "create", name) }
+    for name in ["notes", "more"] { try sandbox.succeed("collection", "create", "s.coffer", name) }
     #expect(try sandbox.succeed("ls", "s.coffer").output.isEmpty)
     let result = try sandbox.run("ls", "s.coffer", "-c", "documents")
     #expect(result.status == 14)

@@ -47,9 +47,9 @@ import Testing
   @Test func checkReportsFaultWithoutKey() throws {
     let sandbox = try filled()
     sandbox.environment = [:]
-    #expect(try sandbox.succeed("check", "s.coffer").text == "structure: sound\n")
+    #expect(try sandbox.succeed("verify", "--keyless", "s.coffer").text == "structure: sound\n")
     try damage(sandbox, "UPDATE coffer_record SET body = NULL WHERE id = 2")
-    let result = try sandbox.run("check", "s.coffer")
+    let result = try sandbox.run("verify", "--keyless", "s.coffer")
     #expect(result.status == 20)
     #expect(result.text == "the text of document 2 is missing\n")
   }
@@ -71,10 +71,11 @@ import Testing
     try replay(sandbox, "DELETE FROM coffer_record WHERE id = 1")
     for words in [
       ["ls"], ["search", "t"], ["query", "SELECT count(*) FROM documents"], ["query", "SELECT title FROM documents"],
-      ["anchor"], ["verify"], ["export"], ["export", "-c", "documents"], ["export", "-o", "all.ndjson"],
+      ["verify", "--anchor-only", "--save-anchor", "-"], ["verify"], ["export"], ["export", "-c", "documents"],
+      ["export", "-o", "all.ndjson"],
       ["export", "-c", "documents", "-o", "all.csv"],
     ] {
-      let result = try sandbox.run([words[0], "s.coffer"] + words.dropFirst())
+      let result = try sandbox.run(words + ["--store", "s.coffer"])
       #expect(result.status == 21, "\(words)")
       #expect(result.errors.contains("not the set that was written"), "\(words)")
     }
@@ -93,8 +94,11 @@ import Testing
     let database = try Database(sandbox.path("s.coffer"))
     try database.execute("UPDATE coffer_record SET coll = 77 WHERE id = 1")
     try database.close()
-    for words in [["ls"], ["search", "nothing"], ["query", "SELECT count(*) FROM documents"], ["anchor"], ["export"]] {
-      let result = try sandbox.run([words[0], "s.coffer"] + words.dropFirst())
+    for words in [
+      ["ls"], ["search", "nothing"], ["query", "SELECT count(*) FROM documents"],
+      ["verify", "--anchor-only", "--save-anchor", "-"], ["export"],
+    ] {
+      let result = try sandbox.run(words + ["--store", "s.coffer"])
       #expect(result.status == 21, "\(words): \(result.errors)")
     }
   }
@@ -142,28 +146,32 @@ import Testing
     let sandbox = try filled()
     let old = try sandbox.read("s.coffer")
     try sandbox.succeed("put", "s.coffer", "--text", "four")
-    let anchor = try sandbox.succeed("anchor", "s.coffer").text
+    let anchor = try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").text
     #expect(anchor.hasPrefix("coffer2:"))
     try sandbox.write("anchor.txt", "# kept\n" + anchor)
-    #expect(try sandbox.succeed("anchor", "s.coffer", "--check-file", "anchor.txt").text == "anchor: same\n")
+    #expect(
+      try sandbox.succeed("verify", "s.coffer", "--anchor-only", "--anchor", "anchor.txt").text == "anchor: same\n")
     try sandbox.write("s.coffer", bytes: old)
-    #expect(try sandbox.run("anchor", "s.coffer", "--check", String(anchor.dropLast())).status == 21)
-    #expect(try sandbox.run("verify", "s.coffer", "--anchor-file", "anchor.txt").status == 21)
+    #expect(try sandbox.run("verify", "s.coffer", "--anchor-only", "--anchor", String(anchor.dropLast())).status == 21)
+    #expect(try sandbox.run("verify", "s.coffer", "--anchor", "anchor.txt").status == 21)
     #expect(try sandbox.run("verify", "s.coffer").status == 0)
   }
 
   @Test func anchorAcceptsNewerStoreUnlessExact() throws {
     let sandbox = try filled()
-    let anchor = String(try sandbox.succeed("anchor", "s.coffer").text.dropLast())
+    let anchor = String(
+      try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").text.dropLast())
     try sandbox.succeed("put", "s.coffer", "--text", "four")
-    #expect(try sandbox.succeed("anchor", "s.coffer", "--check", anchor).text == "anchor: newer by 1\n")
-    #expect(try sandbox.run("anchor", "s.coffer", "--check", anchor, "--exact").status == 21)
+    #expect(
+      try sandbox.succeed("verify", "s.coffer", "--anchor-only", "--anchor", anchor).text == "anchor: newer by 1\n")
+    #expect(
+      try sandbox.run("verify", "s.coffer", "--anchor-only", "--anchor", anchor, "--require", "same").status == 21)
   }
 
   @Test func rejectsInvalidAnchor() throws {
     let sandbox = try filled()
-    #expect(try sandbox.run("anchor", "s.coffer", "--check", "coffer2:x").status == 64)
+    #expect(try sandbox.run("verify", "s.coffer", "--anchor-only", "--anchor", "coffer2:x").status == 64)
     try sandbox.write("empty.txt", "")
-    #expect(try sandbox.run("anchor", "s.coffer", "--check-file", "empty.txt").status == 64)
+    #expect(try sandbox.run("verify", "s.coffer", "--anchor-only", "--anchor", "empty.txt").status == 64)
   }
 }

@@ -6,7 +6,7 @@ import Testing
   private func filled() throws -> Sandbox {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: (1...9).map { "text \($0)\n" }.joined())
-    try sandbox.succeed("fork", "s.coffer", "c.coffer")
+    try sandbox.succeed("copy", "s.coffer", "c.coffer", "--editable")
     return sandbox
   }
 
@@ -48,7 +48,7 @@ import Testing
   @Test func reportsOtherStoreWithWrongKey() throws {
     let sandbox = try filled()
     try sandbox.succeed(
-      "export", "s.coffer", "--to", "store", "-o", "foreign.coffer", "--new-key-file", "next.key")
+      "copy", "s.coffer", "foreign.coffer", "--new-key-file", "next.key")
     let before = try sandbox.read("c.coffer")
     for words in [
       ["merge", "c.coffer", "foreign.coffer"], ["diff", "c.coffer", "foreign.coffer"],
@@ -61,7 +61,7 @@ import Testing
     #expect(try sandbox.read("c.coffer") == before)
   }
 
-  @Test func conflictsExitWith4UntilPolicyDecides() throws {
+  @Test func conflictsExitWith4UntilASideIsPreferred() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "c.coffer", "--id", "1", "--text", "mine secret")
     try sandbox.succeed("put", "s.coffer", "--id", "1", "--text", "theirs secret")
@@ -69,15 +69,11 @@ import Testing
     let failed = try sandbox.run("merge", "c.coffer", "s.coffer")
     #expect(failed.status == 4)
     #expect(failed.text.contains("edited-on-both-sides") && !failed.text.contains("secret"))
-    #expect(failed.errors.contains("nothing was changed (conflicts: 1); choose a --policy"))
+    #expect(failed.errors.contains("nothing was changed (conflicts: 1); choose a side with --prefer"))
     #expect(try sandbox.read("c.coffer") == before)
-    let fork = try sandbox.run("fork", "s.coffer", "c.coffer", "--on-newer", "merge")
-    #expect(fork.status == 4 && fork.text.contains("conflicts"))
-    #expect(try sandbox.read("c.coffer") == before)
-    try sandbox.succeed("merge", "c.coffer", "s.coffer", "--policy", "both")
+    try sandbox.succeed("merge", "c.coffer", "s.coffer", "--prefer", "both")
     let result = try texts(sandbox, "c.coffer")
     #expect(result.contains("mine secret") && result.contains("theirs secret") && result.contains("(other copy)"))
-    #expect(try sandbox.run("fork", "s.coffer", "c.coffer", "--policy", "mine").status == 64)
   }
 
   @Test func upgradesBundleRepeatedly() throws {
@@ -87,9 +83,7 @@ import Testing
       try FileManager.default.copyItem(atPath: sandbox.path("s.coffer"), toPath: sandbox.path("shipped.coffer"))
       try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: sandbox.path("shipped.coffer"))
       let bytes = try sandbox.read("shipped.coffer")
-      let result = try sandbox.succeed(
-        "fork", "shipped.coffer", "c.coffer", "--on-newer", "merge", "--policy", "mine", "--json")
-      #expect(result.text.contains(#""original":"merged""#), "\(result.text)")
+      try sandbox.succeed("merge", "c.coffer", "shipped.coffer", "--prefer", "mine")
       try sandbox.succeed("put", "c.coffer", "--text", "mine \(version)")
       try sandbox.succeed("put", "c.coffer", "--id", "3", "--text", "edited \(version)")
       #expect(try sandbox.read("shipped.coffer") == bytes)

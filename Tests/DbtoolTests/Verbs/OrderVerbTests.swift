@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests mv, cp, sort and truncate.
+/// Tests mv, collection sort and collection clear.
 @Suite struct OrderVerbTests {
   /// Creates documents 1 to 5 in `documents`, titled b, d, a, c, e, and document 6 in `notes` with the key `k`.
   private func makeStore() throws -> Sandbox {
@@ -35,10 +35,10 @@ import Testing
     let before = try sandbox.read("s.coffer")
     for arguments in [
       ["mv", "9", "--to", "top"], ["mv", "1", "--to", "before:9"], ["mv", "--key-name", "none", "--to", "top"],
-      ["cp", "9"], ["cp", "1", "--to", "after:9"], ["sort", "--by", "title", "-c", "none"], ["truncate", "-c", "none"],
+      ["collection", "sort", "none", "--by", "title"], ["collection", "clear", "none"],
     ] {
       for dry in [[], ["--dry-run"]] {
-        let result = try sandbox.run([arguments[0], "s.coffer"] + arguments.dropFirst() + dry)
+        let result = try sandbox.run(arguments + dry + ["--store", "s.coffer"])
         #expect(result.status == 14, "\(arguments) \(dry)")
         #expect(result.output.isEmpty)
         #expect(try sandbox.read("s.coffer") == before)
@@ -51,11 +51,11 @@ import Testing
     for arguments in [
       ["mv", "1"], ["mv", "1", "--to", "0"], ["mv", "1", "--to", "6"], ["mv", "1", "--to", "-1"],
       ["mv", "1", "--to", "between"], ["mv", "1", "--to", "before:"], ["mv", "1", "--to", "after:0"],
-      ["mv", "1", "--to", "before:6"], ["mv", "1", "2", "--to", "top"], ["mv", "--to", "top"], ["cp", "1", "2"],
-      ["cp", "1", "--to", "7"], ["cp", "1", "--to", "after:6"], ["sort"], ["sort", "--by", "colour"],
-      ["sort", "--by", "json:a["], ["truncate"],
+      ["mv", "1", "--to", "before:6"], ["mv", "1", "2", "--to", "top"], ["mv", "--to", "top"],
+      ["collection", "sort"], ["collection", "sort", "--by", "colour"], ["collection", "sort", "--by", "json:a["],
+      ["collection", "clear"], ["collection", "clear", "notes"],
     ] {
-      let result = try sandbox.run([arguments[0], "s.coffer"] + arguments.dropFirst())
+      let result = try sandbox.run(arguments + ["--store", "s.coffer"])
       #expect(result.status == 64, "\(arguments): \(result.errors)")
       #expect(result.output.isEmpty)
     }
@@ -71,45 +71,33 @@ import Testing
     #expect(try order(sandbox, "notes") == "76")
   }
 
-  @Test func copyPrintsIDAndFollowsOriginal() throws {
-    let sandbox = try makeStore()
-    #expect(try sandbox.succeed("cp", "s.coffer", "2", "--dry-run").text == "2\td\t9\n")
-    #expect(try sandbox.succeed("cp", "s.coffer", "2").text == "7\n")
-    #expect(try sandbox.succeed("cp", "s.coffer", "2", "--to", "1", "--json").text == "{\"id\":8}\n")
-    #expect(try sandbox.succeed("cp", "s.coffer", "2", "--to", "8").text == "9\n")
-    #expect(try order(sandbox) == "81273459")
-    #expect(try sandbox.succeed("show", "s.coffer", "7", "8", "9").text == String(repeating: "{\"n\":\"d\"}", count: 3))
-    #expect(try sandbox.succeed("cp", "s.coffer", "-c", "notes", "--key-name", "k").text == "10\n")
-    #expect(
-      try sandbox.succeed("show", "s.coffer", "-c", "notes", "--key-name", "k", "--json").text.contains("\"id\":6"))
-  }
-
   @Test(arguments: ["title", "text", "json:n"]) func sortStoresOrder(_ key: String) throws {
     let sandbox = try makeStore()
-    let dry = try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--dry-run")
+    let dry = try sandbox.succeed("collection", "sort", "s.coffer", "documents", "--by", key, "--dry-run")
     #expect(dry.lines.map { $0.prefix(1) } == ["3", "1", "4", "2", "5"])
     #expect(try order(sandbox) == "12345")
-    #expect(try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key).output.isEmpty)
+    #expect(try sandbox.succeed("collection", "sort", "s.coffer", "documents", "--by", key).output.isEmpty)
     #expect(try order(sandbox) == "31425")
-    let again = try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--json")
+    let again = try sandbox.succeed("collection", "sort", "s.coffer", "documents", "--by", key, "--json")
     #expect(again.text == "{\"documents\":5,\"moved\":0}\n")
-    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--reverse")
+    try sandbox.succeed("collection", "sort", "s.coffer", "documents", "--by", key, "--reverse")
     #expect(try order(sandbox) == "52413")
-    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", "id")
+    try sandbox.succeed("collection", "sort", "s.coffer", "documents", "--by", "id")
     #expect(try order(sandbox) == "12345")
     try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
-    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", "modified", "--reverse")
+    try sandbox.succeed("collection", "sort", "s.coffer", "documents", "--by", "modified", "--reverse")
     #expect(try order(sandbox).hasPrefix("2"))
   }
 
-  @Test func truncateKeepsCollectionName() throws {
+  @Test func clearKeepsCollectionName() throws {
     let sandbox = try makeStore()
-    #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes", "--dry-run").text == "deleted: 1\n")
+    #expect(
+      try sandbox.succeed("collection", "clear", "s.coffer", "notes", "--force", "--dry-run").text == "deleted: 1\n")
     #expect(try order(sandbox, "notes") == "6")
-    #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes").output.isEmpty)
-    #expect(try sandbox.succeed("collections", "s.coffer").lines == ["#1\tdocuments\t5", "#2\tnotes\t0"])
+    #expect(try sandbox.succeed("collection", "clear", "s.coffer", "notes", "--force").output.isEmpty)
+    #expect(try sandbox.succeed("collection", "list", "s.coffer").lines == ["#1\tdocuments\t5", "#2\tnotes\t0"])
     #expect(try sandbox.succeed("put", "s.coffer", "-c", "documents", "--text", "x").text == "7\n")
-    let json = try sandbox.succeed("truncate", "s.coffer", "-c", "documents", "--restart-ids", "--json")
+    let json = try sandbox.succeed("collection", "clear", "s.coffer", "documents", "--force", "--restart-ids", "--json")
     #expect(json.text == "{\"deleted\":6}\n")
     #expect(try sandbox.succeed("put", "s.coffer", "-c", "documents", "--text", "x").text == "1\n")
     #expect(try sandbox.run("verify", "s.coffer").status == 0)

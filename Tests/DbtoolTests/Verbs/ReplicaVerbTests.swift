@@ -13,7 +13,7 @@ import Testing
   private func filled() throws -> Sandbox {
     let sandbox = try Sandbox.withStore("--wal")
     for number in 1...3 { try sandbox.succeed("put", "s.coffer", "--text", "text \(number)") }
-    try sandbox.write("a", try sandbox.succeed("anchor", "s.coffer").text)
+    try sandbox.write("a", try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").text)
     try sandbox.succeed("backup", "s.coffer", "f.coffer")
     try FileManager.default.createDirectory(atPath: sandbox.path("copies"), withIntermediateDirectories: false)
     return sandbox
@@ -29,30 +29,31 @@ import Testing
     let lagging = #"{"status":"synced","path":"\#(path)","txid":4,"replicated_txid":3}"#
     let socket = try AnsweringSocket(
       at: sandbox.directory.appending(path: "l"), [.json(200, answer), .json(200, lagging), .json(200, answer)])
-    let confirmed = try sandbox.succeed("anchor", "s.coffer", "--confirmed", "l")
+    let confirmed = try sandbox.succeed("replica", "confirm", "s.coffer", "l")
     #expect(try confirmed.text == sandbox.text(of: "a"))
-    let refused = try sandbox.run("anchor", "s.coffer", "--confirmed", socket.url.path)
+    let refused = try sandbox.run("replica", "confirm", "s.coffer", socket.url.path)
     #expect(refused.status == 24 && refused.output.isEmpty)
     #expect(refused.diagnostics.hasPrefix("dbtool: error: Litestream did not confirm the commits: the replica has"))
     #expect(
-      try sandbox.succeed("anchor", "s.coffer", "--confirmed", "l", "--json").text.hasPrefix(#"{"anchor":"coffer2:"#))
-    let dead = try sandbox.run("anchor", "s.coffer", "--confirmed", "none", "--json")
+      try sandbox.succeed("replica", "confirm", "s.coffer", "l", "--json").text.hasPrefix(#"{"anchor":"coffer2:"#))
+    let dead = try sandbox.run("replica", "confirm", "s.coffer", "none", "--json")
     #expect(dead.status == 24 && dead.output.isEmpty && dead.errors.contains(#""kind":"not-confirmed""#))
   }
 
   @Test(arguments: [
-    ["--confirmed", "l", "--check", "x"], ["--timeout", "5"], ["--confirmed", "l", "--timeout", "0"],
-    ["--confirmed", "l", "--exact"],
+    ["verify", "--anchor-only"], ["verify", "--require", "same"], ["verify", "--allow-rekey"],
+    ["verify", "--keyless", "--save-anchor", "a"], ["verify", "--anchor-only", "--quick", "--save-anchor", "-"],
+    ["replica", "confirm", "l", "--timeout", "0"], ["replica", "confirm"],
   ])
-  func rejectsConflictingOptions(_ options: [String]) throws {
-    #expect(try Sandbox.withStore().run(["anchor", "s.coffer"] + options).status == 64)
+  func rejectsConflictingOptions(_ words: [String]) throws {
+    #expect(try Sandbox.withStore().run(words + ["--store", "s.coffer"]).status == 64)
   }
 
   // MARK: - adopt
 
   @Test func adoptsEachStateOnce() throws {
     let sandbox = try filled()
-    let adopt = ["adopt", "f.coffer", "copies", "--anchor-file", "a", "--wait", "0"]
+    let adopt = ["replica", "adopt", "f.coffer", "copies", "--anchor", "a", "--wait", "0"]
     let first = try sandbox.succeed(adopt + ["--json"]).json(Adoption.self)
     #expect(first.adopted && first.generation == 4 && first.confirmed == "same")
     #expect(first.path.hasSuffix("/copies/0000000001.coffer"))
@@ -64,28 +65,28 @@ import Testing
   @Test func rejectsOutdatedOrDamagedFile() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "s.coffer", "--text", "later")
-    try sandbox.write("a", try sandbox.succeed("anchor", "s.coffer").text)
-    let behind = try sandbox.run("adopt", "f.coffer", "copies", "--anchor-file", "a", "--wait", "0")
+    try sandbox.write("a", try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").text)
+    let behind = try sandbox.run("replica", "adopt", "f.coffer", "copies", "--anchor", "a", "--wait", "0")
     #expect(
       behind.status == 21 && behind.errors.contains("/f.coffer was not adopted: the store is older than its anchor"))
     var bytes = try sandbox.read("f.coffer")
     for index in bytes.count / 2..<bytes.count { bytes[index] = 0 }
     try sandbox.write("f.coffer", bytes: bytes)
-    let damaged = try sandbox.run("adopt", "f.coffer", "copies", "--wait", "0")
+    let damaged = try sandbox.run("replica", "adopt", "f.coffer", "copies", "--wait", "0")
     #expect([20, 21].contains(damaged.status), "\(damaged.errors)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("copies")).isEmpty)
-    #expect(try sandbox.run("adopt", "none.coffer", "copies").status == 10)
-    #expect(try sandbox.run("adopt", "s.coffer", "none").status == 1)
-    #expect(try sandbox.run("adopt", "s.coffer", "copies", "--keep", "0").status == 64)
-    #expect(try sandbox.run("adopt", "s.coffer", "copies", "--descends").status == 64)
-    #expect(try sandbox.run("adopt", "s.coffer", "copies", "--key-file", "wrong.key").status == 12)
+    #expect(try sandbox.run("replica", "adopt", "none.coffer", "copies").status == 10)
+    #expect(try sandbox.run("replica", "adopt", "s.coffer", "none").status == 1)
+    #expect(try sandbox.run("replica", "adopt", "s.coffer", "copies", "--keep", "0").status == 64)
+    #expect(try sandbox.run("replica", "adopt", "s.coffer", "copies", "--require", "descent").status == 64)
+    #expect(try sandbox.run("replica", "adopt", "s.coffer", "copies", "--key-file", "wrong.key").status == 12)
   }
 
   @Test func adoptsUntilSignal() throws {
     let sandbox = try filled()
     let output = sandbox.path("out")
     let child = try Child(
-      ["adopt", "f.coffer", "copies", "--every", "0.05", "--wait", "0"], in: sandbox,
+      ["replica", "adopt", "f.coffer", "copies", "--every", "0.05", "--wait", "0"], in: sandbox,
       streams: .files(input: "/dev/null", output: output, errors: sandbox.path("err")))
     func lines() throws -> Int { try sandbox.text(of: "out").split(separator: "\n").count }
     func wait(for condition: () throws -> Bool) throws {
@@ -113,58 +114,61 @@ import Testing
   @Test func promotedCopyHasNewPin() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "s.coffer", "--text", "lost")
-    let promoted = try sandbox.succeed("promote", "f.coffer", "--anchor-file", "a", "--json")
+    let promoted = try sandbox.succeed("replica", "promote", "f.coffer", "--anchor", "a", "--json")
     let facts = try promoted.json(Promotion.self)
     #expect(facts.documents == 3 && facts.confirmed == "same")
     #expect(try facts.base + "\n" == sandbox.text(of: "a"))
-    #expect(try sandbox.succeed("anchor", "f.coffer").text == facts.anchor + "\n")
+    #expect(
+      try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "f.coffer").text == facts.anchor + "\n")
     try sandbox.succeed("info", "f.coffer", "--pin", facts.pin)
     #expect(try sandbox.run("info", "s.coffer", "--pin", facts.pin).status == 21)
     #expect(try sandbox.run("ls", "s.coffer", "--pin", facts.pin).status == 21)
-    let tail = try sandbox.succeed("tail", "s.coffer", "--since", facts.base)
+    let tail = try sandbox.succeed("replica", "tail", "s.coffer", "--since", facts.base)
     #expect(tail.lines.count == 1)
     #expect(tail.text.hasPrefix(#"{"change":["inserted"],"id":4,"document":{"collection":"documents","id":4,"#))
     // Import can read the printed documents.
     try sandbox.write("lost.ndjson", #"{"# + tail.text.split(separator: #""document":{"#)[1].dropLast(2))
     try sandbox.succeed("import", "f.coffer", "lost.ndjson")
     #expect(try sandbox.succeed("show", "f.coffer", "4").text == "lost")
-    #expect(try sandbox.run("tail", "f.coffer", "--since", facts.anchor).lines.count == 1)
-    #expect(try sandbox.run("tail", "s.coffer", "--since", facts.anchor).status == 21)
+    #expect(try sandbox.run("replica", "tail", "f.coffer", "--since", facts.anchor).lines.count == 1)
+    #expect(try sandbox.run("replica", "tail", "s.coffer", "--since", facts.anchor).status == 21)
   }
 
   @Test func promotingRequiresAnchorOrOption() throws {
     let sandbox = try filled()
     let before = try sandbox.read("f.coffer")
-    #expect(try sandbox.run("promote", "f.coffer").status == 64)
-    #expect(try sandbox.run("promote", "f.coffer", "--no-anchor", "--anchor-file", "a").status == 64)
-    #expect(try sandbox.run("promote", "f.coffer", "--no-anchor", "--descends").status == 64)
+    #expect(try sandbox.run("replica", "promote", "f.coffer").status == 64)
+    #expect(try sandbox.run("replica", "promote", "f.coffer", "--no-anchor", "--anchor", "a").status == 64)
+    #expect(try sandbox.run("replica", "promote", "f.coffer", "--no-anchor", "--require", "descent").status == 64)
     try sandbox.succeed("put", "s.coffer", "--text", "confirmed")
-    try sandbox.write("a", try sandbox.succeed("anchor", "s.coffer").text)
-    #expect(try sandbox.run("promote", "f.coffer", "--anchor-file", "a").status == 21)
-    try sandbox.succeed("rekey", "s.coffer", "--keys-only", "--keep-recipients")
-    #expect(try sandbox.run("promote", "s.coffer", "--no-anchor").status == 23)
+    try sandbox.write("a", try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").text)
+    #expect(try sandbox.run("replica", "promote", "f.coffer", "--anchor", "a").status == 21)
+    try sandbox.succeed("rekey", "s.coffer", "--keys-only", "--keep-recipient", "all")
+    #expect(try sandbox.run("replica", "promote", "s.coffer", "--no-anchor").status == 23)
     #expect(try sandbox.read("f.coffer") == before)
-    #expect(try sandbox.succeed("promote", "f.coffer", "--no-anchor", "--quick").text.hasPrefix("documents: 3\nbase: "))
+    #expect(
+      try sandbox.succeed("replica", "promote", "f.coffer", "--no-anchor", "--quick").text.hasPrefix(
+        "documents: 3\nbase: "))
   }
 
   @Test func longTailReportsUnknownDeletions() throws {
     let sandbox = try filled()
     try sandbox.succeed("rm", "s.coffer", "1")
-    #expect(try sandbox.succeed("tail", "s.coffer", "--since-file", "a").text == deleted(1))
+    #expect(try sandbox.succeed("replica", "tail", "s.coffer", "--since", "a").text == deleted(1))
     // Each put is a separate transaction.
     for number in 0..<120 { try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "\(number)") }
-    let long = try sandbox.run("tail", "s.coffer", "--since-file", "a", "-o", "t.ndjson")
+    let long = try sandbox.run("replica", "tail", "s.coffer", "--since", "a", "-o", "t.ndjson")
     #expect(long.status == 3 && long.errors.contains("deleted documents are not known"))
     #expect(try sandbox.text(of: "t.ndjson").hasPrefix(#"{"change":["changed"],"id":2,"#))
     #expect(try sandbox.mode(of: "t.ndjson") == 0o600)
-    #expect(try sandbox.run("tail", "s.coffer", "--since", "4", "-o", "t.ndjson").status == 1)
+    #expect(try sandbox.run("replica", "tail", "s.coffer", "--since", "4", "-o", "t.ndjson").status == 1)
     for words in [
-      ["--since", "x"], ["--since", "-1"], ["--since", "4", "--since-file", "a"], [],
-      ["--since", "4", "--format", "csv"],
+      ["--since", "coffer2:x"], ["--since", "-1"], [], ["--since", "4", "--format", "csv"],
     ] {
-      #expect(try sandbox.run(["tail", "s.coffer"] + words).status == 64, "\(words)")
+      #expect(try sandbox.run(["replica", "tail", "s.coffer"] + words).status == 64, "\(words)")
     }
-    #expect(try sandbox.run("tail", "s.coffer", "--since", "4000").status == 21)
+    #expect(try sandbox.run("replica", "tail", "s.coffer", "--since", "nofile").status == 1)
+    #expect(try sandbox.run("replica", "tail", "s.coffer", "--since", "4000").status == 21)
   }
 
   private func deleted(_ id: Int) -> String { #"{"change":["deleted"],"id":\#(id),"collection":"documents"}"# + "\n" }
@@ -178,8 +182,8 @@ import Testing
       database.execute("UPDATE coffer_record SET head = zeroblob(length(head)) WHERE id = 2")
       database.commit()
       """)
-    #expect(try sandbox.run("tail", "f.coffer", "--since", "1").status == 20)
-    let part = try sandbox.run("tail", "f.coffer", "--since", "1", "--skip-damaged")
+    #expect(try sandbox.run("replica", "tail", "f.coffer", "--since", "1").status == 20)
+    let part = try sandbox.run("replica", "tail", "f.coffer", "--since", "1", "--skip-damaged")
     #expect(part.status == 3 && part.lines.count == 2 && part.errors.contains("document 2 was left out: "))
     try sandbox.succeed("backup", "s.coffer", "t.coffer")
     try sandbox.python(
@@ -189,8 +193,8 @@ import Testing
       database.execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 2")
       database.commit()
       """)
-    #expect(try sandbox.run("tail", "t.coffer", "--since", "1").status == 20)
-    let texts = try sandbox.run("tail", "t.coffer", "--since", "1", "--skip-damaged", "-o", "out.ndjson")
+    #expect(try sandbox.run("replica", "tail", "t.coffer", "--since", "1").status == 20)
+    let texts = try sandbox.run("replica", "tail", "t.coffer", "--since", "1", "--skip-damaged", "-o", "out.ndjson")
     #expect(texts.status == 3 && texts.errors.contains("document 2 was left out: "))
     #expect(try sandbox.text(of: "out.ndjson").split(separator: "\n").count == 2)
   }

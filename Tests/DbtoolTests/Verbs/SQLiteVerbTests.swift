@@ -124,7 +124,8 @@ import Testing
     #expect(try sandbox.run("export", "s.coffer", "-o", "there.db").status == 1)
     #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "s.coffer", "--force").status == 1)
     #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite").status == 64)
-    #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "x.db", "--bom").status == 64)
+    #expect(
+      try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "x.db", "--encoding", "utf-8-bom").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "/dev/null").status == 1)
     #expect(try sandbox.run("export", "s.coffer", "1", "1", "-o", "twice.db").status == 1)
     #expect(try sandbox.names() == names)

@@ -31,7 +31,7 @@ import Testing
     return sandbox
   }
 
-  private let saving = ["salvage", "s.coffer", "-o", "n.coffer", "--new-key-file", "next.key"]
+  private let saving = ["copy", "s.coffer", "n.coffer", "--salvage", "--new-key-file", "next.key"]
 
   @Test func salvagesIntactStoreCompletely() throws {
     let sandbox = try damaged()
@@ -101,14 +101,14 @@ import Testing
     let result = try sandbox.run(saving)
     #expect(result.status == 1 && result.output.isEmpty)
     #expect(try sandbox.text(of: "n.coffer") == "mine")
-    #expect(try sandbox.run("salvage", "s.coffer", "-o", "s.coffer", "--new-key-file", "next.key").status == 1)
+    #expect(try sandbox.run("copy", "s.coffer", "s.coffer", "--salvage", "--new-key-file", "next.key").status == 1)
   }
 
   @Test func requiresOutputAndNewKey() throws {
     let sandbox = try damaged()
     #expect(try sandbox.run("salvage", "s.coffer").status == 64)
-    #expect(try sandbox.run("salvage", "s.coffer", "-o", "n.coffer", "--no-input").status == 13)
-    #expect(try sandbox.run("salvage", "none", "-o", "n.coffer", "--new-key-file", "next.key").status == 10)
+    #expect(try sandbox.run("copy", "s.coffer", "n.coffer", "--salvage", "--no-input").status == 13)
+    #expect(try sandbox.run("copy", "none", "n.coffer", "--salvage", "--new-key-file", "next.key").status == 10)
     #expect(!sandbox.exists("n.coffer") && !sandbox.exists("none"))
   }
 
@@ -118,15 +118,15 @@ import Testing
     #expect(try sandbox.run(saving).status == 16)
     try sandbox.succeed("keygen", "real.key")
     sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
-    try sandbox.succeed("salvage", "s.coffer", "-o", "n.coffer", "--new-key-file", "real.key")
+    try sandbox.succeed("copy", "s.coffer", "n.coffer", "--salvage", "--new-key-file", "real.key")
     #expect(try sandbox.succeed("ls", "n.coffer", "--key-file", "real.key").errors.isEmpty)
   }
 
   @Test func keepsTitlesUnlessOptionIsGiven() throws {
     let sandbox = try Sandbox.withStore("--titles", "clear", "--no-padding")
     try sandbox.succeed("put", "s.coffer", "--text", "x", "--title", "t")
-    try sandbox.succeed("salvage", "s.coffer", "-o", "a", "--new-key-file", "next.key", "--label", "x")
-    try sandbox.succeed("salvage", "s.coffer", "-o", "b", "--new-key-file", "next.key", "--titles", "sealed")
+    try sandbox.succeed("copy", "s.coffer", "a", "--salvage", "--new-key-file", "next.key", "--label", "x")
+    try sandbox.succeed("copy", "s.coffer", "b", "--salvage", "--new-key-file", "next.key", "--titles", "sealed")
     let (first, second) = (try sandbox.succeed("info", "a").text, try sandbox.succeed("info", "b").text)
     #expect(first.contains("titles:                  clear") && first.contains("padded:                  false"))
     #expect(second.contains("titles:                  sealed") && second.contains("padded:                  false"))

@@ -162,6 +162,6 @@ import Testing
     for arguments in [["sea", "-e", "sea"], ["sea", "-C", "-1"], ["sea", "-n", "--format", "csv"]] {
       #expect(try sandbox.run(["search", "s.coffer"] + arguments).status == 64, "\(arguments)")
     }
-    #expect(try sandbox.succeed("search", "-h").text.hasPrefix("OVERVIEW"))
+    #expect(try sandbox.succeed("search", "-h").text.hasPrefix("Find documents"))
   }
 }

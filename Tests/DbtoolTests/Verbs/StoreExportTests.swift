@@ -1,11 +1,10 @@
 import Foundation
 import Testing
 
-/// Tests `export --to store`, which creates a store for another user.
-@Suite struct StoreExportTests {
+/// Tests `copy`, which creates a store for another user.
+@Suite struct CopyTests {
   private struct Report: Decodable {
     var path: String
-    var format: String
     var documents: Int
     var parentsDropped: Int
     var storeId: String
@@ -23,11 +22,11 @@ import Testing
     return (sandbox, try #require(recipient))
   }
 
-  // MARK: Rejected exports
+  // MARK: Rejected copies
 
   @Test func newStoreIgnoresSourceKeyAndVariables() throws {
     let (sandbox, _) = try filled()
-    let result = try sandbox.run("export", "s.coffer", "-o", "c.coffer", "--no-input")
+    let result = try sandbox.run("copy", "s.coffer", "c.coffer", "--no-input")
     #expect(result.status == 13)
     #expect(result.diagnostics.contains("a new key is needed") && !result.diagnostics.contains("DBTOOL_KEY_FILE"))
     #expect(!sandbox.exists("c.coffer"))
@@ -37,28 +36,29 @@ import Testing
     let (sandbox, recipient) = try filled()
     try sandbox.write("c.coffer", "mine")
     let before = try sandbox.names()
-    let refused = try sandbox.run("export", "s.coffer", "-o", "c.coffer", "--recipient", recipient)
+    let refused = try sandbox.run("copy", "s.coffer", "c.coffer", "--recipient", recipient)
     #expect(refused.status == 1 && refused.output.isEmpty)
     #expect(try sandbox.text(of: "c.coffer") == "mine")
-    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "c.coffer", "--recipient", recipient, "--force")
+    try sandbox.succeed("copy", "s.coffer", "c.coffer", "-c", "documents", "--recipient", recipient, "--force")
     #expect(try sandbox.succeed("ls", "c.coffer", "--key-file", "identity.key").lines.count == 2)
     #expect(try sandbox.names() == before)
-    // The export rejects its source as output.
+    // The source is never the new store.
     let over = try sandbox.run(
-      "export", "s.coffer", "--to", "store", "-o", "s.coffer", "--recipient", recipient, "--force")
+      "copy", "s.coffer", "s.coffer", "--recipient", recipient, "--force")
     #expect(over.status == 1)
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 3)
   }
 
   @Test(arguments: [
-    ["--to", "store"], ["--to", "store", "-o", "-"], ["-o", "c.coffer", "--bom"],
-    ["-o", "c.coffer", "--encoding", "utf-16le"], ["--to", "ndjson", "--new-key-file", "next.key"],
-    ["--to", "csv", "--wal"], ["--to", "csv", "--new-key-file", "next.key"],
-    ["-o", "c.coffer", "--new-key-file", "next.key", "--new-passphrase-file", "passphrase.txt", "--label", "x"],
+    [], ["c.coffer", "--editable", "--salvage"], ["c.coffer", "--editable", "1"],
+    ["c.coffer", "--editable", "-c", "documents"], ["c.coffer", "--salvage", "--key-name", "k"],
+    ["c.coffer", "--salvage", "--force"], ["c.coffer", "--editable", "--force"],
+    ["c.coffer", "-c", "documents", "-c", "other", "1"],
+    ["c.coffer", "--new-key-file", "next.key", "--new-passphrase-file", "passphrase.txt", "--label", "x"],
   ])
   func rejectsConflictingOptions(_ options: [String]) throws {
     let (sandbox, _) = try filled()
-    let result = try sandbox.run(["export", "s.coffer"] + options)
+    let result = try sandbox.run(["copy", "s.coffer"] + options)
     #expect(result.status == 64, "\(result.errors)")
     #expect(!sandbox.exists("c.coffer"))
   }
@@ -66,7 +66,7 @@ import Testing
   @Test func missingDocumentExitsWith14() throws {
     let (sandbox, recipient) = try filled()
     for options in [["1", "9"], ["-c", "none"]] {
-      let result = try sandbox.run(["export", "s.coffer", "-o", "c.coffer", "--recipient", recipient] + options)
+      let result = try sandbox.run(["copy", "s.coffer", "c.coffer", "--recipient", recipient] + options)
       #expect(result.status == 14)
       #expect(!sandbox.exists("c.coffer"))
     }
@@ -74,7 +74,7 @@ import Testing
 
   @Test func missingTargetFolderLeavesNoOutput() throws {
     let (sandbox, recipient) = try filled()
-    let result = try sandbox.run("export", "s.coffer", "-o", "none/c.coffer", "--recipient", recipient)
+    let result = try sandbox.run("copy", "s.coffer", "none/c.coffer", "--recipient", recipient)
     #expect(result.status != 0 && result.output.isEmpty)
     #expect(!sandbox.exists("none"))
   }
@@ -84,10 +84,10 @@ import Testing
   @Test func reportsStoreForRecipient() throws {
     let (sandbox, recipient) = try filled()
     let report = try sandbox.succeed(
-      "export", "s.coffer", "-c", "documents", "-o", "c.coffer", "--recipient", recipient, "--json"
+      "copy", "s.coffer", "c.coffer", "-c", "documents", "--recipient", recipient, "--json"
     )
     .json(Report.self)
-    #expect(report.path == "c.coffer" && report.format == "store" && report.documents == 2)
+    #expect(report.path == "c.coffer" && report.documents == 2)
     let shown = try sandbox.succeed("show", "c.coffer", "1", "2", "--key-file", "identity.key", "--pin", report.pin)
     #expect(shown.text == "onetwo")
     #expect(try sandbox.run("ls", "c.coffer").status == 12)
@@ -95,10 +95,10 @@ import Testing
     #expect(try sandbox.mode(of: "c.coffer") == 0o600)
   }
 
-  @Test func exportsEveryDocumentUnchanged() throws {
+  @Test func copiesEveryDocumentUnchanged() throws {
     let (sandbox, _) = try filled()
     try sandbox.succeed(
-      "export", "s.coffer", "--to", "store", "-o", "c", "--new-passphrase-file", "passphrase.txt", "--test")
+      "copy", "s.coffer", "c", "--new-passphrase-file", "passphrase.txt", "--test")
     let before = try sandbox.succeed("export", "s.coffer").text
     #expect(try sandbox.succeed("export", "c", "--passphrase-file", "passphrase.txt").text == before)
   }
@@ -106,7 +106,7 @@ import Testing
   @Test func appliesNewStoreOptions() throws {
     let (sandbox, recipient) = try filled()
     try sandbox.succeed(
-      "export", "s.coffer", "-o", "c.coffer", "--recipient", recipient, "--titles", "clear", "--no-padding",
+      "copy", "s.coffer", "c.coffer", "--recipient", recipient, "--titles", "clear", "--no-padding",
       "--wal", "--label", "customer 1")
     let info = try sandbox.succeed("info", "c.coffer").text
     for line in ["titles:                  clear", "padded:                  false", "journal:                 wal"] {
@@ -117,23 +117,23 @@ import Testing
 
   // MARK: TEST
 
-  @Test func exportsTestStoreToRealKey() throws {
+  @Test func copiesTestStoreToRealKey() throws {
     let (sandbox, _) = try filled()
     try sandbox.succeed("keygen", "real.key")
-    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "c.coffer", "--new-key-file", "real.key")
+    try sandbox.succeed("copy", "s.coffer", "c.coffer", "-c", "documents", "--new-key-file", "real.key")
     sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = nil
     let listed = try sandbox.succeed("ls", "c.coffer", "--key-file", "real.key")
     #expect(listed.errors.isEmpty && listed.lines.count == 2)
-    // Exporting to a test key still requires permission.
+    // A copy for a test key still requires permission.
     let back = try sandbox.run(
-      "export", "c.coffer", "-o", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key")
+      "copy", "c.coffer", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key")
     #expect(back.status == 16 && !sandbox.exists("t.coffer"))
     sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
     let allowed = try sandbox.run(
-      "export", "c.coffer", "-o", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key")
+      "copy", "c.coffer", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key")
     #expect(allowed.status == 0 && allowed.errors.contains("t.coffer is a TEST store"))
     let mixed = try sandbox.run(
-      "export", "c.coffer", "-o", "m.coffer", "--key-file", "real.key", "--new-key-file", "next.key",
+      "copy", "c.coffer", "m.coffer", "--key-file", "real.key", "--new-key-file", "next.key",
       "--new-key-file", "real.key")
     #expect(mixed.status == 16 && !sandbox.exists("m.coffer"))
   }

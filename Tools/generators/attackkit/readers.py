@@ -145,7 +145,7 @@ class Dbtool:
 
     def run(self, verb, *arguments):
         command = [
-            "sh", "-c", 'ulimit -t 1; exec "$@"', "sh", self.program, verb, str(self.path), *self.key,
+            "sh", "-c", 'ulimit -t 1; exec "$@"', "sh", self.program, *verb.split(), str(self.path), *self.key,
             "--no-input", "--quiet", *arguments]
         environment = self.environment if self.allow_test else {
             name: value for name, value in self.environment.items() if name != "DBTOOL_ALLOW_TEST_KEYS"}
@@ -216,8 +216,8 @@ class Dbtool:
         return self.run("verify", "--quick", "--json")[0] if is_quick else self.verdict
 
     def anchor(self, line, descends=False, pin=None):
-        options = (["--descends"] if descends else []) + (["--pin", pin] if pin else [])
-        return self.run("anchor", "--check", line, *options, "--json")[0]
+        options = (["--require", "descent"] if descends else []) + (["--pin", pin] if pin else [])
+        return self.run("verify", "--anchor-only", "--anchor", line, *options, "--json")[0]
 
     def put(self):
         """Writes to a copy, so that the store stays as it is."""

@@ -93,20 +93,17 @@ _EACH = {
         holds=_with("documents", *_numbered(MORE)),
         outputs={"rejects.txt": {"": ((0, f"{REJECTED}\n".encode() * len(MORE)),)}}),
     "import-create": dict(
-        command=("import", "new.coffer", "-", "--from", "lines", "--create", "--test", *PRIMARY), given=LINES,
+        command=("import", "new.coffer", "-", "--from", "lines", "--create", *PRIMARY), given=LINES,
         outputs={"new.coffer": {"documents": tuple(enumerate(MORE, 1))}}),
     "rm": _on("rm", "1", "2", "3", holds=_without(1, 2, 3)),
-    "truncate": _on("truncate", "-c", "one", holds={"two": _NUMBERED["two"]}),
-    "collections-create": _on("collections", "create", "three"),
-    "collections-drop": _on("collections", "drop", "two", "--force", holds={"one": _NUMBERED["one"]}),
+    "clear": _on("collection clear", "one", "--force", holds={"two": _NUMBERED["two"]}),
+    "collections-create": _on("collection create", "three"),
+    "collections-drop": _on("collection drop", "two", "--force", holds={"one": _NUMBERED["one"]}),
     "mv": _on(
         "mv", "14", "--to", "top",
         holds=_NUMBERED | {"one": (_NUMBERED["one"][-1], *_NUMBERED["one"][:-1])}),
-    "cp": _on(
-        "cp", "5",
-        holds=_NUMBERED | {"one": (*_NUMBERED["one"][:_BEHIND_5], (15, _TEXTS[5]), *_NUMBERED["one"][_BEHIND_5:])}),
     "sort": _on(
-        "sort", "-c", "one", "--by", "title", "--reverse",
+        "collection sort", "one", "--by", "title", "--reverse",
         holds=_NUMBERED | {
             "one": tuple(sorted(_NUMBERED["one"], key=lambda document: _TITLES[document[0]], reverse=True))}),
     "key-add": _on("key add", *NEW, keys=BOTH),
@@ -127,16 +124,16 @@ _EACH = {
     "restore-id": _on(
         "restore", "copy.coffer", "5", reads="copy.coffer",
         before=(("backup", STORE, "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
-    "fork": _on("fork", "copy.coffer", outputs={"copy.coffer": _NUMBERED}),
+    "copy-editable": _on("copy", "copy.coffer", "--editable", outputs={"copy.coffer": _NUMBERED}),
     "merge": _on(
         "merge", "copy.coffer", reads="copy.coffer", holds=_replaced(2, LONGER),
-        before=(("fork", STORE, "copy.coffer", *PRIMARY), ("put", "copy.coffer", *PRIMARY, "--id", "2", "--text", LONGER))),
-    "index-add": _on("index", "add", "-c", "one", "--words", "--substrings", "--titles"),
-    "index-update": _on("index", "update", before=(
-        ("index", STORE, *PRIMARY, "add", "-c", "two", "--words", "--titles"), ("rm", STORE, *PRIMARY, "3")),
+        before=(("copy", STORE, "copy.coffer", "--editable", *PRIMARY), ("put", "copy.coffer", *PRIMARY, "--id", "2", "--text", LONGER))),
+    "index-add": _on("index add", "-c", "one", "words", "substrings", "titles"),
+    "index-update": _on("index update", before=(
+        ("index", "add", STORE, *PRIMARY, "-c", "two", "words", "titles"), ("rm", STORE, *PRIMARY, "3")),
         holds=_without(3)),
-    "salvage": _on("salvage", "-o", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}),
-    "export-store": _export("new.coffer", _NUMBERED, *NEW),
+    "copy-salvage": _on("copy", "new.coffer", "--salvage", *NEW, outputs={"new.coffer": _NUMBERED}),
+    "copy": _on("copy", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}),
     **{f"export-{kind}": _export(f"out.{kind}") for kind in ("ndjson", "json", "sqlite")},
     "export-text": _export("out.text", _NUMBERED, "--to", "text"),
     **{f"export-{kind}": _one_alone(f"out.{kind}") for kind in ("csv", "tsv", "plist")},

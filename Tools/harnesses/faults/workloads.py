@@ -69,7 +69,7 @@ def _rekey(*options, key=PRIMARY, new=NEW, last=NEXT, keys=(OLD_KEY, NEW_KEY), *
 
 
 def _verb(verb, *arguments, **fields):
-    return dict(command=[verb, STORE, *PRIMARY, *arguments], **fields)
+    return dict(command=[*verb.split(), STORE, *PRIMARY, *arguments], **fields)
 
 
 def _export(name, *options):
@@ -84,7 +84,7 @@ def _forced(name, *options):
 
 # A copy of the store with other changes.
 _OTHER = (
-    ["fork", STORE, "other.coffer", *PRIMARY],
+    ["copy", STORE, "other.coffer", "--editable", *PRIMARY],
     ["put", "other.coffer", *PRIMARY, "--id", "5", "--text", f"{IN_TEXTS} there", "--title", IN_TITLES],
     ["put", "other.coffer", *PRIMARY, "-c", "one", "--text", f"{IN_TEXTS}, new", "--title", IN_TITLES],
     ["rm", "other.coffer", *PRIMARY, "6"], ["mv", "other.coffer", *PRIMARY, "14", "--to", "top"],
@@ -92,7 +92,7 @@ _OTHER = (
 
 
 # Indexes of both collections, and changes that they lack.
-_INDEXES = [["index", STORE, *PRIMARY, "add", "-c", name, "--words", "--substrings", "--titles", "--field", "n=@size:number"]
+_INDEXES = [["index", "add", STORE, *PRIMARY, "-c", name, "words", "substrings", "titles", "n=@size:number"]
             for name in ("one", "two")]
 _BEHIND = (
     *_INDEXES, ["put", STORE, *PRIMARY, "--id", "5", "-c", "one", "--text", f"{IN_TEXTS} later"], ["rm", STORE, *PRIMARY, "6"],
@@ -111,21 +111,22 @@ _EACH = {
         "edit", "4", variables={"EDITOR": f"sed -i 's/{IN_TEXTS}/{IN_TEXTS} anew/g'", "VISUAL": ""}, killed=(1,)),
     "import": _import("--on-conflict", "update"),
     "import-batch": _import("--on-conflict", "skip", "--batch", "3", is_in_batches=True),
-    "import-create": _import("--create", "--test", is_made=False),
+    "import-create": _import("--create", is_made=False),
     "rm": _verb("rm", "1", "5", "6"),
-    "truncate": _verb("truncate", "-c", "one", "--restart-ids"),
-    "drop": _verb("collections", "drop", "two", "--force"),
+    "clear": _verb("collection clear", "one", "--force", "--restart-ids"),
+    "drop": _verb("collection drop", "two", "--force"),
     "mv": _verb("mv", "14", "--to", "top"),
     "mv-collection": _verb("mv", "14", "--into", "two"),
-    "cp": _verb("cp", "5"),
-    "sort": _verb("sort", "-c", "one", "--by", "title", "--reverse"),
+    "sort": _verb("collection sort", "one", "--by", "title", "--reverse"),
     "compact": dict(command=["compact", STORE], before=(["rm", STORE, *PRIMARY, "5"],)),
     "backup": dict(command=["backup", STORE, "out.coffer"], outputs=("out.coffer",)),
-    "salvage": _verb("salvage", "-o", "out.coffer", *NEW, outputs=("out.coffer",)),
-    "export-store": _export("out.coffer", "--to", "store", *NEW),
+    "copy-salvage": _verb("copy", "out.coffer", "--salvage", *NEW, outputs=("out.coffer",)),
+    "copy": _verb("copy", "out.coffer", *NEW, outputs=("out.coffer",)),
     **{f"export-{kind}": _export(f"out.{kind}", "--to", kind) for kind in ("ndjson", "json", "sqlite", "text")},
     **{f"export-{kind}-force": _forced(f"out.{kind}", "--to", kind) for kind in ("ndjson", "sqlite", "text")},
-    "export-store-force": _forced("out.coffer", "--to", "store", *NEW),
+    "copy-force": _verb(
+        "copy", "out.coffer", "--force", *NEW, outputs=("out.coffer",),
+        before=(["copy", STORE, *PRIMARY, "out.coffer", "1", "2", *NEW],)),
     "backup-force": dict(
         command=["backup", STORE, "out.coffer", "--force"], outputs=("out.coffer",),
         before=(["backup", STORE, "out.coffer"], ["rm", STORE, *PRIMARY, "5"])),
@@ -135,7 +136,7 @@ _EACH = {
     "restore-id": _verb(
         "restore", "earlier.coffer", "4-6", reads="earlier.coffer",
         before=(["backup", STORE, "earlier.coffer"], ["rm", STORE, *PRIMARY, "5", "6"])),
-    "fork": _verb("fork", "out.coffer", outputs=("out.coffer",)),
+    "copy-editable": _verb("copy", "out.coffer", "--editable", outputs=("out.coffer",)),
     "merge": _verb("merge", "other.coffer", reads="other.coffer", before=_OTHER),
     **{f"export-{kind}-named": _export(f"out.{kind}", "--to", kind) | dict(is_named=True) for kind in ("ndjson", "sqlite")},
     **{
@@ -148,8 +149,8 @@ _EACH = {
     },
     "index-add": dict(command=_INDEXES[0]),
     "index-again": dict(command=_INDEXES[1], before=_INDEXES[:1]),
-    "index-update": _verb("index", "update", before=_BEHIND),
-    "index-drop": _verb("index", "drop", "-c", "one", before=tuple(_INDEXES)),
+    "index-update": _verb("index update", before=_BEHIND),
+    "index-drop": _verb("index drop", "-c", "one", before=tuple(_INDEXES)),
     "put-indexed": _verb("put", "-c", "documents", "--text", IN_TEXTS * 9, "--title", IN_TITLES, before=tuple(_INDEXES)),
     "rekey": _rekey(),
     "rekey-indexed": _rekey(before=_BEHIND),

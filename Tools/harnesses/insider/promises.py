@@ -87,7 +87,7 @@ class Trial:
 
     def _anchor(self):
         """How the file opens, and the anchor of the state that it opens with, or None."""
-        kind, output = self.ask(self.owner, "anchor")
+        kind, output = self.ask(self.owner, "verify", "--anchor-only", "--save-anchor", "-")
         if kind != "mismatch":
             return kind, output.strip() if kind == "ok" else None
         # dbtool opens the file, but gives no anchor, because the number of its rows is not the state's.
@@ -150,8 +150,8 @@ class Trial:
                 self.find("Pin", f"the pin of the end opened {self._what()}")
         if not self.opened:
             return
-        with_word = ("--rekey-known",) if self.rng.random() < 0.5 else ()
-        kind, _ = self.ask(owner, "anchor", "--check", anchor, *with_word)
+        with_word = ("--allow-rekey",) if self.rng.random() < 0.5 else ()
+        kind, _ = self.ask(owner, "verify", "--anchor-only", "--anchor", anchor, *with_word)
         if kind == "ok" and moment is not self.now:
             self.find("Anchor", f"the anchor of now{', rekey known,' if with_word else ''} fits {self._what()}")
         self._older_anchor(self.rng.choice(self.insider.moments))
@@ -161,11 +161,11 @@ class Trial:
         if kept.root in self.insider.roots:
             return
         moment = self.moment
-        kind, _ = self.ask(self.owner, "anchor", "--check", kept.writer.anchor, "--descends")
+        kind, _ = self.ask(self.owner, "verify", "--anchor-only", "--anchor", kept.writer.anchor, "--require", "descent")
         is_fit = moment and moment.root == kept.root and moment.index >= kept.index
         if kind == "ok" and not is_fit:
             self.find("Anchor", f"the anchor of {kept.label}, descent asked for, fits {self._what()}")
-        kind, _ = self.ask(self.owner, "anchor", "--check", kept.writer.anchor, "--pin", self.now.writer.pin)
+        kind, _ = self.ask(self.owner, "verify", "--anchor-only", "--anchor", kept.writer.anchor, "--pin", self.now.writer.pin)
         if kind == "ok" and not (moment and moment.root == self.now.root and moment.index >= kept.index):
             self.find("Anchor", f"the anchor of {kept.label} with the pin of now fits {self._what()}")
 
@@ -244,7 +244,7 @@ class Trial:
             found = {"title": row["title"], "text": row["text"], "pos": row["position"]}
             if not self._is_allowed(row["id"], found):
                 self.find("Documents", f"query gives {row['id']} as {row['text'][:40]!r}")
-        kind, output = self.ask(self.owner, "collections", "--json")
+        kind, output = self.ask(self.owner, "collection list", "--json")
         names = {c.name.decode() for moment in self.insider.moments for c in moment.writer.collections.values()}
         for collection in json.loads(output) if kind == "ok" else ():
             if collection["name"] not in names:
@@ -343,16 +343,16 @@ class Trial:
     def _export(self, owner):
         new = self.folder / "copy-exported.coffer"
         kind, _ = self.ask(
-            owner, "export", "--to", "store", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
+            owner, "copy", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
         if kind == "ok":
             documents, kind = Owner(self.program).with_key(new, "key", NEXT).everything()
             if kind != "ok" or not self._is_exact(documents):
-                self.find("Writing", f"export --to store made a sound store of other documents ({kind})")
+                self.find("Writing", f"copy made a sound store of other documents ({kind})")
 
     def _salvage(self, owner):
         """Salvage keeps rows that closed epochs refuse, and must list them; a set that matches must be the moment's."""
         new = self.folder / "copy-salvaged.coffer"
-        kind, output = self.ask(owner, "salvage", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
+        kind, output = self.ask(owner, "copy", str(new), "--salvage", *owner.new_key(NEXT), "--json", answers=WRITING)
         if not new.exists():
             return
         report = json.loads(output)

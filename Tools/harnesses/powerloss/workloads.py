@@ -33,7 +33,7 @@ def _put(*options, text="a new text " * 40):
     return ["put", STORE, "--text", text, *options, *PRIMARY]
 
 
-_INDEX = ["index", STORE, "add", "-c", "documents", "--words", "--titles", "--field", "n=@size:number", *PRIMARY]
+_INDEX = ["index", "add", STORE, "-c", "documents", "words", "titles", "n=@size:number", *PRIMARY]
 _TEXTS = ["export", STORE, "-o", "out.text", "--to", "text", *PRIMARY]
 _EACH = [
     Workload("put", (_put(),)),
@@ -58,13 +58,13 @@ _EACH = [
     Workload("backup-force", (["backup", STORE, "copy.coffer", "--force"],), before=(
         *BASE, ["backup", STORE, "copy.coffer"], ["rm", STORE, "3", *PRIMARY]), outputs=("copy.coffer",),
         has_few_states=True),
-    Workload("fork", (["fork", STORE, "copy.coffer", *PRIMARY],), outputs=("copy.coffer",), has_few_states=True),
+    Workload("copy-editable", (["copy", STORE, "copy.coffer", "--editable", *PRIMARY],), outputs=("copy.coffer",), has_few_states=True),
     Workload("merge", (["merge", STORE, "copy.coffer", *PRIMARY],), outputs=("copy.coffer",), before=(
-        *BASE, ["fork", STORE, "copy.coffer", *PRIMARY],
+        *BASE, ["copy", STORE, "copy.coffer", "--editable", *PRIMARY],
         ["put", "copy.coffer", "--id", "3", "--text", "from the copy " * 300, *PRIMARY],
         ["put", "copy.coffer", "--text", "new there", *PRIMARY], ["rm", "copy.coffer", "2", *PRIMARY])),
     Workload("index-add", (_INDEX,)),
-    Workload("index-update", (["index", STORE, "update", *PRIMARY],), before=(
+    Workload("index-update", (["index", "update", STORE, *PRIMARY],), before=(
         *BASE, _INDEX, _put("--title", "later"), ["rm", STORE, "2", *PRIMARY])),
     Workload("restore-id", (["restore", STORE, "copy.coffer", "3-4", *PRIMARY],), outputs=("copy.coffer",),
         before=(*BASE, ["backup", STORE, "copy.coffer"], ["rm", STORE, "3", "4", *PRIMARY])),

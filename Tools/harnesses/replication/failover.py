@@ -54,7 +54,7 @@ def trial(tools, folder, failovers, seed):
         error = old.restore(new.store)
         if not findings.expect(not error, f"failover {number}: not restored: {error}"):
             continue
-        promoted = new.run("promote", new.store, "--anchor", confirmed)
+        promoted = new.run("replica", "promote", new.store, "--anchor", confirmed)
         if not findings.expect(promoted.returncode == 0, f"failover {number}: not promoted: {promoted.stderr.strip()}"):
             continue
         seconds.append(time.monotonic() - start)
@@ -66,7 +66,7 @@ def trial(tools, folder, failovers, seed):
         refused += old.expect(
             findings, f"{what} lets the old store start", "info", old.store, "--pin", facts["pin"], code=21)
 
-        tail = old.run("tail", old.store, "--since", facts["base"])
+        tail = old.run("replica", "tail", old.store, "--since", facts["base"])
         findings.expect(tail.returncode in (0, 3), f"failover {number}: tail ends with {tail.returncode}: {tail.stderr}")
         lines = [json.loads(line) for line in tail.stdout.splitlines()]
         named = {line["id"]: set(line["change"]) for line in lines}
@@ -98,9 +98,9 @@ def trial(tools, folder, failovers, seed):
                 machine.expect(findings, f"failover {number}: the {name} replica is not sound", "verify", target)
         after = new.confirmed()[-1][0]
         new.expect(findings, f"failover {number}: a confirmed anchor of the new branch is refused",
-                   "anchor", place / "new.coffer", "--check", after)
+                   "verify", place / "new.coffer", "--anchor-only", "--anchor", after)
         new.expect(findings, f"failover {number}: the old branch passes for the new one",
-                   "anchor", place / "old.coffer", "--check", facts["anchor"], code=21)
+                   "verify", place / "old.coffer", "--anchor-only", "--anchor", facts["anchor"], code=21)
         # The pages of both branches, and of what was restored, are sealed.
         findings.extend(
             f"failover {number}: plaintext in {file}"
@@ -127,7 +127,7 @@ def control(tools, place, seed):
     time.sleep(0.5)
     kill(one.writer, one.litestream)
     other = Machine(tools, place / "other", shared, 0.1)
-    if one.restore(other.store) or other.run("promote", other.store, "--no-anchor").returncode != 0:
+    if one.restore(other.store) or other.run("replica", "promote", other.store, "--no-anchor").returncode != 0:
         return 1
     for machine in (other, one):
         machine.start_litestream()
@@ -141,4 +141,4 @@ def control(tools, place, seed):
         return 1
     # A sound file of one branch is refused by the anchors that the other one confirmed, or has lost them.
     anchors = [machine.confirmed()[-1][0] for machine in (one, other) if machine.confirmed()]
-    return int(any(one.run("anchor", target, "--check", anchor).returncode != 0 for anchor in anchors))
+    return int(any(one.run("verify", target, "--anchor-only", "--anchor", anchor).returncode != 0 for anchor in anchors))

@@ -49,7 +49,7 @@ def trial(tools, folder, switches, seed):
     log = open(folder / "adopt.log", "wb")
     started = time.time()
     adopting = subprocess.Popen(
-        [tools.dbtool, "adopt", followed, copies, "--key-file", KEYS["primary"], "--anchor-file", anchors, "--every", "0.3",
+        [tools.dbtool, "replica", "adopt", followed, copies, "--key-file", KEYS["primary"], "--anchor", anchors, "--every", "0.3",
          "--no-input"], env=tools.environment, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
     reader = None
     generations, delays, steps = [], [], []
@@ -111,14 +111,14 @@ def killed_follows(machine, followed, copies, follow, findings, seed, tries):
         wait_for(lambda: followed.stat().st_mtime_ns != before, 10)
         time.sleep(random_numbers.uniform(0, 0.01))
         kill(follow)
-        latest = generation_of(machine.run("anchor", copies / "current").stdout.strip())
-        result = machine.run("adopt", followed, copies, "--wait", "0")
+        latest = generation_of(machine.run("verify", "--anchor-only", "--save-anchor", "-", copies / "current").stdout.strip())
+        result = machine.run("replica", "adopt", followed, copies, "--wait", "0")
         findings.expect(
             result.returncode in (0, 20, 21), f"killed follow {number}: adopt ends with {result.returncode}: {result.stderr}")
         is_adopted = "adopted:    true" in result.stdout
         outcomes[(is_adopted and "adopted" or "unchanged") if result.returncode == 0 else "refused"] += 1
         machine.expect(findings, f"killed follow {number}: an unsound file was adopted", "verify", copies / "current")
-        now = generation_of(machine.run("anchor", copies / "current").stdout.strip())
+        now = generation_of(machine.run("verify", "--anchor-only", "--save-anchor", "-", copies / "current").stdout.strip())
         findings.expect(now >= latest, f"killed follow {number}: generation {now} after {latest}")
     kill(follow)
     return (f"{tries} follows killed: {outcomes['refused']} files refused, {outcomes['unchanged']} as before, "

@@ -33,10 +33,10 @@ def trial(tools, folder, kills, seed, make_replica=None):
         if not findings.expect(not error, f"kill {number}: not restored: {error}"):
             continue
         machine.expect(findings, f"kill {number}: not sound", "verify", target)
-        restored = generation_of(machine.run("anchor", target).stdout.strip() or "0:0:0:0:0")
+        restored = generation_of(machine.run("verify", "--anchor-only", "--save-anchor", "-", target).stdout.strip() or "0:0:0:0:0")
         if confirmed:
             last = confirmed[-1][0]
-            machine.expect(findings, f"kill {number}: the last confirmed anchor is refused", "anchor", target, "--check", last)
+            machine.expect(findings, f"kill {number}: the last confirmed anchor is refused", "verify", target, "--anchor-only", "--anchor", last)
             findings.expect(
                 restored >= generation_of(last),
                 f"kill {number}: generation {generation_of(last)} was confirmed, {restored} restored")

@@ -69,12 +69,12 @@ def trial(tools, folder, seconds):
 def restored_and_whole(machine, target, writers, findings):
     """Restores until the replica has the present state; Litestream copies a moment after each commit."""
     both = ("primary", "next")
-    anchor = machine.run("anchor", machine.store, keys=both).stdout.strip()
+    anchor = machine.run("verify", "--anchor-only", "--save-anchor", "-", machine.store, keys=both).stdout.strip()
 
     def is_current():
         target.unlink(missing_ok=True)
         return not machine.restore(target) and (
-            machine.run("anchor", target, "--check", anchor, "--exact", keys=both).returncode == 0)
+            machine.run("verify", target, "--anchor-only", "--anchor", anchor, "--require", "same", keys=both).returncode == 0)
 
     if not wait_for(is_current, PATIENCE):
         findings.append(f"{target.name}: not the present state after {PATIENCE} s")

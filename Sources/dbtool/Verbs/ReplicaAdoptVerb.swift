@@ -5,8 +5,8 @@ internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferReplication
 
-/// `adopt FOLLOWED DIRECTORY`: a verified copy of a file that replication changes, for readers.
-struct AdoptVerb: ParsableCommand {
+/// `replica adopt FOLLOWED DIRECTORY`: a verified copy of a file that replication changes, for readers.
+struct ReplicaAdoptVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "adopt",
     abstract: "Give readers a verified copy of a store that replication changes.",
@@ -19,8 +19,8 @@ struct AdoptVerb: ParsableCommand {
       With --every it goes on until a signal ends it, exit 0: what may pass, such as a file in the middle of a change, is a \
       warning; another store, branch or pin, a wrong key, or a link that was changed by hand ends it.
 
-        dbtool adopt /var/lib/follow/texts.coffer /srv/texts --anchor-file confirmed.anchor --key-file my.key
-        dbtool adopt /var/lib/follow/texts.coffer /srv/texts --anchor-file confirmed.anchor --every 1
+        dbtool replica adopt /var/lib/follow/texts.coffer /srv/texts --anchor confirmed.anchor --key-file my.key
+        dbtool replica adopt /var/lib/follow/texts.coffer /srv/texts --anchor confirmed.anchor --every 1
       """)
 
   @OptionGroup var options: StoreOptions
@@ -28,8 +28,7 @@ struct AdoptVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The folder of copies.", valueName: "directory"), completion: .directory)
   var directory: String
 
-  @OptionGroup(title: "Anchor") var anchor: AnchorLine
-  @OptionGroup(title: "Anchor") var demands: AnchorDemands
+  @OptionGroup var anchor: AnchorOptions
 
   @Option(help: ArgumentHelp("Go on, and look again after this time.", valueName: "seconds"))
   var every: Double?
@@ -43,9 +42,6 @@ struct AdoptVerb: ParsableCommand {
   func validate() throws {
     if let every, !(every > 0 && every <= 86_400) { throw ValidationError("--every takes seconds, more than 0") }
     if let keep, keep < 1 { throw ValidationError("--keep takes a number from 1") }
-    if !demands.isEmpty, anchor.isMissing {
-      throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
-    }
   }
 
   func run() throws {
@@ -68,16 +64,16 @@ struct AdoptVerb: ParsableCommand {
     let opening = options.openOptions(true)
     var adopting = AdoptOptions()
     adopting.pin = opening.pin
-    adopting.requirement = demands.requirement
-    adopting.allowsRekey = demands.rekeyKnown
+    adopting.requirement = anchor.requirement
+    adopting.allowsRekey = anchor.allowRekey
     adopting.keptCopies = keep ?? adopting.keptCopies
     adopting.opensChangedOnly = quick
     adopting.allowsTestKeys = opening.allowsTestKeys
     adopting.wait = opening.wait ?? adopting.wait
     let folder = ReplicaFolder(at: URL(filePath: directory))
-    let anchor = try anchor.given()
+    let kept = try anchor.given()
     let adoption = Result { () throws(StoreError) in
-      try folder.adopt(options.store.url, key: key, anchor: anchor, options: adopting)
+      try folder.adopt(options.store.url, key: key, anchor: kept, options: adopting)
     }
     return try adoption.mapError { options.namingKeys($0, for: options.store.path) }.get()
   }

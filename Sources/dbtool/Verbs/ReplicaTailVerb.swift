@@ -3,8 +3,8 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferReplication
 
-/// `tail OLD --since STATE`: the documents that changed after an earlier state.
-struct TailVerb: ParsableCommand {
+/// `replica tail OLD --since STATE`: the documents that changed after an earlier state.
+struct ReplicaTailVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tail",
     abstract: "Write the documents that changed since an earlier state, as NDJSON.",
@@ -14,19 +14,18 @@ struct TailVerb: ParsableCommand {
       All rows are proved first. Deletions are known while the file lists its transactions since, fifty or so; otherwise \
       the exit code is 3.
 
-        dbtool tail old.coffer --since-file base.anchor --key-file my.key > lost.ndjson
-        dbtool tail old.coffer --since 1204
+        dbtool replica tail old.coffer --since base.anchor > lost.ndjson
+        dbtool replica tail old.coffer --since 1204
       """)
 
   @OptionGroup var options: StoreOptions
 
   @Option(
     help: ArgumentHelp(
-      "The earlier state: its generation, or its anchor, which the file must descend from.", valueName: "state"))
-  var since: String?
-
-  @Option(help: ArgumentHelp("The anchor of the earlier state, from a file.", valueName: "path"), completion: .file())
-  var sinceFile: String?
+      "The earlier state: its generation; or its anchor, by its line or a file, which the file must descend from.",
+      valueName: "state"),
+    completion: .file())
+  var since: String
 
   @Flag(help: "List documents that do not open, and go on without them.")
   var skipDamaged = false
@@ -46,21 +45,14 @@ struct TailVerb: ParsableCommand {
   }
 
   func validate() throws {
-    guard (since == nil) != (sinceFile == nil) else {
-      throw ValidationError("give the earlier state with --since or --since-file")
-    }
-    if let since, !since.hasPrefix("coffer2:"), UInt64(since) == nil || since.hasPrefix("+") {
-      throw ValidationError("--since takes a generation (a number) or an anchor line (coffer2:…)")
-    }
     if options.common.listFormat ?? .ndjson != .ndjson, options.common.listFormat != .json {
-      throw ValidationError("tail writes NDJSON: leave out --format")
+      throw ValidationError("'replica tail' writes NDJSON: leave out --format")
     }
   }
 
   private func state() throws -> State {
-    if let sinceFile { return .anchor(try AnchorLine.read(sinceFile)) }
-    let word = since ?? ""
-    return try UInt64(word).map { .generation($0) } ?? .anchor(AnchorLine.parse(word))
+    if since.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt64(since) { return .generation(number) }
+    return .anchor(try StoreAnchor(word: since))
   }
 
   func run() throws {

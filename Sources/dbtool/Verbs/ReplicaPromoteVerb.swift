@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferReplication
 
-/// `promote STORE`: makes a restored copy the one that is written.
-struct PromoteVerb: ParsableCommand {
+/// `replica promote STORE`: makes a restored copy the one that is written.
+struct ReplicaPromoteVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "promote",
     abstract: "Make a restored copy the one that is written, with a new pin.",
@@ -12,9 +12,9 @@ struct PromoteVerb: ParsableCommand {
       stay. Every earlier file of the store, the one on the replaced machine too, no longer has the pin: start each writer \
       and each replication only after 'info --pin PIN'. Fence the old machine first, and promote one copy only.
 
-      'base' is the anchor of the restored state: 'tail OLD --since BASE' prints what an old file has beyond it.
+      'base' is the anchor of the restored state: 'replica tail OLD --since BASE' prints what an old file has beyond it.
 
-        dbtool promote restored.coffer --anchor-file confirmed.anchor --key-file my.key
+        dbtool replica promote restored.coffer --anchor confirmed.anchor --key-file my.key
       """)
 
   @OptionGroup var options: StoreOptions
@@ -22,8 +22,7 @@ struct PromoteVerb: ParsableCommand {
   @Flag(help: "Verify the set and SQLite's integrity only: no document is opened.")
   var quick = false
 
-  @OptionGroup(title: "Anchor") var anchor: AnchorLine
-  @OptionGroup(title: "Anchor") var demands: AnchorDemands
+  @OptionGroup var anchor: AnchorOptions
 
   @Flag(help: "There is no confirmed anchor: take the copy as it is.")
   var noAnchor = false
@@ -31,12 +30,8 @@ struct PromoteVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    guard anchor.isMissing == noAnchor else {
-      throw ValidationError(
-        "give the last confirmed anchor with --anchor-file (or --anchor), or --no-anchor if there is none")
-    }
-    if !demands.isEmpty, noAnchor {
-      throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
+    guard (anchor.anchor == nil) == noAnchor else {
+      throw ValidationError("give the last confirmed anchor with --anchor, or --no-anchor if there is none")
     }
   }
 
@@ -47,7 +42,7 @@ struct PromoteVerb: ParsableCommand {
     defer { bar.finish() }
     let promotion = try Interrupt.deferring {
       try store.promote(
-        anchor: confirmed, requiring: demands.requirement, allowingRekey: demands.rekeyKnown,
+        anchor: confirmed, requiring: anchor.requirement, allowingRekey: anchor.allowRekey,
         verifying: quick ? .quick : .full
       ) { step in
         bar.update(step)
