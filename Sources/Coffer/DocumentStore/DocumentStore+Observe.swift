@@ -74,7 +74,7 @@ extension DocumentStore {
           }
           do throws(StoreError) {
             let result = try run()
-            engine.updateOutdatedIndexes()
+            engine.updateOutdatedIndexes(atLeast: IndexGap.postponedUpdateLimit)
             return result
           } catch {
             guard engine.canRepeatRead(after: error) else { throw error }

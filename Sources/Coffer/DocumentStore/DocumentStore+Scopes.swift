@@ -7,8 +7,9 @@ extension DocumentStore {
   ///
   /// In rollback journal mode, commits wait until the closure returns. Other threads can read concurrently.
   ///
-  /// If the closure uses an outdated index, the missing documents are added to the index in memory, and after the closure
-  /// also in the file, if the store is writable and no other writer is active. If the index needs more memory than
+  /// If the closure uses an outdated index, the missing documents are added to the index in memory. If the store is
+  /// writable and no other writer is active, the index is also updated in the file: after the closure once reads have
+  /// added 256 documents, and when the store is closed. If the index needs more memory than
   /// ``OpenOptions/indexMemoryBytes`` allows, it's updated in the file first, and the closure is called a second time.
   ///
   /// - Returns: The result of the closure.
@@ -23,7 +24,7 @@ extension DocumentStore {
       guard engine.canRepeatRead(after: error) else { throw error }
       return try readOnce(body)
     }
-    engine.updateOutdatedIndexes()
+    engine.updateOutdatedIndexes(atLeast: IndexGap.postponedUpdateLimit)
     return result
   }
 

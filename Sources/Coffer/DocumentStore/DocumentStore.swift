@@ -77,6 +77,7 @@ public final class DocumentStore: Sendable {
   /// - Throws: `misuse` inside this store's `read` or `write`. `locked` if another process has the lock for the last
   ///   copy of the write-ahead log to the file. This store is closed then, and the other process makes the copy.
   public func close() throws(StoreError) {
+    engine.updateOutdatedIndexes()
     try engine.connections.close()
   }
 }

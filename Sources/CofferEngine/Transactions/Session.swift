@@ -18,8 +18,8 @@ package final class Session: Sendable {
   package let feed = ChangeFeed()
   let values: CodableValues
   private let closing = Atomic<Bool>(false)
-  /// A Boolean value that indicates whether a reader had to update an index in memory.
-  package let hasOutdatedIndexes = Atomic<Bool>(false)
+  /// The number of documents that readers had to add to indexes in memory since the last update in the file.
+  package let outdatedIndexDocuments = Atomic<Int>(0)
 
   private let options: OpenOptions
   private let attachments = Mutex<[ObjectIdentifier: any SessionAttachment]>([:])

@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 
 /// The documents that may have changed since an index was written.
-enum IndexGap {
+package enum IndexGap {
   case nothing
   /// Ascending ID ranges that aren't adjacent.
   case ids([ClosedRange<Int64>])
@@ -10,6 +10,10 @@ enum IndexGap {
 
   /// The maximum number of missing documents for which a search, query or list updates the index in the file.
   static let automaticUpdateLimit: UInt64 = 1000
+
+  /// The number of documents that reads add to indexes in memory before the indexes are updated in the file. Updating
+  /// after each read would index every changed document twice.
+  package static let postponedUpdateLimit = 256
 
   /// Returns the number of IDs, or `count` if all documents may have changed.
   func limit(of count: UInt64) -> UInt64 {

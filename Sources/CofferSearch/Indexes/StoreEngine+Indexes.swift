@@ -113,22 +113,22 @@ extension StoreEngine {
     }
   }
 
-  /// Updates the indexes in the file after a reader had to update them in memory, if little is missing and no other
+  /// Updates the indexes in the file after readers had to update them in memory, if little is missing and no other
   /// writer is active.
   ///
+  /// - Parameter count: The number of documents that readers must have added. Fewer documents wait for the next call.
   /// - Returns: Whether an index was written.
   @discardableResult
-  package func updateOutdatedIndexes() -> Bool {
-    guard session.hasOutdatedIndexes.load(ordering: .relaxed), !isReadOnly, connections.canWriteImmediately else {
-      return false
-    }
-    session.hasOutdatedIndexes.store(false, ordering: .relaxed)
+  package func updateOutdatedIndexes(atLeast count: Int = 1) -> Bool {
+    let outdated = session.outdatedIndexDocuments.load(ordering: .relaxed)
+    guard outdated >= count, !isReadOnly, connections.canWriteImmediately else { return false }
+    session.outdatedIndexDocuments.wrappingSubtract(outdated, ordering: .relaxed)
     do throws(StoreError) {
       return try writeOutdatedIndexes()
     } catch {
       // Readers update the indexes in memory until then.
       switch error.code {
-      case .locked, .cancelled: session.hasOutdatedIndexes.store(true, ordering: .relaxed)
+      case .locked, .cancelled: session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
       case .closed, .readOnly, .diskFull, .damaged: log.debug("an index wasn't updated: \(error.message)")
       default: log.warning("an index wasn't updated: \(error.message)")
       }

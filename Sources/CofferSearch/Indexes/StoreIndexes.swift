@@ -138,7 +138,10 @@ package struct StoreIndexes {
     let gap = try gap(since: file.contents)
     if case .nothing = gap { return }
     // Note it first, because the update may need more memory than readers have.
-    if !transaction.isWriter { transaction.connection.session.hasOutdatedIndexes.store(true, ordering: .relaxed) }
+    if !transaction.isWriter {
+      let missing = Int(clamping: max(1, gap.limit(of: transaction.state.count)))
+      transaction.connection.session.outdatedIndexDocuments.wrappingAdd(missing, ordering: .relaxed)
+    }
     try IndexUpdate(file, transaction).run(gap)
     file.didUpdateMemory(try contents(), hasUncommittedChanges: transaction.hasWritten)
   }

@@ -544,15 +544,14 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
-  @Test func asyncSearchUpdatesIndex() async throws {
+  @Test func asyncSearchFindsNewDocuments() async throws {
     let test = try indexed()
     try test.store.index(test.notes, .substrings)
     try await test.store.write { scope in
       _ = try scope.insert(Document(text: "quite new"), into: test.notes, at: .top)
     }
     #expect(try await test.store.read { try $0.search(for: .text("quite new"), in: test.notes) }.count == 1)
-    // The index is already current.
-    #expect(try await !offCooperativePool { try test.store.updateIndexes() })
+    #expect(try await offCooperativePool { try test.store.updateIndexes() })
   }
 
   @Test func reportsUnreadableDeclaration() throws {
@@ -808,7 +807,7 @@ import Testing
     // The insertion was rolled back in the store and in memory.
     try test.store.write { scope throws in #expect(try scope.search(ranked: "newcomer", in: test.notes).total == 20) }
     #expect(try test.store.read { try $0.search(ranked: "newcomer", in: test.notes) }.total == 20)
-    #expect(try test.raw().query("SELECT sealed FROM coffer_x_index").rows.map(\.values) != before.map(\.values))
+    #expect(try test.raw().query("SELECT sealed FROM coffer_x_index").rows.map(\.values) == before.map(\.values))
     options = .testing
     options.indexMemoryBytes = 8192
     let small = try test.reopened(.published("primary"), options)

@@ -46,22 +46,43 @@ import Testing
     }
   }
 
-  @Test func updatesIndexInFileAfterRead() throws {
+  private func insertNeedles(_ count: Int, into store: DocumentStore, _ test: TestStore) throws {
+    try store.write { tx in
+      for _ in 0..<count { try tx.insert(Document(text: "needle"), into: test.notes) }
+    }
+  }
+
+  @Test func readUpdatesIndexInFileAfterManyDocuments() throws {
     let (test, store) = try indexed(documents: 20, memory: 8 << 20)
-    try store.write { _ = try $0.insert(Document(text: "needle"), into: test.notes) }
+    let before = try sealedIndex(test)
+    for round in 1...3 {
+      try insertNeedles(100, into: store, test)
+      #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 20 + 100 * round)
+      #expect(try (sealedIndex(test) == before) == (round < 3))
+    }
+  }
+
+  @Test func closingUpdatesIndexInFile() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    try insertNeedles(1, into: store, test)
     let before = try sealedIndex(test)
     _ = try store.read { try $0.search(ranked: "needle", in: test.notes) }
+    #expect(try sealedIndex(test) == before)
+    try store.close()
     #expect(try sealedIndex(test) != before)
+    let other = try test.reopened()
+    #expect(try other.verify(.full).isSound)
+    #expect(try other.read { try $0.search(ranked: "needle", in: test.notes) }.total == 21)
   }
 
   /// Another program's lock keeps the update from the file. The read has its result at once, and a later one updates.
   @Test func lockedFileIsUpdatedByLaterRead() throws {
     let (test, store) = try indexed(documents: 20, memory: 8 << 20)
-    try store.write { _ = try $0.insert(Document(text: "needle"), into: test.notes) }
+    try insertNeedles(256, into: store, test)
     let before = try sealedIndex(test)
     let other = try test.raw()
     try other.begin(.immediate)
-    #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 21)
+    #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 276)
     #expect(try sealedIndex(test) == before)
     try other.rollback()
     try other.close()
