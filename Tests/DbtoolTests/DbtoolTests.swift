@@ -59,7 +59,7 @@ import Testing
 
   @Test(.slow) func helpListsOptionValues() throws {
     #expect(try help("--wait", of: "rekey").contains("rekey: no limit"))
-    #expect(try help("--encoding", of: "export").contains("(utf-8-bom, utf-16, utf-8, utf-16le, utf-16be"))
+    #expect(try help("--encoding", of: "export").contains("(utf-8, utf-16le, utf-16be, utf-8-bom, utf-16"))
     let target = try help("--to", of: "convert")
     #expect(target.contains("utf-16le, utf-16be, windows-1250,") && !target.contains("auto"))
     #expect(try help("--encoding", of: "import").contains("auto, utf-8, utf-16, utf-16le,"))

@@ -12,13 +12,13 @@ extension DocumentStore {
   /// - Parameters:
   ///   - url: The store's file.
   ///   - target: The copy's file, which must not exist unless `isReplacing` is `true`.
-  ///   - isReplacing: Whether to replace an existing file.
+  ///   - isReplacing: Whether to replace an existing store.
   ///   - allowsDamage: Whether to copy a store even if the check finds damage.
   ///   - wait: The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
   ///   - progress: Called after each step with the numbers of copied pages and total pages. If it throws, no file is
   ///     left.
-  /// - Throws: `damaged` if the store is damaged. `alreadyExists` if the target exists, is the store itself, or has
-  ///   another store's journal next to it. `cancelled`, `diskFull`, `locked`, and errors of opening the store. No file
+  /// - Throws: `damaged` if the store is damaged. `alreadyExists` if the target exists, isn't a store, is the store
+  ///   itself, or has another store's journal next to it. `cancelled`, `diskFull`, `locked`, and errors of opening the store. No file
   ///   is left then. `ioFailure` if the disk doesn't confirm the copy. If the disk only fails to confirm the name, the
   ///   copy is in place.
   public static func backup(
@@ -61,7 +61,6 @@ extension DocumentStore {
     try isReplacing ? file.checkName() : file.checkTarget()
     // Check before the long copy, and again before replacing the store.
     _ = try FileLease.taken(on: file.path)
-    if isReplacing { try file.requireReplacingStore() }
     try stage(file, from: source, permissionsOf: place?.path ?? source.path, allowsDamage: false, wait, progress)
     var kept: String?
     try file.discardingOnError { () throws(StoreError) in

@@ -25,7 +25,7 @@ extension DocumentStore {
   ///   - keys: The keys that open the new store. A test key makes it a TEST store, whether or not this store is one.
   ///   - recipients: The recipients that may open the new store.
   ///   - creation: The new store's options, or `nil` to use this store's titles and padding with a rollback journal.
-  ///   - isReplacing: Whether to replace an existing file, which must not be open in any process.
+  ///   - isReplacing: Whether to replace an existing store, which must not be open in any process.
   ///   - progress: Called when the keys are known, then after each batch. Throwing from it stops the copy.
   /// - Returns: The number of copied documents, and the new store's ID and pin.
   /// - Throws: `noSuchDocument`. `damaged` with the first damaged document's ID, or `setMismatch`. `alreadyExists`,

@@ -23,9 +23,7 @@ package struct FileLease: ~Copyable {
   ///
   /// - Throws: `locked` if a process has the file open, including this process.
   package static func taken(on path: String) throws(StoreError) -> FileLease {
-    guard !isOpenInThisProcess(path) else {
-      throw StoreError(.locked, "\(path): this process has the store open", hint: "close it first")
-    }
+    try requireClosedInThisProcess(path)
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       // Another process holds a lease on the file.
@@ -41,6 +39,13 @@ package struct FileLease: ~Copyable {
       throw isOpenInAnotherProcess(path)
     }
     return FileLease(descriptor)
+  }
+
+  /// Throws `locked` if this process has the file open.
+  static func requireClosedInThisProcess(_ path: String) throws(StoreError) {
+    guard !isOpenInThisProcess(path) else {
+      throw StoreError(.locked, "\(path): this process has the store open", hint: "close it first")
+    }
   }
 
   private static func isOpenInAnotherProcess(_ path: String) -> StoreError {

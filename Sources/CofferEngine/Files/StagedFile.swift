@@ -36,8 +36,21 @@ package final class StagedFile {
   /// Verifies that `path` can be used, and that SQLite won't find a journal or log there.
   ///
   /// SQLite would apply an older database's journal to the new file.
+  ///
+  /// - Throws: `locked` if this process has the file to replace open.
   package func checkTarget() throws(StoreError) {
     try checkName()
+    try checkSideFiles()
+  }
+
+  /// Verifies that `path` is free, or that the existing file is a store that may be replaced.
+  ///
+  /// - Throws: `locked` if this process has the file to replace open.
+  package func checkName() throws(StoreError) {
+    if try isReplacing() { try requireStore() }
+  }
+
+  private func checkSideFiles() throws(StoreError) {
     var status = stat()
     for suffix in ["-journal", "-wal"] where lstat(path + suffix, &status) == 0 {
       throw StoreError(
@@ -46,26 +59,27 @@ package final class StagedFile {
     }
   }
 
-  /// Verifies that `path` is free, or that the existing file may be replaced.
-  package func checkName() throws(StoreError) {
+  /// Returns whether `path` is an existing file that may be replaced.
+  @discardableResult
+  private func isReplacing() throws(StoreError) -> Bool {
     var status = stat()
-    if lstat(path, &status) == 0 {
-      guard replacesExisting, status.st_mode & S_IFMT == S_IFREG else {
-        throw StoreError(.alreadyExists, "\(path) exists already, and was left as it is")
-      }
-      var read = stat()
-      if let source, stat(source, &read) == 0, read.st_dev == status.st_dev, read.st_ino == status.st_ino {
-        throw StoreError(.alreadyExists, "\(path) is what is being read: an output never goes over an input")
-      }
+    guard lstat(path, &status) == 0 else { return false }
+    guard replacesExisting, status.st_mode & S_IFMT == S_IFREG else {
+      throw StoreError(.alreadyExists, "\(path) exists already, and was left as it is")
     }
+    var read = stat()
+    if let source, stat(source, &read) == 0, read.st_dev == status.st_dev, read.st_ino == status.st_ino {
+      throw StoreError(.alreadyExists, "\(path) is what is being read: an output never goes over an input")
+    }
+    return true
   }
 
-  /// Verifies that the existing file that is replaced is a store, even a damaged one.
+  /// Verifies that the file to replace is a store, even a damaged one.
   ///
-  /// Call this method while this process doesn't have the file open.
-  ///
-  /// - Throws: `alreadyExists` if the file isn't a store.
-  package func requireReplacingStore() throws(StoreError) {
+  /// - Throws: `alreadyExists` if the file isn't a store, or `locked` if this process has it open.
+  private func requireStore() throws(StoreError) {
+    // Closing the file below would end the process's locks on it.
+    try FileLease.requireClosedInThisProcess(path)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
       guard errno == ENOENT else { throw Self.failure(path) }
@@ -79,7 +93,7 @@ package final class StagedFile {
       application == StoreFormat.applicationID
     else {
       throw StoreError(
-        .alreadyExists, "\(path) is no store, and was left as it is", hint: "move it away, and restore again")
+        .alreadyExists, "\(path) is no store, and was left as it is", hint: "move it away, and try again")
     }
   }
 
@@ -109,7 +123,8 @@ package final class StagedFile {
   ///
   /// - Throws: `ioFailure` if the disk doesn't confirm the name, although the file already has that name.
   package func publish() throws(StoreError) {
-    try checkTarget()
+    try isReplacing()
+    try checkSideFiles()
     try takeName()
     entry?.release()
     entry = nil
@@ -183,12 +198,12 @@ package final class StagedFile {
       unlink(temporary)
       return
     }
-    if errno == EEXIST { try checkName() }
+    if errno == EEXIST { try isReplacing() }
     // Without hard links, reserve the name with an empty file and rename the finished file over it.
     let placeholder = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard placeholder >= 0 else {
       let failure = Self.failure(path)
-      try checkName()
+      try isReplacing()
       throw failure
     }
     close(placeholder)

@@ -7,7 +7,7 @@ struct CommonOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "No notes, warnings or progress on standard error.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "More notes: the slot that opened, what became of every column and file.")
+  @Flag(name: .shortAndLong, help: "More notes: the slot that opened, the use of every column, the ids of --sync.")
   var verbose = false
 
   @Flag(help: "Reports and lists as JSON; errors end with a JSON line.")

@@ -56,5 +56,5 @@ struct OutputEncodingName<Known: WritableEncodings>: ExpressibleByArgument {
 
   var defaultValueDescription: String { encoding.rawValue }
 
-  static var allValueStrings: [String] { ["utf-8-bom", "utf-16"] + Known.all.map(\.rawValue) }
+  static var allValueStrings: [String] { Known.all.map(\.rawValue) + ["utf-8-bom", "utf-16"] }
 }

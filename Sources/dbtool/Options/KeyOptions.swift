@@ -66,7 +66,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
     name: .customLong("\(Family.prefix)provider"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
       "A program for the \(Family.purpose.key)key: it reads the slot's blob and prints 64 hex digits.",
-      valueName: "name=cmd",
+      valueName: "NAME=CMD",
       visibility: .hidden))
   var providers: [String] = []
 

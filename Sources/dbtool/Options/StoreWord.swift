@@ -52,6 +52,11 @@ enum StoreWord {
     }.map { words[$0] }
   }
 
+  /// What a user should know whose first word was not taken for the store.
+  static var environmentHint: String? {
+    environment.map { "\(variable) names the store, \($0): every word is an input" }
+  }
+
   private static var environment: String? {
     guard let value = getenv(variable) else { return nil }
     let text = String(cString: value)

@@ -49,6 +49,15 @@ extension Failure {
     Failure(.failed, kind: "already-exists", "\(path) exists already", hint: "--force replaces it")
   }
 
+  /// The error for a new store at a path that is taken. A file that is no store is never replaced.
+  static func storeExists(_ path: String) -> Failure {
+    guard StoreWord.isStore(path) else {
+      return Failure(
+        .failed, kind: "already-exists", "\(path) exists already, and is no store", hint: "name another file")
+    }
+    return .outputExists(path)
+  }
+
   static var interrupted: Failure {
     Failure(.interrupted, kind: "interrupted", "interrupted")
   }

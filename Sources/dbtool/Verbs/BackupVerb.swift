@@ -14,7 +14,7 @@ struct BackupVerb: ParsableCommand {
       meanwhile; in the rollback journal they wait. A folder (DIR/) gets a file of the store's name; with --keep the \
       time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. A copy \
       that is dated in the future is named, and neither deleted nor counted. To make \
-      a store with a new identity, use 'export --to store' instead.
+      a store with a new identity, use 'copy' instead.
 
         dbtool backup texts.coffer texts-monday.coffer
         dbtool backup texts.coffer backups/ --keep 14
@@ -36,7 +36,7 @@ struct BackupVerb: ParsableCommand {
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
   @OptionGroup(title: "Everywhere") var common: CommonOptions
-  @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
+  @OptionGroup(visibility: .private) var unneeded: UnneededKeys
 
   func validate() throws {
     if output == InputFile.standardInput { throw ValidationError("a copy of a store is a file: name its path") }
@@ -66,7 +66,7 @@ extension BackupVerb {
   private func copy(_ progress: @escaping ProgressHandler) throws -> BackupPlace {
     while true {
       let place = try BackupPlace(output, of: store.path, isStamped: keep != nil)
-      guard force || !InputFile.exists(place.path) else { throw Failure.outputExists(place.path) }
+      guard force || !InputFile.exists(place.path) else { throw Failure.storeExists(place.path) }
       do {
         try DocumentStore.backup(
           at: store.url, to: URL(filePath: place.path), replacing: force && keep == nil, allowingDamage: allowDamage,

@@ -141,7 +141,7 @@ struct CollectionDeletion: ParsableArguments {
   @Argument(help: "The collection's name.")
   var name: String
 
-  @Flag(name: .shortAndLong, help: "Delete its documents, too.")
+  @Flag(name: .shortAndLong, help: "Delete the documents in it.")
   var force = false
 
   @Flag(name: [.customShort("n"), .long], help: "Say how many documents would be deleted, and delete nothing.")

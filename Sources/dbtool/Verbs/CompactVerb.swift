@@ -18,7 +18,7 @@ struct CompactVerb: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Everywhere") var common: CommonOptions
-  @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
+  @OptionGroup(visibility: .private) var unneeded: UnneededKeys
 
   private static let brokenOff: StaticString = """
     dbtool: interrupted: no document is lost

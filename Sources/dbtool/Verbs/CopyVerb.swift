@@ -106,10 +106,11 @@ struct CopyVerb: ParsableCommand {
   }
 
   private var existing: Failure {
+    guard editable || salvage else { return .storeExists(new) }
     let hint =
       editable
       ? "'dbtool merge \(Shell.quoted(new)) \(Shell.quoted(options.store.path))' brings a copy up to date"
-      : salvage ? "name another file" : "--force replaces a store"
+      : "name another file"
     return Failure(.failed, kind: "already-exists", "\(new) exists already", hint: hint)
   }
 

@@ -23,7 +23,8 @@ struct ImportVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "Files or directories; '-' is standard input.", completion: .file())
+  @Argument(
+    help: ArgumentHelp("Files or folders; '-' is standard input.", valueName: "input"), completion: .file())
   var inputs: [String]
 
   @Option(
@@ -68,7 +69,12 @@ struct ImportVerb: ParsableCommand {
   func run() throws {
     try InputFile.requireOneStandardInput(inputs)
     for input in inputs where input != InputFile.standardInput {
-      try InputFile.requireExisting(input)
+      do {
+        try InputFile.requireExisting(input)
+      } catch let failure as Failure {
+        guard let hint = StoreWord.environmentHint else { throw failure }
+        throw Failure(failure.status, kind: failure.kind, failure.message, hint: hint)
+      }
     }
     let isNew = create && access(options.store.path, F_OK) != 0
     if isNew, options.store.access.expect != nil {

@@ -122,8 +122,15 @@ struct IndexDropVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: false)
-    try store.dropIndexes(
-      try choice.collection(in: store), words.map { DocumentIndex(word: $0) ?? .field($0, "", as: .text) })
+    let collection = try choice.collection(in: store)
+    let there = try store.read { try $0.indexes(of: collection).map { $0.field?.name ?? $0.word } }
+    let named = words.map { $0 == "words" && there.contains("words:diacritics") ? "words:diacritics" : $0 }
+    if let missing = named.first(where: { !there.contains($0) }) {
+      throw Failure(
+        .noDocument, kind: "no-index", "the collection has no index \(missing)",
+        hint: there.isEmpty ? nil : "there are: \(listed(there))")
+    }
+    try store.dropIndexes(collection, named.map { DocumentIndex(word: $0) ?? .field($0, "", as: .text) })
     try store.close()
   }
 }

@@ -9,7 +9,7 @@ struct InfoVerb: ParsableCommand {
     commandName: "info",
     abstract: "Show what a store is, without a key.",
     discussion: """
-      Id and pin, size, format, journal, counts, slots, epochs, title mode. Nothing here is proven by a key: 'verify' \
+      Id and pin, size, format, journal, counts, slots, epochs, title mode. Nothing here is proved by a key: 'verify' \
       does that, and prints the proved pin.
 
         dbtool info texts.coffer
@@ -17,7 +17,7 @@ struct InfoVerb: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Everywhere") var common: CommonOptions
-  @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
+  @OptionGroup(visibility: .private) var unneeded: UnneededKeys
 
   func run() throws {
     let info = try DocumentStore.info(at: store.url, wait: store.access.waitingTime())

@@ -91,7 +91,7 @@ struct KeyAddVerb: ParsableCommand {
 struct KeyRemoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Remove a slot, never the last one.",
+    abstract: "Remove a slot. The last one can't be removed.",
     discussion: """
       From then on its secret does not open this file. A former key holder may still have an older copy, or the root \
       key: only 'rekey' makes that root key useless for what is in the file.

@@ -27,7 +27,7 @@ struct RekeyVerb: ParsableCommand {
   @Flag(help: "Stop after the change of keys.")
   var keysOnly = false
 
-  @Flag(help: "Go on with a rekey that was interrupted; exit code 1 if there is none.")
+  @Flag(help: "Resume an interrupted rekey (exit code 1 if there is none).")
   var resume = false
 
   @Flag(

@@ -5,16 +5,16 @@ internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferReplication
 
-/// `replica adopt FOLLOWED DIRECTORY`: a verified copy of a file that replication changes, for readers.
+/// `replica adopt STORE DIRECTORY`: a verified copy of a file that replication changes, for readers.
 struct ReplicaAdoptVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "adopt",
     abstract: "Give readers a verified copy of a store that replication changes.",
     discussion: """
-      FOLLOWED is the file that 'litestream restore -f' writes, which no other program may open. A copy of one moment, \
+      STORE is the file that 'litestream restore -f' writes, which no other program may open. A copy of one moment, \
       in the rollback journal, is verified and compared with the anchor and with the copy before; then it gets the next \
       number in DIRECTORY, the link 'current' is switched to it, and the oldest copies are deleted. Readers open \
-      DIRECTORY/current. If FOLLOWED has nothing new, nothing is changed.
+      DIRECTORY/current. If STORE has nothing new, nothing is changed.
 
       With --every it goes on until a signal ends it, exit 0: what may pass, such as a file in the middle of a change, is a \
       warning; another store, branch or pin, a wrong key, or a link that was changed by hand ends it.

@@ -41,13 +41,25 @@ struct BackupTests {
     }
   }
 
-  @Test func keepsExistingFileUnlessReplacing() throws {
+  @Test func replacesOnlyStoresOnRequest() throws {
     try withTestStore { test in
       let target = test.place.file("copy.coffer")
       try Data("mine".utf8).write(to: target)
+      for isReplacing in [false, true] {
+        expect(.alreadyExists) { try test.store.backup(to: target, replacing: isReplacing) }
+        expect(.alreadyExists) {
+          try test.store.copy(to: target, keys: [.published("primary")], replacing: isReplacing)
+        }
+        #expect(try Data(contentsOf: target) == Data("mine".utf8))
+      }
+      try FileManager.default.removeItem(at: target)
+      try test.store.backup(to: target)
+      let before = try Data(contentsOf: target)
+      try test.store.write { _ = try $0.insert(Document(text: "more"), into: test.notes) }
       expect(.alreadyExists) { try test.store.backup(to: target) }
-      #expect(try Data(contentsOf: target) == Data("mine".utf8))
+      #expect(try Data(contentsOf: target) == before)
       try test.store.backup(to: target, replacing: true)
+      #expect(try Data(contentsOf: target) != before)
       #expect(try DocumentStore.check(at: target).isSound)
     }
   }

@@ -107,7 +107,7 @@ import Testing
       cures: [["backup", "s.coffer", "b.coffer", "--force"]]),
     Case(
       name: "existing copy", prepare: { try $0.succeed("copy", "s.coffer", "b.coffer", "--new-key-file", "next.key") },
-      fails: ["copy", "s.coffer", "b.coffer", "--new-key-file", "next.key"], hint: "--force replaces a store",
+      fails: ["copy", "s.coffer", "b.coffer", "--new-key-file", "next.key"], hint: "--force replaces it",
       cures: [["copy", "s.coffer", "b.coffer", "--new-key-file", "next.key", "--force"]]),
     Case(
       name: "many removals",
@@ -121,6 +121,15 @@ import Testing
     Case(
       name: "store in front of the verb of a group", fails: ["index", "s.coffer"],
       hint: "as in 'dbtool index list s.coffer'", cures: [["index", "list", "s.coffer"]]),
+    Case(
+      name: "store as an input beside the variable",
+      prepare: { $0.environment["DBTOOL_STORE"] = "none.coffer" },
+      fails: ["import", "--create", "new.coffer", "primary.key"],
+      hint: "DBTOOL_STORE names the store, none.coffer: every word is an input",
+      cures: [["import", "--create", "recipient.txt", "--from", "text"]]),
+    Case(
+      name: "backup over another file", prepare: { try $0.write("b.txt", "mine") },
+      fails: ["backup", "s.coffer", "b.txt", "--force"], hint: "move it away, and try again", cures: []),
     Case(
       name: "rejects over a file",
       prepare: { sandbox in

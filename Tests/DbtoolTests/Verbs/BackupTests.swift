@@ -27,11 +27,17 @@ import Testing
 
   @Test func replacingCopyRequiresForce() throws {
     let sandbox = try filled()
-    try sandbox.write("b.coffer", "mine")
+    try sandbox.write("b.txt", "mine")
+    for options in [[], ["--force"]] {
+      #expect(try sandbox.run(["backup", "s.coffer", "b.txt"] + options).status == 1)
+      #expect(try sandbox.text(of: "b.txt") == "mine")
+    }
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
+    let before = try sandbox.read("b.coffer")
     let names = try sandbox.names()
     let result = try sandbox.run("backup", "s.coffer", "b.coffer")
     #expect(result.status == 1 && result.errors.contains("hint: --force replaces it"))
-    #expect(try sandbox.text(of: "b.coffer") == "mine")
+    #expect(try sandbox.read("b.coffer") == before)
     let forced = try sandbox.succeed("backup", "s.coffer", "b.coffer", "--force", "--json")
     #expect(forced.text.hasPrefix(#"{"path":"b.coffer","size":"#))
     try sandbox.succeed("verify", "--keyless", "b.coffer")

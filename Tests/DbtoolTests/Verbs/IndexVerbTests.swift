@@ -35,6 +35,8 @@ import Testing
     #expect(plan.contains("INDEX fields_"))
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "notes", "--format", "csv").lines.count == 5)
     #expect(try sandbox.succeed("index", "check", "s.coffer").text == "")
+    let missing = try sandbox.run("index", "drop", "s.coffer", "-c", "notes", "price", "none")
+    #expect(missing.status == 14 && missing.errors.contains("hint: there are: words, titles, price, day"))
     try sandbox.succeed("index", "drop", "s.coffer", "-c", "notes", "price", "titles")
     #expect(
       try sandbox.succeed("index", "list", "s.coffer").lines.map { $0.split(separator: "\t")[1] } == ["words", "field"])

@@ -75,7 +75,7 @@ import Testing
     let names = try sandbox.names()
     let result = try sandbox.run("restore", "s.coffer", "b.coffer", "--force")
     #expect(result.status == 1 && result.errors.contains("s.coffer is no store, and was left as it is"))
-    #expect(result.errors.contains("hint: move it away, and restore again"))
+    #expect(result.errors.contains("hint: move it away, and try again"))
     #expect(try sandbox.text(of: "s.coffer") == contents && sandbox.names() == names)
     try FileManager.default.moveItem(atPath: sandbox.path("s.coffer"), toPath: sandbox.path("away"))
     try sandbox.succeed("restore", "s.coffer", "b.coffer")

@@ -35,10 +35,16 @@ import Testing
   @Test func replacingOutputRequiresForce() throws {
     let (sandbox, recipient) = try filled()
     try sandbox.write("c.coffer", "mine")
+    for options in [[], ["--force"]] {
+      let refused = try sandbox.run(["copy", "s.coffer", "c.coffer", "--recipient", recipient] + options)
+      #expect(refused.status == 1 && refused.output.isEmpty)
+      #expect(try sandbox.text(of: "c.coffer") == "mine")
+    }
+    try sandbox.succeed("create", "c.coffer2", "--test")
+    try sandbox.write("c.coffer", bytes: sandbox.read("c.coffer2"))
     let before = try sandbox.names()
     let refused = try sandbox.run("copy", "s.coffer", "c.coffer", "--recipient", recipient)
     #expect(refused.status == 1 && refused.output.isEmpty)
-    #expect(try sandbox.text(of: "c.coffer") == "mine")
     try sandbox.succeed("copy", "s.coffer", "c.coffer", "-c", "documents", "--recipient", recipient, "--force")
     #expect(try sandbox.succeed("ls", "c.coffer", "--key-file", "identity.key").lines.count == 2)
     #expect(try sandbox.names() == before)
