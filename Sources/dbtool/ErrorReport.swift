@@ -17,7 +17,7 @@ struct ErrorReport {
 
   func print(_ failure: Failure) -> ExitStatus {
     Diagnostics.print("dbtool: error: \(failure.message)")
-    if let hint = failure.hint {
+    if let hint = failure.status == .noStore ? orderHint ?? failure.hint : failure.hint {
       Diagnostics.print("hint: \(hint)")
     }
     if isJSON {
@@ -49,6 +49,16 @@ struct ErrorReport {
     }
     let harmless = withoutMisplacedSecrets(message)
     return print(missingVerb ?? misplacedWord(harmless) ?? usage(harmless))
+  }
+
+  /// The hint for a store that is behind other words.
+  private var orderHint: String? {
+    let (known, _) = verbsSoFar
+    let words = arguments.dropFirst(known.count).prefix { $0 != "--" }.filter { !$0.hasPrefix("-") }
+    guard !known.isEmpty, let store = words.dropFirst().first(where: { StoreWord.isStore($0) }),
+      let first = words.first, !StoreWord.isStore(first)
+    else { return nil }
+    return "the store is the first word behind the verb: dbtool \(verb)\(Shell.quoted(store)) …"
   }
 
   /// The page in place of the parser's own.
@@ -104,7 +114,7 @@ struct ErrorReport {
     let place = known.map { $0 + " " }.joined()
     var hint = "'dbtool \(place)--help' lists the verbs"
     if !place.isEmpty, StoreWord.isStore(word), let first = verbs.first?.configuration.commandName {
-      hint = "the verb is in front of the store, as in 'dbtool \(place)\(first) \(Shell.quoted(word))'"
+      hint = "the verb is in front of the store, as in 'dbtool \(place)\(first) --store \(Shell.quoted(word))'"
     }
     guard let meant = VerbGuess.verb(for: word, among: verbs.compactMap { $0.configuration.commandName }, behind: known)
     else {

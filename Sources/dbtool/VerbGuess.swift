@@ -5,7 +5,10 @@ enum VerbGuess {
     "init": "create", "new": "create", "fsck": "verify", "cat": "show", "get": "show", "dump": "show", "list": "ls",
     "rows": "ls", "find": "search", "grep": "search", "add": "put", "insert": "put", "upsert": "put", "delete": "rm",
     "remove": "rm", "forget": "rm", "tables": "collection list", "vacuum": "compact", "prune": "compact",
-    "cp": "copy", "status": "info", "stats": "info", "clone": "copy", "passwd": "key passwd", "rename": "edit",
+    "cp": "copy", "status": "info", "stats": "info", "clone": "copy", "check": "verify --keyless",
+    "sort": "collection sort", "drop": "collection drop",
+    "salvage": "copy --salvage", "anchor": "verify --save-anchor", "fork": "copy", "view": "show", "open": "browse",
+    "passwd": "key passwd", "rename": "edit",
     "sql": "query",
   ]
 
@@ -16,7 +19,9 @@ enum VerbGuess {
   static func verb(for word: String, among verbs: [String], behind place: [String] = []) -> String? {
     if let meant = (place == ["key"] ? othersOfKey : place.isEmpty ? others : [:])[word] { return meant }
     let distances = verbs.map { (verb: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
-    guard let nearest = distances.min(by: { $0.distance < $1.distance }), nearest.distance <= 2 else { return nil }
+    guard let nearest = distances.min(by: { $0.distance < $1.distance }),
+      nearest.distance <= (word.utf8.count > 4 ? 2 : 1)
+    else { return nil }
     return nearest.verb
   }
 

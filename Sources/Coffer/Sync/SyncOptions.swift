@@ -65,7 +65,7 @@ public struct SyncOptions {
   /// The action for documents that the source no longer contains.
   public var stale = Stale.keep
   /// A closure called after the last record, which returns `false` if the source omitted records. Stale documents are
-  /// then kept, and also if a record had neither an ID nor a key.
+  /// then kept, and also if a record had neither an ID nor a key, or those of an earlier record.
   public var isSourceWhole: (() -> Bool)?
   /// A Boolean value that indicates whether to report the changes without making them.
   public var isDryRun = false

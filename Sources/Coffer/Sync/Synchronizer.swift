@@ -55,9 +55,11 @@ final class Synchronizer {
   }
 
   /// Applies a document from a flat source, identified by its ID or key.
-  func take(_ incoming: Incoming) throws {
+  ///
+  /// - Parameter parts: Returns the parts of a record without a text, for a document to which they belong.
+  func take(_ incoming: Incoming, parts: (DocumentHeader) throws -> Incoming?) throws {
     if incoming.document.parent != nil { describesAllParents = true }
-    _ = try take(incoming) { () throws(StoreError) in
+    _ = try take(incoming, parts: parts) { () throws(StoreError) in
       if options.keepsIDs, let id = incoming.id { return try upsert.match(id, in: record) }
       guard let key = incoming.document.key else { throw withoutIdentity }
       return try upsert.match(key, in: record)
@@ -71,14 +73,23 @@ final class Synchronizer {
 
   /// Applies a document and returns its ID, or `nil` if its children are skipped.
   private func take(
-    _ incoming: Incoming, match find: () throws(StoreError) -> DocumentHeader?
+    _ incoming: Incoming, parts: (DocumentHeader) throws -> Incoming? = { _ in nil },
+    match find: () throws(StoreError) -> DocumentHeader?
   ) throws -> DocumentID? {
+    var incoming = incoming
     count += 1
     if count & 0xFF == 0 { try options.progress?(WorkProgress(done: count)) }
     var match: DocumentHeader?
     do throws(StoreError) {
       match = try find()
+    } catch {
+      return try skip(incoming, nil, because: error)
+    }
+    if let match, let partial = try parts(match) { incoming = partial }
+    do throws(StoreError) {
       if let match, !seen.insert(match.id.rawValue).inserted {
+        // A key given twice may be the wrong key of another document.
+        hasUnknown = true
         throw StoreError(.duplicateKey, "document \(match.id) came already", documentID: match.id)
       }
       if let reason = options.invalidReason?(incoming.document) { throw StoreError(.invalidArgument, reason) }
@@ -99,13 +110,20 @@ final class Synchronizer {
         return id
       }
     } catch {
-      guard options.skipsInvalid, error.concernsSingleDocument else { throw error.of(record: incoming.record) }
-      report.invalid.append(SyncReport.Invalid(record: incoming.record, id: match?.id, reason: error.message))
-      if options.removesInvalid, error.code == .invalidArgument, let match {
-        try removeTree(match.id, because: .invalid(error.message))
-      }
-      return nil
+      return try skip(incoming, match, because: error)
     }
+  }
+
+  /// Lists an invalid document, or throws the error.
+  private func skip(
+    _ incoming: Incoming, _ match: DocumentHeader?, because error: StoreError
+  ) throws(StoreError) -> DocumentID? {
+    guard options.skipsInvalid, error.concernsSingleDocument else { throw error.of(record: incoming.record) }
+    report.invalid.append(SyncReport.Invalid(record: incoming.record, id: match?.id, reason: error.message))
+    if options.removesInvalid, error.code == .invalidArgument, let match {
+      try removeTree(match.id, because: .invalid(error.message))
+    }
+    return nil
   }
 
   // MARK: Stale documents

@@ -23,7 +23,8 @@ extension WriteTransaction {
 
   /// Updates a collection to match a source in bulk. Documents are identified by their keys, or by IDs if IDs are kept.
   ///
-  /// Each record is one document. If no record has a parent, documents keep their descendants. A record without an ID
+  /// Each record is one document. If no record has a parent, documents keep their descendants. A record without a text
+  /// changes only the parts that it gives, unless the document is such a record, too. A record without an ID
   /// and key is invalid. The records' collections are ignored.
   ///
   /// - Returns: The IDs of created, updated, unchanged, deleted and kept documents, and the invalid documents.
@@ -38,7 +39,12 @@ extension WriteTransaction {
       while try source.read(into: &drafts) {
         defer { drafts.removeAll() }
         for draft in drafts.drafts {
-          try synchronizer.take(try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs))
+          try synchronizer.take(try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)) { match in
+            guard let parts = try drafts.parts(of: draft, for: match) else { return nil }
+            var incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
+            incoming.isPartial = true
+            return incoming
+          }
         }
         try options.progress?(WorkProgress(done: synchronizer.count))
       }

@@ -29,7 +29,7 @@ package struct BulkUpsert {
           var incoming = try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)
           do {
             let match = try match(incoming, in: record, upsert)
-            if let match, options.onConflict == .update, let parts = try parts(of: draft, in: drafts, for: match) {
+            if let match, options.onConflict == .update, let parts = try drafts.parts(of: draft, for: match) {
               incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
             }
             try merge(incoming, with: match, in: record, &upsert, options, &report)
@@ -75,14 +75,6 @@ package struct BulkUpsert {
     }
   }
 
-  /// Returns the parts of a record without a text, which updates a document whose text isn't such a record. Otherwise,
-  /// returns `nil`.
-  private func parts(of draft: DraftBatch.Draft, in batch: DraftBatch, for match: DocumentHeader) throws -> DraftBatch?
-  {
-    guard draft.isWholeRecord, !match.isJSON, let text = draft.text, let readParts = batch.readParts else { return nil }
-    return try batch.bytes[text].withUnsafeBytes { try readParts($0, draft.record) }
-  }
-
   /// Returns the draft's collection, and creates it if it's missing.
   private func record(
     for draft: DraftBatch.Draft, of batch: DraftBatch, in collection: DocumentCollection?, _ options: BulkOptions
@@ -90,5 +82,14 @@ package struct BulkUpsert {
     let own = draft.collection.map { String(decoding: batch.bytes[$0], as: UTF8.self) }
     return try transaction.collectionEditor.openOrCreate(
       collection ?? DocumentCollection(own ?? "documents"), titleRule: options.titleRule ?? .asGiven)
+  }
+}
+
+extension DraftBatch {
+  /// Returns the parts of a record without a text, which updates a document whose text isn't such a record. Otherwise,
+  /// returns `nil`.
+  package func parts(of draft: Draft, for match: DocumentHeader) throws -> DraftBatch? {
+    guard draft.isWholeRecord, !match.isJSON, let text = draft.text, let readParts else { return nil }
+    return try bytes[text].withUnsafeBytes { try readParts($0, draft.record) }
   }
 }

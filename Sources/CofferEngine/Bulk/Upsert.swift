@@ -16,6 +16,8 @@ package struct Incoming {
   var isComplete = false
   /// Whether a missing parent means that the parent is unknown, so the stored parent is kept.
   var keepsParent = false
+  /// Whether the record only changes the parts that it gives, even if other records replace whole documents.
+  package var isPartial = false
 
   package init(
     document: Document, id: DocumentID? = nil, record: Int, isComplete: Bool = false, keepsParent: Bool = false
@@ -95,6 +97,7 @@ package struct Upsert {
     }
     let stored = try transaction.storedDocument(match.id)
     let old = stored.document
+    let replacesWhole = replacesWhole && !incoming.isPartial
     var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
     let (created, modified) = (document.created, document.modified)
     (document.created, document.modified) = (old.created, old.modified)

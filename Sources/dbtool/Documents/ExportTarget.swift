@@ -13,12 +13,12 @@ final class ExportTarget {
   /// - Parameters:
   ///   - path: nil for standard output.
   ///   - isOneText: `path` is a file for one text, not a directory.
-  ///   - store: the file that is read.
+  ///   - inputs: files that are read, and never replaced.
   ///   - highestID: the highest id that the store has assigned.
   ///   - table: the columns and the delimiter of a table.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
-    isOneText: Bool, store: String, highestID: Int64, table: ExportTable
+    isOneText: Bool, inputs: [String], highestID: Int64, table: ExportTable
   ) throws {
     if format == .text, !isOneText {
       guard let path else {
@@ -37,7 +37,7 @@ final class ExportTarget {
     }
     if let path {
       let file = try OutputFile(
-        at: path, isForced: isForced, inputs: [store], permissions: OutputFile.privatePermissions,
+        at: path, isForced: isForced, inputs: inputs, permissions: OutputFile.privatePermissions,
         needsName: format == .sqlite)
       if format == .sqlite {
         guard let temporaryPath = file.temporaryPath else {

@@ -159,7 +159,10 @@ extension ImportQueue.InputReport {
       parts.append("records without a text are values: \(reading.values) of \(reading.documents)")
     }
     if !names(.attribute).isEmpty { parts.append("attributes: \(listed(names(.attribute)))") }
-    if !names(.dropped).isEmpty { parts.append("new ids (--keep-ids keeps those of the file)") }
+    if !names(.dropped).isEmpty {
+      let parents = names(.dropped).contains { $0.lowercased() == "parent" } ? ", no parents" : ""
+      parts.append("new ids\(parents) (--keep-ids keeps those of the file)")
+    }
     if !names(.missing).isEmpty { parts.append("no record has \(listed(names(.missing)))") }
     if reading.columns.count == 1, reading.columns[0].name.contains(where: { ";\t|".contains($0) }) {
       parts.append("one field in each row (--map delimiter=CHAR says what separates fields)")

@@ -100,6 +100,16 @@ extension StoreOptions {
     return given.isEmpty ? [Environment.key ?? .passphrase] : given
   }
 
+  /// The files that the keys come from.
+  var keyPaths: [String] {
+    givenKeys.compactMap { key in
+      switch key {
+      case .keyFile(let path), .passphraseFile(let path): path
+      default: nil
+      }
+    }
+  }
+
   func openingKeys() throws -> [StoreKey] {
     try givenKeys.map { try $0.openingKey(for: store.path, policy: policy) }
   }

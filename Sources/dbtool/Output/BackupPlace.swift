@@ -87,6 +87,10 @@ private struct Series {
   /// The path of a copy that is made now.
   func unusedPath() -> String {
     var stamp = BackupStamp(time(nil))
+    // A number below one of the same second would make this copy the older one.
+    for (other, _) in (try? files()) ?? [] where other.time == stamp.time {
+      stamp.number = max(stamp.number, other.number + 1)
+    }
     while InputFile.exists(path(stamp)) { stamp.number += 1 }
     return path(stamp)
   }

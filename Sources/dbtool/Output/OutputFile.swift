@@ -36,6 +36,10 @@ final class OutputFile {
       switch status.st_mode & S_IFMT {
       case S_IFREG:
         try Self.refuseInput(status, path: path, inputs: inputs)
+        guard !StoreWord.isStore(path) else {
+          throw Failure(
+            .failed, kind: "already-exists", "\(path) is a store, and was left as it is", hint: "name another file")
+        }
         guard isForced else { throw Failure.outputExists(path) }
       case S_IFDIR:
         throw Failure.failed("\(path) is a directory")

@@ -9,8 +9,9 @@ struct BackupVerb: ParsableCommand {
     commandName: "backup",
     abstract: "Copy a store while it is in use, without a key.",
     discussion: """
-      The copy is of one moment, a store with the same keys in one file, checked before it gets its name: a damaged \
-      store is not copied, and no good copy is replaced by it. With the write-ahead log others go on writing \
+      The copy is of one moment, a store with the same keys in one file, checked before it gets its name as \
+      'verify --keyless' does: a store whose structure is damaged is not copied. Damaged texts need a key to be found: run \
+      'verify' first. With the write-ahead log others go on writing \
       meanwhile; in the rollback journal they wait. A folder (DIR/) gets a file of the store's name; with --keep the \
       time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. A copy \
       that is dated in the future is named, and neither deleted nor counted. To make \

@@ -112,7 +112,7 @@ struct ExportVerb: ParsableCommand {
           if format.isDelimited { table.columns = try tableColumns(wanted, in: reader, of: store) }
           let opened = try ExportTarget(
             path, format: format, options: writing, separatesCollections: wanted.count > 1,
-            isForced: force, isOneText: isOneText, store: options.store.path,
+            isForced: force, isOneText: isOneText, inputs: [options.store.path] + options.keyPaths,
             highestID: reader.highestID?.rawValue ?? 0, table: table)
           target = opened
           try write(wanted, reader, of: store, to: opened, isTable: format.isTable, &totals)

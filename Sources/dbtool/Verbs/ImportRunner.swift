@@ -94,7 +94,12 @@ struct ImportRunner {
         }
       }
     } catch {
-      let failure = Failure(error)
+      var failure = Failure(error)
+      if (error as? StoreError)?.code == .duplicateKey {
+        failure = Failure(
+          failure.status, kind: failure.kind, failure.message,
+          hint: "--on-conflict update changes such documents, --on-conflict skip leaves them")
+      }
       throw isKeptOnFailure ? failure.mentioning(stored: outcome.stored) : failure
     }
     outcome.inputs = queue.reports

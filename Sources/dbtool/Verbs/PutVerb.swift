@@ -142,6 +142,12 @@ struct PutVerb: ParsableCommand {
   private func readText() throws -> String {
     if let text { return text }
     let path = file ?? InputFile.standardInput
+    if path != InputFile.standardInput, !InputFile.exists(path) {
+      // A text in place of a file isn't repeated.
+      let name = path.contains(where: \.isWhitespace) ? "the file to store" : path
+      throw Failure(
+        .failed, kind: "no-such-file", "\(name): no such file or directory", hint: "--text TEXT stores a text")
+    }
     let bytes = try InputFile.contents(of: path, limit: TextLimit.inputBytes)
     do throws(TextCodingError) {
       return String(decoding: try TextDecoder.utf8(from: bytes, in: .automatic), as: UTF8.self)

@@ -61,7 +61,8 @@ struct ReplicaTailVerb: ParsableCommand {
     let path = output == InputFile.standardInput ? nil : output
     let file = try path.map {
       try OutputFile(
-        at: $0, isForced: force, inputs: [options.store.path], permissions: OutputFile.privatePermissions)
+        at: $0, isForced: force, inputs: [options.store.path] + options.keyPaths,
+        permissions: OutputFile.privatePermissions)
     }
     do {
       let (tail, unread) = try Interrupt.deferring { try write(from: store, since: state, to: file) }

@@ -15,7 +15,7 @@ struct RestoreVerb: ParsableCommand {
       replaced. The generations of both are noted, exactly if a key is given, and a warning says if FROM is older.
 
       With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a backup \
-      or another copy of the store. It is proved as a whole; --allow-damage takes documents from one that is damaged.
+      or another copy of the store. Its set of rows is proved first; --allow-damage takes documents that open from one that isn't whole.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer 17 30-34 --key-file my.key
@@ -83,7 +83,8 @@ struct RestoreVerb: ParsableCommand {
     if let replaced {
       let path = InputFile.name(of: store.path) == store.path ? InputFile.name(of: replaced.path) : replaced.path
       common.diagnostics.note(
-        "the replaced store is \(path); to go back: dbtool restore \(store.path) \(path) --force")
+        "the replaced store is \(path); to go back: dbtool restore --store \(Shell.quoted(store.path)) \(Shell.quoted(path)) --force"
+      )
     }
   }
 

@@ -120,7 +120,24 @@ import Testing
       cures: [["import", "s.coffer", "b.csv", "-c", "books", "--sync", "--delete", "--max-delete", "70%"]]),
     Case(
       name: "store in front of the verb of a group", fails: ["index", "s.coffer"],
-      hint: "as in 'dbtool index list s.coffer'", cures: [["index", "list", "s.coffer"]]),
+      hint: "as in 'dbtool index list --store s.coffer'", cures: [["index", "list", "--store", "s.coffer"]]),
+    Case(
+      name: "store behind another word", fails: ["show", "one", "s.coffer"],
+      hint: "the store is the first word behind the verb: dbtool show s.coffer", cures: [["show", "s.coffer", "one"]]),
+    Case(
+      name: "taken key",
+      prepare: { sandbox in
+        try sandbox.write("k.csv", "key,text\na,1\n")
+        try sandbox.succeed("import", "s.coffer", "k.csv")
+      },
+      fails: ["import", "s.coffer", "k.csv"], hint: "--on-conflict update changes such documents, --on-conflict skip",
+      cures: [
+        ["import", "s.coffer", "k.csv", "--on-conflict", "update"],
+        ["import", "s.coffer", "k.csv", "--on-conflict", "skip"],
+      ]),
+    Case(
+      name: "text in place of a file", fails: ["put", "s.coffer", "a secret text"], hint: "--text TEXT stores a text",
+      cures: [["put", "s.coffer", "--text", "a secret text"]]),
     Case(
       name: "store as an input beside the variable",
       prepare: { $0.environment["DBTOOL_STORE"] = "none.coffer" },

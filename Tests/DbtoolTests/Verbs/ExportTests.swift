@@ -53,6 +53,20 @@ import Testing
     #expect(try sandbox.text(of: name).hasPrefix("id,title,text,key,created,modified\n"))
   }
 
+  @Test func neverReplacesKeysOrStores() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
+    for (path, options) in [
+      ("primary.key", ["--key-file", "primary.key"]), ("b.coffer", ["--to", "csv", "-c", "documents"]),
+      ("s.coffer", ["--to", "ndjson"]),
+    ] {
+      let before = try sandbox.read(path)
+      let refused = try sandbox.run(["export", "s.coffer", "-o", path, "--force"] + options)
+      #expect(refused.status == 1 && refused.output.isEmpty, "\(refused.errors)")
+      #expect(try sandbox.read(path) == before)
+    }
+  }
+
   @Test func restrictsOutputToOwner() throws {
     let sandbox = try filled()
     try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "out.csv")

@@ -29,7 +29,7 @@ import Testing
         "warning: b.coffer is older: generation 2, and the store that it replaces has 3\n"))
     #expect(
       result.diagnostics.hasSuffix(
-        "the replaced store is s.coffer.replaced; to go back: dbtool restore s.coffer s.coffer.replaced --force\n"))
+        "to go back: dbtool restore --store s.coffer s.coffer.replaced --force\n"))
     #expect(try sandbox.read("s.coffer") == new && sandbox.read("s.coffer.replaced") == old)
     // The printed command goes back, and keeps the store that it replaces.
     let back = try sandbox.succeed("restore", "s.coffer", "s.coffer.replaced", "--force", "--json")

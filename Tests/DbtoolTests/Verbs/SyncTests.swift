@@ -65,6 +65,27 @@ import Testing
     #expect(removed.lines.last == "removed: 2-3")
   }
 
+  /// A table without a text column changes the parts that it gives, as --on-conflict update does.
+  @Test func partialRecordsKeepOtherParts() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("t.csv", "key,title,text,stars,state\na,A,one,1,open\nb,B,two,2,open\n")
+    try sandbox.succeed("import", "s.coffer", "t.csv", "-c", "books")
+    try sandbox.write("u.csv", "key,stars\na,5\n")
+    try sandbox.succeed("import", "s.coffer", "u.csv", "-c", "books", "--sync")
+    let rows = try sandbox.succeed("export", "s.coffer", "--columns", "key,title,text,stars,state").lines
+    #expect(rows == ["key,title,text,stars,state", "a,A,one,5,open", "b,B,two,2,open"])
+  }
+
+  @Test func repeatedKeyWithholdsRemoval() throws {
+    let sandbox = try Sandbox.withStore()
+    try books(sandbox)
+    try sandbox.write("twice.csv", "key,title,text\na,A,one\nb,B,two\na,C,three\n")
+    let result = try sandbox.run(
+      "import", "s.coffer", "twice.csv", "-c", "books", "--sync", "--delete", "--on-error", "skip")
+    #expect(result.status == 3 && result.text.contains("1 kept that are not in the records that could be read"))
+    #expect(try sandbox.succeed("ls", "s.coffer", "-c", "books").lines.count == 3)
+  }
+
   @Test func emptyInputKeepsDocuments() throws {
     let sandbox = try Sandbox.withStore()
     try books(sandbox)

@@ -168,12 +168,13 @@ _EACH = {
 
 def _in(journal, name, fields):
     option = ("--wal",) if journal == "wal" else ()
-    if not fields.get("is_made", True):
-        fields = fields | dict(command=[*fields["command"], *option])
     return Workload(name if journal == "rollback" else f"{name}-wal", creation=option, **fields)
 
 
-WORKLOADS = [_in(journal, name, fields) for name, fields in _EACH.items() for journal in ("rollback", "wal")]
+# A store that the command itself makes has a rollback journal.
+WORKLOADS = [
+    _in(journal, name, fields) for name, fields in _EACH.items() for journal in ("rollback", "wal")
+    if journal == "rollback" or fields.get("is_made", True)]
 
 
 def lines(documents):
