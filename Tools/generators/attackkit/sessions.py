@@ -48,8 +48,8 @@ SESSIONS = [
         "the next transaction: mismatch", base="rekeyed", edit="the whole file becomes attacks/insider-recipient-same-pair"),
     _session(
         "own-recipient-under-a-friendly-label", "an insider adds a slot for a recipient of theirs, labelled \"backup\"; its owner rekeys",
-        "without --keep-recipient, --keep-recipients or --drop-slots the rekey stops before its first write: exit 13, naming slot, "
-        "label and fingerprint; with --keep-recipients it is listed on standard error", attacker_recipient=key_line("recipient", _PUBLIC)),
+        "without --keep-recipient or --drop-slots the rekey stops before its first write: exit 13, naming slot, "
+        "label and fingerprint; with --keep-recipient all it is listed on standard error", attacker_recipient=key_line("recipient", _PUBLIC)),
     _session(
         "verify-looks-at-the-header", "a slot's label is edited", "verify in the open session: damaged; a list of keys: damaged",
         edit="UPDATE coffer_slot SET label='mine' WHERE slot=1"),
