@@ -51,11 +51,12 @@ struct ErrorReport {
     return print(missingVerb ?? misplacedWord(harmless) ?? usage(harmless))
   }
 
-  /// The hint for a store that is behind other words.
+  /// Returns the hint for a store behind other words, or `nil` for a verb that takes a second store there.
   private var orderHint: String? {
     let (known, _) = verbsSoFar
+    guard let name = known.first, !StoreWord.takesTwo(name) else { return nil }
     let words = arguments.dropFirst(known.count).prefix { $0 != "--" }.filter { !$0.hasPrefix("-") }
-    guard !known.isEmpty, let store = words.dropFirst().first(where: { StoreWord.isStore($0) }),
+    guard let store = words.dropFirst().first(where: { StoreWord.isStore($0) }),
       let first = words.first, !StoreWord.isStore(first)
     else { return nil }
     return "the store is the first word behind the verb: dbtool \(verb)\(Shell.quoted(store)) …"

@@ -110,7 +110,7 @@ struct HelpPage {
   }
 
   /// A name, and its text in a column beside it.
-  private func entry(_ head: String, _ text: String, indent: Int = HelpPage.indent) -> String {
+  private func entry(_ head: String, _ text: String, indent: Int) -> String {
     let text = wrapped(text, indent: indent)
     let room = indent - 2 - displayWidth(head)
     let gap = room >= 2 ? String(repeating: " ", count: room) : "\n" + String(repeating: " ", count: indent)

@@ -18,9 +18,9 @@ extension DocumentStore {
   ///   - progress: Called after each step with the numbers of copied pages and total pages. If it throws, no file is
   ///     left.
   /// - Throws: `damaged` if the store is damaged. `alreadyExists` if the target exists, isn't a store, is the store
-  ///   itself, or has another store's journal next to it. `cancelled`, `diskFull`, `locked`, and errors of opening the store. No file
-  ///   is left then. `ioFailure` if the disk doesn't confirm the copy. If the disk only fails to confirm the name, the
-  ///   copy is in place.
+  ///   itself, or has another store's journal next to it. `cancelled`, `diskFull`, `locked`, and errors of opening the
+  ///   store. No file is left then. `ioFailure` if the disk doesn't confirm the copy. If the disk only fails to confirm
+  ///   the name, the copy is in place.
   public static func backup(
     at url: URL, to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     wait: Duration? = .seconds(10), progress: ProgressHandler? = nil

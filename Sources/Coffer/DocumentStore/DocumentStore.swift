@@ -72,7 +72,8 @@ public final class DocumentStore: Sendable {
   /// batches. The sequences of observers and subscribers end. A closure that waits for the closing thread causes a
   /// deadlock.
   ///
-  /// A store that's no longer referenced closes automatically.
+  /// Indexes that reads had to update in memory are updated in the file first, if the store is writable and no other
+  /// writer is active. A store that's no longer referenced closes automatically, without that update.
   ///
   /// - Throws: `misuse` inside this store's `read` or `write`. `locked` if another process has the lock for the last
   ///   copy of the write-ahead log to the file. This store is closed then, and the other process makes the copy.

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Coffer
-internal import CofferReplication
 
 /// An anchor that was kept, and what a newer store must prove.
 struct AnchorOptions: ParsableArguments {
@@ -46,12 +45,9 @@ struct AnchorOptions: ParsableArguments {
 extension StoreAnchor {
   private static let prefix = "coffer2:"
 
-  /// Whether a word is the line of an anchor, and not a file.
-  static func isLine(_ word: String) -> Bool { word.hasPrefix(prefix) }
-
   /// An anchor by its line, or by the path of a file with one such line.
   init(word: String) throws {
-    let line = Self.isLine(word) ? word : try Self.line(inFile: word)
+    let line = word.hasPrefix(Self.prefix) ? word : try Self.line(inFile: word)
     do throws(StoreError) {
       try self.init(parsing: line)
     } catch {

@@ -10,6 +10,8 @@ enum StoreWord {
   /// Verbs whose second word is a store, too.
   private static let verbsWithTwo: Set<String> = ["restore", "backup", "copy", "diff", "merge"]
 
+  static func takesTwo(_ verb: String) -> Bool { verbsWithTwo.contains(verb) }
+
   /// The words with `browse` in front if the first one is a store.
   static func browsing(_ arguments: [String]) -> [String] {
     guard let word = arguments.first, !Dbtool.isVerb(word), isStore(word) else { return arguments }

@@ -170,6 +170,15 @@ import Testing
     for cure in example.cures { try sandbox.succeed(cure) }
   }
 
+  /// A second store is in its place, so the order of the words isn't the fault.
+  @Test func hintOfOrderRequiresSingleStore() throws {
+    let sandbox = try Sandbox.withStore()
+    for verb in ["diff", "merge"] {
+      let failed = try sandbox.run(verb, "missing.coffer", "s.coffer")
+      #expect(failed.status == 10 && !failed.errors.contains("first word"), "\(failed.errors)")
+    }
+  }
+
   /// A salvage of the damaged store reads the other documents.
   @Test func salvageFollowsHintOfDamage() throws {
     let sandbox = try Sandbox.withStore()

@@ -74,6 +74,8 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "u.csv", "-c", "books", "--sync")
     let rows = try sandbox.succeed("export", "s.coffer", "--columns", "key,title,text,stars,state").lines
     #expect(rows == ["key,title,text,stars,state", "a,A,one,5,open", "b,B,two,2,open"])
+    let again = try sandbox.succeed("import", "s.coffer", "u.csv", "-c", "books", "--sync")
+    #expect(again.lines.last?.contains("0 updated, 1 unchanged") == true)
   }
 
   @Test func repeatedKeyWithholdsRemoval() throws {
