@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -21,7 +22,7 @@ struct AttackTests {
     #expect(Self.names.count > 400)
   }
 
-  @Test(arguments: names)
+  @Test(.slow, arguments: names)
   func rejectsOrReportsAttack(_ name: String) throws {
     let place = try Workplace()
     let url = try place.copy(try Vectors.attackedStore(name))

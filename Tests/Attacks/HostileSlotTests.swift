@@ -168,7 +168,7 @@ struct HostileSlotTests: OpeningSuite {
     }
   }
 
-  @Test func parsesOrRejectsMutatedKeyFiles() throws {
+  @Test(.slow) func parsesOrRejectsMutatedKeyFiles() throws {
     var generator = Pseudorandom(seed: 0xF11E)
     let lines =
       try ["primary", "identity"].map { try Data(contentsOf: PublishedKeys.url($0)) } + [

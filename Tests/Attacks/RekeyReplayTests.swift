@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -124,7 +125,7 @@ struct RekeyReplayTests {
     #expect(try store.rekeyStatus().epochs == [1, 2])
   }
 
-  @Test func detectsChangedStateBytes() throws {
+  @Test(.slow) func detectsChangedStateBytes() throws {
     let test = try TestStore()
     try test.fillForRekey()
     expect(.cancelled) {

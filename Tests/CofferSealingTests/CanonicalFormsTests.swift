@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func composesEveryScalar() throws {
+  @Test(.slow) func composesEveryScalar() throws {
     try expectEqual(Self.assigned.map { [$0] })
   }
 

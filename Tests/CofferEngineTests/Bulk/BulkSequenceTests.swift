@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -42,7 +43,7 @@ struct BulkSequenceTests {
     }
   }
 
-  @Test func readsSequenceInBatchesOnCallingThread() throws {
+  @Test(.slow) func readsSequenceInBatchesOnCallingThread() throws {
     try withTestStore { test in
       let caller = pthread_self()
       var read = 0

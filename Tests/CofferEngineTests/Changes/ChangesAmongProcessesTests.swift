@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -28,7 +29,7 @@ struct ChangesAmongProcessesTests {
     }
   }
 
-  @Test(arguments: CreateOptions.Journal.allCases)
+  @Test(.slow, arguments: CreateOptions.Journal.allCases)
   func followsCommitsOfAllProcesses(_ journal: CreateOptions.Journal) async throws {
     let test = try TestStore({ $0.journal = journal }, options: Self.patient)
     let notes = test.notes

@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Testing
 
 @testable import CofferEngine
@@ -169,7 +170,7 @@ struct ProvedChangesTests {
     #expect(change.inserted == [new] && change.deleted.isEmpty && change.updated.isEmpty && change.moved.isEmpty)
   }
 
-  @Test(arguments: Planting.allCases)
+  @Test(.slow, arguments: Planting.allCases)
   func walkReportsPlantedRowAsDamage(_ planting: Planting) async throws {
     var iterator = test.store.changes(in: test.notes).makeAsyncIterator()
     // Prevents timed polls from reporting before the ring has overflowed.
@@ -184,7 +185,7 @@ struct ProvedChangesTests {
     #expect(try await iterator.next() == nil)
   }
 
-  @Test func reportsManyCommitsBetweenPolls() async throws {
+  @Test(.slow) func reportsManyCommitsBetweenPolls() async throws {
     var iterator = test.store.changes(in: test.notes).makeAsyncIterator()
     let feed = test.store.engine.session.feed
     feed.willCommit(0)

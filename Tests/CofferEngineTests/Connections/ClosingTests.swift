@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Dispatch
 import Foundation
 import Synchronization
@@ -55,7 +56,7 @@ struct ClosingTests {
     }
   }
 
-  @Test(arguments: readings, [1, 700])
+  @Test(.slow, arguments: readings, [1, 700])
   func closingStopsReaders(_ reading: Reading, _ last: Int) throws {
     let test = try TestStore()
     try fill(test)

@@ -67,7 +67,7 @@ struct ThreadTests {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  @Test(arguments: CreateOptions.Journal.allCases)
+  @Test(.slow, arguments: CreateOptions.Journal.allCases)
   func eightThreadsShareStore(_ journal: CreateOptions.Journal) throws {
     try withTestStore({ $0.journal = journal }) { test in
       try open(test)
@@ -97,7 +97,7 @@ struct ThreadTests {
     }
   }
 
-  @Test func concurrentCheckpointsKeepAllCommits() throws {
+  @Test(.slow) func concurrentCheckpointsKeepAllCommits() throws {
     try withTestStore({ $0.journal = .writeAheadLog }) { test in
       try test.store.write { try $0.create(test.notes) }
       let handles = try [test.store, test.reopened()]

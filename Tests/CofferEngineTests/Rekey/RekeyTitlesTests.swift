@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -20,7 +21,7 @@ struct RekeyTitlesTests {
     return before.mapValues { $0.map { SeenDocument(header: $0.header.withoutTitle, text: $0.text) } }
   }
 
-  @Test(arguments: CreateOptions.Titles.allCases, CreateOptions.Titles.allCases)
+  @Test(.slow, arguments: CreateOptions.Titles.allCases, CreateOptions.Titles.allCases)
   func convertsBetweenAllModes(_ old: CreateOptions.Titles, _ new: CreateOptions.Titles) throws {
     for journal in CreateOptions.Journal.allCases {
       let test = try TestStore {

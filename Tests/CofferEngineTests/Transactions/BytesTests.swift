@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -66,7 +67,7 @@ struct BytesTests {
     #expect(slicesFound(of: ["sixteen bytes it is"], in: Data("sixteen bites it is".utf8)) == 0)
   }
 
-  @Test(arguments: CreateOptions.Titles.allCases, CreateOptions.Journal.allCases)
+  @Test(.slow, arguments: CreateOptions.Titles.allCases, CreateOptions.Journal.allCases)
   func encryptsValuesInFile(_ mode: CreateOptions.Titles, _ journal: CreateOptions.Journal) throws {
     let test = try TestStore {
       $0.titles = mode; $0.journal = journal

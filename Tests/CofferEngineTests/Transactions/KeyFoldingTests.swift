@@ -45,14 +45,14 @@ struct KeyFoldingTests {
     $0.properties.canonicalCombiningClass != .notReordered || Array(String($0)._nfd) != [$0]
   }
 
-  @Test func scalarsMatchStandardLibraryNormalization() {
+  @Test(.slow) func scalarsMatchStandardLibraryNormalization() {
     let assigned = (UInt32(0)...0x10FFFF).lazy.compactMap { Unicode.Scalar($0) }
       .filter { $0.properties.generalCategory != .unassigned }
     let different = assigned.filter { KeyFolding.fold(String($0)) != self.expected(String($0)) }
     #expect(different.map { String($0.value, radix: 16) } == [])
   }
 
-  @Test func sequencesMatchStandardLibraryNormalization() {
+  @Test(.slow) func sequencesMatchStandardLibraryNormalization() {
     var random = Pseudorandom(seed: 11)
     var different: [[String]] = []
     for _ in 0..<20_000 {

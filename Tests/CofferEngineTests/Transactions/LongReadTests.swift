@@ -65,7 +65,7 @@ struct LongReadTests {
     }
   }
 
-  @Test func supportsNestedReads() throws {
+  @Test(.slow) func supportsNestedReads() throws {
     try withTestStore { test in
       try fill(test)
       try test.store.read { reader in

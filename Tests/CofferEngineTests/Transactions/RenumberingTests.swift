@@ -61,7 +61,7 @@ struct RenumberingTests {
   }
 
   /// Each import reserves space for millions of documents, regardless of its size.
-  @Test(arguments: [BulkOptions.Conflict.fail, .update])
+  @Test(.slow, arguments: [BulkOptions.Conflict.fail, .update])
   func importsAtTopRewriteFewRows(_ mode: BulkOptions.Conflict) throws {
     try withTestStore { test in
       let (there, imports) = (2000, 700)

@@ -105,7 +105,7 @@ struct DamageTests {
     #expect(refused > (refused + harmless + missing) / 3 && missing < 100)
   }
 
-  @Test(arguments: CreateOptions.Titles.allCases)
+  @Test(.slow, arguments: CreateOptions.Titles.allCases)
   func verifyDetectsEachChangedColumn(_ mode: CreateOptions.Titles) throws {
     let test = try smallStore(mode)
     let whole = try Data(contentsOf: test.url)

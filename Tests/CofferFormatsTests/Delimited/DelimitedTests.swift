@@ -1,4 +1,5 @@
 import CofferDocuments
+import CofferTestSupport
 import CofferText
 import Testing
 
@@ -155,7 +156,7 @@ import Testing
     #expect(try delimiter(rows.dropLast(4) + "x\n") == ",")
   }
 
-  @Test func detectsDelimiterAfterLongFirstRow() throws {
+  @Test(.slow) func detectsDelimiterAfterLongFirstRow() throws {
     let long = String(repeating: "x", count: 600_000)
     let source = DelimitedSource(MemoryByteSource("text;\"\(long)\"\na;b\n"), dialect: nil)
     #expect(try drafts(source).map(\.text) == ["a"])
@@ -388,7 +389,7 @@ import Testing
     #expect(try drafts(DelimitedSource(csv: "text\na\0b\n", options: options)).map(\.text) == ["a\0b"])
   }
 
-  @Test func limitsBatchSize() throws {
+  @Test(.slow) func limitsBatchSize() throws {
     let small = String(repeating: "1,x\n", count: 200_000)
     let text = "id,text\n" + small + "2,\(String(repeating: "y", count: 3_000_000))\n" + small
     var source = DelimitedSource(csv: text)

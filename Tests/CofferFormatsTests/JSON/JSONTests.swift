@@ -1,4 +1,5 @@
 import CofferDocuments
+import CofferTestSupport
 import CofferText
 import Foundation
 import Testing
@@ -144,7 +145,7 @@ import Testing
     #expect(read.map(\.attributes) == ["{\"n\":1}"])
   }
 
-  @Test func limitsBatchSize() throws {
+  @Test(.slow) func limitsBatchSize() throws {
     let element = "{\"a\":\"\(String(repeating: "x", count: 1000))\"}"
     var source = source("[" + Array(repeating: element, count: 5000).joined(separator: ",") + "]")
     var batch = DraftBatch()

@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func matchesPlainTableWhileOutdated() throws {
+  @Test(.slow) func matchesPlainTableWhileOutdated() throws {
     try withTestStore { test in
       var random = Pseudorandom(seed: 18)
       let (store, notes) = (test.store, test.notes)
@@ -291,7 +291,7 @@ import Testing
     ("another table", "DROP TABLE coffer_x_index; CREATE TABLE coffer_x_index(part, epoch, sealed)", false),
   ]
 
-  @Test(arguments: attacks.indices)
+  @Test(.slow, arguments: attacks.indices)
   func rejectsTamperedIndexPages(_ index: Int) throws {
     let (name, sql, isFound) = Self.attacks[index]
     let test = try indexed()
@@ -368,7 +368,7 @@ import Testing
   }
 
   /// After random changes to index rows, every query returns correct results or reports a missing index.
-  @Test func rejectsIndexesWithFlippedBits() throws {
+  @Test(.slow) func rejectsIndexesWithFlippedBits() throws {
     let test = try TestStore()
     var random = Pseudorandom(seed: 44)
     try test.store.write { scope in
@@ -414,7 +414,7 @@ import Testing
   }
 
   /// Random page contents encrypted by a key holder cause index errors instead of a crash.
-  @Test func survivesRandomPageContents() throws {
+  @Test(.slow) func survivesRandomPageContents() throws {
     let test = try indexed()
     try test.store.index(test.notes, .titles, .field("bytes", "@size", as: .number))
     try test.store.close()
@@ -484,17 +484,20 @@ import Testing
   }
 
   /// A key holder encrypts rows that the writer never creates in the inner databases.
-  @Test(arguments: [
-    "UPDATE document SET coll=-5", "UPDATE document SET coll=1<<40", "UPDATE document SET mark=0", "DELETE FROM made",
-    "INSERT INTO made VALUES(-1,0,0)", "INSERT INTO made VALUES(-1)",
-    "UPDATE made SET outdated_rows=9223372036854775807,outdated_tokens=-9223372036854775807-1",
-    "UPDATE document SET row=9223372036854775807", "UPDATE document SET row=-1", "INSERT INTO outdated_1 VALUES(-3)",
-    "INSERT INTO outdated_1 SELECT id FROM document", "DELETE FROM fields_1", "DROP TABLE document", "DROP TABLE made",
-    "DELETE FROM words_1_data", "UPDATE words_1_data SET block=x'' WHERE id=1",
-    "UPDATE words_1_docsize SET sz=x'ffffffffffffffffffff'", "UPDATE titles_1 SET header=x'00'",
-    "UPDATE titles_1 SET header=x''", "UPDATE titles_1 SET id=-id",
-    "INSERT INTO words_1(rowid,title,text) VALUES(-4,'sealed','key'),(1<<62,'sealed','key')",
-  ])
+  @Test(
+    .slow,
+    arguments: [
+      "UPDATE document SET coll=-5", "UPDATE document SET coll=1<<40", "UPDATE document SET mark=0", "DELETE FROM made",
+      "INSERT INTO made VALUES(-1,0,0)", "INSERT INTO made VALUES(-1)",
+      "UPDATE made SET outdated_rows=9223372036854775807,outdated_tokens=-9223372036854775807-1",
+      "UPDATE document SET row=9223372036854775807", "UPDATE document SET row=-1", "INSERT INTO outdated_1 VALUES(-3)",
+      "INSERT INTO outdated_1 SELECT id FROM document", "DELETE FROM fields_1", "DROP TABLE document",
+      "DROP TABLE made",
+      "DELETE FROM words_1_data", "UPDATE words_1_data SET block=x'' WHERE id=1",
+      "UPDATE words_1_docsize SET sz=x'ffffffffffffffffffff'", "UPDATE titles_1 SET header=x'00'",
+      "UPDATE titles_1 SET header=x''", "UPDATE titles_1 SET id=-id",
+      "INSERT INTO words_1(rowid,title,text) VALUES(-4,'sealed','key'),(1<<62,'sealed','key')",
+    ])
   func survivesInvalidInnerRows(_ sql: String) throws {
     let test = try indexed()
     try test.store.index(test.notes, .titles, .substrings, .field("bytes", "@size", as: .number))
@@ -822,6 +825,7 @@ import Testing
   // MARK: Substrings
 
   @Test(
+    .slow,
     arguments: [[], .case, .diacritics, .composition, [.case, .diacritics], [.case, .diacritics, .composition]]
       as [SearchPattern.Differences])
   func textSearchMatchesUnindexedSearch(_ differences: SearchPattern.Differences) throws {

@@ -163,7 +163,7 @@ import Testing
     #expect(try test.store.checkIndexes().isEmpty)
   }
 
-  @Test func generatedStatementsMatchPlainTables() throws {
+  @Test(.slow) func generatedStatementsMatchPlainTables() throws {
     let (test, plain) = try filled()
     var random = Pseudorandom(seed: 1000)
     var found = 0

@@ -44,19 +44,22 @@ struct QueryPlanTests {
     return try test.store.read { try $0.query(sql) }.map { $0[0].integer }
   }
 
-  @Test(arguments: [
-    "\"key\" = 'k-1'", "\"key\" = 'k-1' AND collection = 'third'", "\"key\" = 'k-1' AND collection = 'absent'",
-    "\"key\" = ''", "\"key\" = x'ff00'", "\"key\" = x'6b2d31'", "\"key\" = NULL", "\"key\" IN ('k-1', 'k-2', '7')",
-    "\"key\" = 'Größe'", "\"key\" = 'GRÖSSE'", "\"key\" = 'größe' AND collection = 'folded'",
-    "\"key\" = x'ff' AND collection = 'folded'", "collection = 'folded' AND \"key\" = 'Größe'",
-    "\"key\" = printf('%.2000c', 'k')", "\"key\" = 'K-1' COLLATE NOCASE", "\"key\" > 'k-2'", "\"key\" IS NULL",
-    "id > 25", "id >= 25 AND id < 28", "id BETWEEN 3 AND 6", "id BETWEEN 6 AND 3", "id > 25.5", "id <= 3.0", "id < 2.5",
-    "id > '28'", "id < 'x' AND id > 30", "id > NULL", "id < x'00' AND id = 4", "id BETWEEN -5 AND 2", "id > 1e300",
-    "id > -1e300", "id < 9223372036854775807", "id > 9223372036854775806", "id >= -9223372036854775807 - 1",
-    "collection = 'notes' AND id > 20", "collection = 'notes' AND id BETWEEN 5 AND 9", "id = 7.0", "id = 7.5",
-    "collection = 'absent' AND id > 3", "collection = 5", "collection = 5.0", "collection = '5' AND id < 9",
-    "id > 28 OR \"key\" = 'k-1'", "id IN (1, 31, 5) AND id > 4", "id > 3 AND id > 29 AND id < 31 AND id < 99",
-  ])
+  @Test(
+    .slow,
+    arguments: [
+      "\"key\" = 'k-1'", "\"key\" = 'k-1' AND collection = 'third'", "\"key\" = 'k-1' AND collection = 'absent'",
+      "\"key\" = ''", "\"key\" = x'ff00'", "\"key\" = x'6b2d31'", "\"key\" = NULL", "\"key\" IN ('k-1', 'k-2', '7')",
+      "\"key\" = 'Größe'", "\"key\" = 'GRÖSSE'", "\"key\" = 'größe' AND collection = 'folded'",
+      "\"key\" = x'ff' AND collection = 'folded'", "collection = 'folded' AND \"key\" = 'Größe'",
+      "\"key\" = printf('%.2000c', 'k')", "\"key\" = 'K-1' COLLATE NOCASE", "\"key\" > 'k-2'", "\"key\" IS NULL",
+      "id > 25", "id >= 25 AND id < 28", "id BETWEEN 3 AND 6", "id BETWEEN 6 AND 3", "id > 25.5", "id <= 3.0",
+      "id < 2.5",
+      "id > '28'", "id < 'x' AND id > 30", "id > NULL", "id < x'00' AND id = 4", "id BETWEEN -5 AND 2", "id > 1e300",
+      "id > -1e300", "id < 9223372036854775807", "id > 9223372036854775806", "id >= -9223372036854775807 - 1",
+      "collection = 'notes' AND id > 20", "collection = 'notes' AND id BETWEEN 5 AND 9", "id = 7.0", "id = 7.5",
+      "collection = 'absent' AND id > 3", "collection = 5", "collection = 5.0", "collection = '5' AND id < 9",
+      "id > 28 OR \"key\" = 'k-1'", "id IN (1, 31, 5) AND id > 4", "id > 3 AND id > 29 AND id < 31 AND id < 99",
+    ])
   func returnsSameRowsAsScan(_ condition: String) throws {
     try withTestStore { test in
       try fill(test)

@@ -1,5 +1,6 @@
 import Coffer
 import CofferRecords
+import CofferTestSupport
 import Foundation
 import Glibc
 import Testing
@@ -297,7 +298,7 @@ struct QueryTests {
   }
 
   /// SQLite would sort in a temporary file that is deleted while open, and this test would find it.
-  @Test func sortsLargeResultsInMemory() throws {
+  @Test(.slow) func sortsLargeResultsInMemory() throws {
     try withTestStore { test in
       let text = String(repeating: "many words ", count: 400)
       let items = ListSource.items(5000) { number, item in item.text = "\(number * 7919 % 5000) " + text }

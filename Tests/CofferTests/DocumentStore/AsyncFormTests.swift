@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -66,7 +67,7 @@ struct AsyncFormTests {
     #expect(try await store.read { try $0.indexes(of: Self.notes) }.isEmpty)
   }
 
-  @Test func cancelingMergeLeavesStoreUnchanged() async throws {
+  @Test(.slow) func cancelingMergeLeavesStoreUnchanged() async throws {
     let test = try filled()
     let copy = try DocumentStore.openEditableCopy(
       of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
@@ -99,7 +100,7 @@ struct AsyncFormTests {
     #expect(try test.bytesOnDisk() == before)
   }
 
-  @Test func resumesCanceledRekey() async throws {
+  @Test(.slow) func resumesCanceledRekey() async throws {
     let test = try filled()
     let store = test.store
     await expectCanceled { _ = try store.rekey(to: [.published("next")], options: .batched, progress: $0) }
@@ -181,7 +182,7 @@ struct AsyncFormTests {
     #expect(WorkProgress(done: -1, total: 4).fraction == 0)
   }
 
-  @Test func throwingHandlerStopsWork() throws {
+  @Test(.slow) func throwingHandlerStopsWork() throws {
     let test = try filled()
     let target = test.place.file("copy.coffer")
     let stop: ProgressHandler = { if $0.done > 0 { throw Interruption() } }

@@ -80,7 +80,7 @@ struct CompactTests {
     return (live, dead)
   }
 
-  @Test(arguments: CreateOptions.Journal.allCases)
+  @Test(.slow, arguments: CreateOptions.Journal.allCases)
   func removesDeletedTitlesFromFile(journal: CreateOptions.Journal) throws {
     try withTestStore({
       $0.journal = journal; $0.titles = .clear

@@ -2,6 +2,7 @@ import Coffer
 import CofferDocuments
 import CofferRecords
 import CofferSealing
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -85,7 +86,7 @@ struct FixtureTests {
     }
   }
 
-  @Test(arguments: Vectors.storeNames)
+  @Test(.slow, arguments: Vectors.storeNames)
   func writesToAndRekeysPublishedStore(_ name: String) throws {
     let url = try copy(name)
     let expected = try Vectors.json(name)

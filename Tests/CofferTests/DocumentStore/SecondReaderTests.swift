@@ -30,7 +30,7 @@ struct SecondReaderTests {
   }
 
   /// The second reader sums and decrypts every page, and compares the indexed documents with the rows.
-  @Test func verifiesIndexes() throws {
+  @Test(.slow) func verifiesIndexes() throws {
     let test = try TestStore()
     try fill(test)
     for collection in try test.store.read({ scope in try scope.collections() }) {

@@ -83,7 +83,7 @@ struct ObservedHistoryTests {
     }
   }
 
-  @Test(arguments: [Int.max, 1, 7, 60], 0..<4)
+  @Test(.slow, arguments: [Int.max, 1, 7, 60], 0..<4)
   func differencesReproduceStoreList(_ limit: Int, _ seed: Int) async throws {
     let test = try TestStore()
     let stores = [test.store, try test.reopened()]

@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -176,7 +177,7 @@ struct SearchValuesTests {
     }
   }
 
-  @Test func findsMatchAmongLargeValues() throws {
+  @Test(.slow) func findsMatchAmongLargeValues() throws {
     try withTestStore { test in
       let filler = String(repeating: "words \"and\" lines\n", count: 3000)
       let notes = (0..<300).map { Note(title: "\($0)", body: filler + ($0 == 217 ? "nee\"dle" : "")) }

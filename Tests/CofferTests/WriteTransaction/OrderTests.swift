@@ -1,5 +1,6 @@
 import Coffer
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -143,7 +144,7 @@ struct OrderTests {
     }
   }
 
-  @Test(arguments: [Placement.top, .bottom])
+  @Test(.slow, arguments: [Placement.top, .bottom])
   func spreadsPositionsAtEndOfRange(_ placement: Placement) throws {
     try withTestStore { test in
       // Each bulk insertion at the top leaves a gap of 2^56, so 200 insertions would exhaust the numbers.

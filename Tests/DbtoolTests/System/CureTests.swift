@@ -1,4 +1,5 @@
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -159,7 +160,7 @@ import Testing
       fails: ["verify", "s.coffer", "--keyless"], hint: "'copy --salvage'", cures: []),
   ]
 
-  @Test(arguments: cases) func hintCuresError(_ example: Case) throws {
+  @Test(.slow, arguments: cases) func hintCuresError(_ example: Case) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x", "--title", "one")
     try example.prepare(sandbox)

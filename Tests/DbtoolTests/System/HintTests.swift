@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -96,7 +97,7 @@ import Testing
       hint: "see 'dbtool key add --help'"),
   ]
 
-  @Test(arguments: imports + others) func hintCuresError(_ example: Case) throws {
+  @Test(.slow, arguments: imports + others) func hintCuresError(_ example: Case) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.write(example.file, bytes: example.input)

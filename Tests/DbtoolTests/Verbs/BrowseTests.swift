@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Glibc
 import Testing
@@ -440,7 +441,7 @@ import Testing
     terminal.waitFor("not found: 港")
   }
 
-  @Test func highlightsHitsInEveryDocument() throws {
+  @Test(.slow) func highlightsHitsInEveryDocument() throws {
     let sandbox = try sandbox()
     try sandbox.write("many.txt", (1...10_050).map { "row \($0) needle\n" }.joined())
     try sandbox.succeed("import", "s.coffer", "many.txt", "-c", "many", "--from", "lines")

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -17,10 +18,13 @@ import Testing
     try sandbox.succeed("ls", "s.coffer", "-c", collection).lines.map { $0.split(separator: "\t")[0] }.joined()
   }
 
-  @Test(arguments: [
-    ("top", "31245"), ("bottom", "12453"), ("1", "31245"), ("2", "13245"), ("3", "12345"), ("4", "12435"),
-    ("5", "12453"), ("before:1", "31245"), ("after:4", "12435"), ("before:3", "12345"), ("after:2", "12345"),
-  ]) func movesDocumentToPosition(_ place: String, _ expected: String) throws {
+  @Test(
+    .slow,
+    arguments: [
+      ("top", "31245"), ("bottom", "12453"), ("1", "31245"), ("2", "13245"), ("3", "12345"), ("4", "12435"),
+      ("5", "12453"), ("before:1", "31245"), ("after:4", "12435"), ("before:3", "12345"), ("after:2", "12345"),
+    ]) func movesDocumentToPosition(_ place: String, _ expected: String) throws
+  {
     let sandbox = try makeStore()
     let dry = try sandbox.succeed("mv", "s.coffer", "3", "--to", place, "--dry-run")
     #expect(dry.text == "3\ta\t9\n")

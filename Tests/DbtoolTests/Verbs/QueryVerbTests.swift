@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Glibc
 import Testing
@@ -46,7 +47,7 @@ import Testing
   }
 
   /// An endless query delivers rows to its reader in every format.
-  @Test(arguments: ["table", "json", "ndjson", "csv", "tsv"])
+  @Test(.slow, arguments: ["table", "json", "ndjson", "csv", "tsv"])
   func printsRowsWhileReading(format: String) throws {
     let sandbox = try filled()
     var ends: [Int32] = [0, 0]

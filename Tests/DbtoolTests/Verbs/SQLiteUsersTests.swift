@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Glibc
 import Testing
@@ -22,7 +23,7 @@ struct SQLiteUsersTests {
     return Set(try shown.lines.map { try JSONDecoder().decode(Shown.self, from: Data($0.utf8)).text })
   }
 
-  @Test func lockedDatabaseExitsWith11() throws {
+  @Test(.slow) func lockedDatabaseExitsWith11() throws {
     let sandbox = try Sandbox.withStore()
     let user = try ForeignProcess(
       """

@@ -70,7 +70,7 @@ import Testing
     return file
   }
 
-  @Test(arguments: ["csv", "tsv", "ndjson", "json", "plist", "sqlite"], [true, false])
+  @Test(.slow, arguments: ["csv", "tsv", "ndjson", "json", "plist", "sqlite"], [true, false])
   func keepsPartsThatRecordOmits(format: String, mapsDates: Bool) throws {
     var random = Pseudorandom(seed: 32)
     let sandbox = try store()
