@@ -9,7 +9,6 @@ extension Synchronizer {
   ) throws -> SyncReport {
     let rows = try transaction.writer
     func run() throws -> SyncReport {
-      try rows.willWrite()
       let record = try transaction.collectionEditor.openOrCreate(
         collection, titleRule: options.titleRule ?? .asGiven, foldsKeys: options.foldsKeys)
       let synchronizer = try Synchronizer(transaction, record, options)

@@ -115,6 +115,52 @@ struct ExtremesTests {
     }
   }
 
+  @Test func rejectsImpossibleIndexesAndNumbers() async throws {
+    let test = try TestStore()
+    let numbers = [Int.min, -1, 3, Int.max]
+    try await test.store.write { writer throws in
+      for number in 0..<3 { try writer.insert(Document(text: "\(number)"), into: test.notes) }
+      for number in numbers {
+        expect(.indexOutOfRange) { try writer.move(fromIndex: number, toIndex: 0, in: test.notes) }
+        expect(.indexOutOfRange) { try writer.move(fromIndex: 0, toIndex: number, in: test.notes) }
+        let id = DocumentID(Int64(number == 3 ? 4 : number))
+        expect(.noSuchDocument) { try writer.update(id) { $0.text = "" } }
+        expect(.noSuchDocument) { try writer.move(id, to: .top) }
+        expect(.noSuchDocument) { try writer.move(1, to: .after(id)) }
+        expect(.invalidArgument) { try writer.setParent(of: 1, to: id) }
+        expect(.noSuchDocument) { try writer.delete(id) }
+      }
+    }
+    for number in numbers {
+      expect(.invalidArgument) { try test.store.keys.remove(slot: number) }
+      expect(.invalidArgument) { try test.store.keys.replace(slot: number, with: .published("second")) }
+    }
+    for limit in [Int.min, -1, 0] {
+      var rows = test.store.observe(test.notes, first: limit).makeAsyncIterator()
+      var shown: [DocumentHeader] = []
+      try #require(try await rows.next()).apply(to: &shown)
+      #expect(shown.isEmpty)
+    }
+    let ids = try await test.store.read { try $0.headers(in: test.notes).map(\.id.rawValue) }
+    #expect(ids == [1, 2, 3])
+    try test.expectSound()
+  }
+
+  @Test func databaseAcceptsAnyTimeoutAndLimit() throws {
+    let place = try TestStore().place
+    for (number, limit) in [Int.min, -1, 0, 1, Int.max].enumerated() {
+      for timeout in [Duration.seconds(Int64.max), .seconds(Int64.min), .nanoseconds(-1)] {
+        let configuration = Database.Configuration(
+          busyTimeout: timeout, lengthLimit: limit, statementCacheCapacity: limit)
+        let path = place.file("\(number)-\(timeout < .zero).sqlite").path
+        // A limit of a few bytes leaves no room for a statement.
+        guard let database = try? Database(path, mode: .create, configuration: configuration) else { continue }
+        _ = try? database.execute("CREATE TABLE IF NOT EXISTS t(x)")
+        try database.close()
+      }
+    }
+  }
+
   @Test func rekeyAcceptsAnyBatchSize() throws {
     for size in [Int.min, 0, 1, Int.max] {
       try withTestStore { test in

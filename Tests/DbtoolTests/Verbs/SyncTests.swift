@@ -44,6 +44,16 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
   }
 
+  @Test func equalInputLeavesFileUnchanged() throws {
+    let sandbox = try Sandbox.withStore()
+    try books(sandbox)
+    let before = try sandbox.read("s.coffer")
+    for option in [["--sync"], ["--sync", "--delete"], ["--on-conflict", "update"], ["--on-conflict", "skip"]] {
+      try sandbox.succeed(["import", "s.coffer", "books.csv", "-c", "books"] + option)
+      #expect(try sandbox.read("s.coffer") == before, "\(option)")
+    }
+  }
+
   @Test func removingStaleDocumentsRequiresOption() throws {
     let sandbox = try Sandbox.withStore()
     try books(sandbox)
