@@ -1,5 +1,5 @@
 internal import CofferDocuments
-internal import CofferSealing
+package import CofferSealing
 internal import CofferText
 
 /// The generations of a document's changes, and its identity in copies (FORMAT, "Head").
@@ -33,6 +33,7 @@ package struct HeadData {
   package var modified: Int64
   /// The text's length in bytes, which must match the body.
   package var textCount: Int
+  package var textDigest: TextDigest
   package var key: UnsafeRawBufferPointer?
   package var title: UnsafeRawBufferPointer?
   package var stamps: DocumentStamps
@@ -40,18 +41,19 @@ package struct HeadData {
 
   /// The number of bytes that ``write(to:)`` writes.
   package var byteCount: Int {
-    24 + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + Self.stampsCount
+    Self.firstCount + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + Self.stampsCount
       + 4 + attributes.count
   }
 
-  /// Writes i64 created || i64 modified || u64 text length || key || title || u64 born || u64 edited || u64 placed ||
-  /// uid || attributes. Each key, title and attributes value follows its length. Key and title start with a byte that
+  /// Writes i64 created || i64 modified || u64 text length || the text's digest || key || title || u64 born ||
+  /// u64 edited || u64 placed || uid || attributes. Each key, title and attributes value follows its length. Key and title start with a byte that
   /// indicates whether they exist.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
     memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
     memory.storeBytes(of: UInt64(textCount).bigEndian, toByteOffset: 16, as: UInt64.self)
-    var cursor = 24
+    textDigest.write(to: UnsafeMutableRawBufferPointer(rebasing: memory[24..<Self.firstCount]))
+    var cursor = Self.firstCount
     func put(_ bytes: UnsafeRawBufferPointer) {
       memory.storeBytes(of: UInt32(bytes.count).bigEndian, toByteOffset: cursor, as: UInt32.self)
       UnsafeMutableRawBufferPointer(rebasing: memory[(cursor + 4)...]).copyMemory(from: bytes)
@@ -72,12 +74,13 @@ package struct HeadData {
   }
 
   package init(
-    created: Int64, modified: Int64, textCount: Int, key: UnsafeRawBufferPointer?, title: UnsafeRawBufferPointer?,
-    stamps: DocumentStamps, attributes: UnsafeRawBufferPointer
+    created: Int64, modified: Int64, textCount: Int, textDigest: TextDigest, key: UnsafeRawBufferPointer?,
+    title: UnsafeRawBufferPointer?, stamps: DocumentStamps, attributes: UnsafeRawBufferPointer
   ) {
     self.created = created
     self.modified = modified
     self.textCount = textCount
+    self.textDigest = textDigest
     self.key = key
     self.title = title
     self.stamps = stamps
@@ -92,7 +95,8 @@ package struct HeadData {
     let count = data.bigEndian64(at: 16)
     guard count <= UInt64(StoreFormat.maximumText) else { return nil }
     textCount = Int(count)
-    var cursor = 24
+    textDigest = TextDigest(bytes: UnsafeRawBufferPointer(rebasing: data[24..<Self.firstCount]))
+    var cursor = Self.firstCount
     guard Self.read(data, &cursor, into: &key), Self.read(data, &cursor, into: &title),
       data.count - cursor >= Self.stampsCount,
       let stamps = DocumentStamps(
@@ -119,8 +123,10 @@ package struct HeadData {
 
   /// The number of bytes of three generations and the identity.
   private static let stampsCount = 32
-  /// The minimum length of a head, with three numbers, two marks, the stamps and a length.
-  private static let fixedCount = 24 + 1 + 1 + stampsCount + 4
+  /// The number of bytes of two dates, the text's length and its digest.
+  private static let firstCount = 24 + TextDigest.byteCount
+  /// The minimum length of a head, with these, two marks, the stamps and a length.
+  private static let fixedCount = firstCount + 1 + 1 + stampsCount + 4
 
   /// Reads a date. One that no store takes becomes the nearest one, because a writer of this format refuses it.
   private static func date(_ data: UnsafeRawBufferPointer, at offset: Int) -> Int64 {

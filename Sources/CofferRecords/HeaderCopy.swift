@@ -19,10 +19,10 @@ package struct HeaderCopy {
   ///
   /// - Returns: `nil` for invalid bytes.
   package init?(spare bytes: UnsafeRawBufferPointer) {
-    let label = Array("coffer2/spare".utf8)
+    let label = Array("coffer3/spare".utf8)
     guard bytes.starts(with: label),
       let parts = PreAuthenticationEncoding.parts(of: UnsafeRawBufferPointer(rebasing: bytes[label.count...])),
-      (13...12 + KeySlotRecord.maximumSlots).contains(parts.count), parts[0] == Array("coffer2/header".utf8)
+      (13...12 + KeySlotRecord.maximumSlots).contains(parts.count), parts[0] == Array("coffer3/header".utf8)
     else { return nil }
     func integer(_ part: [UInt8], _ byteCount: Int) -> SQLiteValue {
       guard part.count == byteCount else { return .null }

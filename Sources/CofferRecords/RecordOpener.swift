@@ -73,11 +73,14 @@ package final class RecordOpener {
     return head
   }
 
-  /// - Parameter memory: The memory for the text, to which the result points, or `nil` to use this opener's memory.
+  /// - Parameters:
+  ///   - memory: The memory for the text, to which the result points, or `nil` to use this opener's memory.
+  ///   - comparesDigest: Whether to compare the text's digest with the head's, or `nil` to compare it where former key
+  ///     holders may know the row's keys.
   /// - Throws: `damaged` if the body is missing or doesn't belong to this document.
-  package func openBody(_ row: RecordRow, _ head: HeadData, in memory: UnsafeMutableRawBufferPointer? = nil)
-    throws(StoreError) -> UnsafeRawBufferPointer
-  {
+  package func openBody(
+    _ row: RecordRow, _ head: HeadData, in memory: UnsafeMutableRawBufferPointer? = nil, comparesDigest: Bool? = nil
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
     let id = row.fields.id
     guard let ciphertext = row.body else { throw .damagedDocument(id, "its text is missing") }
     let context = try context(of: row)
@@ -100,6 +103,9 @@ package final class RecordOpener {
       let text = UnsafeRawBufferPointer(rebasing: bytes[range])
       guard text.count == head.textCount, UTF8Validity.isValid(text) else {
         throw SealingError(.malformed, "another length")
+      }
+      if comparesDigest ?? context.isClosed, try keys.hasher.digest(of: text) != head.textDigest {
+        throw SealingError(.malformed, "another digest")
       }
       return text
     } catch {

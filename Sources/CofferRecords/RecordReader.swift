@@ -100,6 +100,7 @@ package final class RecordReader {
     return StoredDocument(
       header: opened.header, document: Document(opened), fields: row.fields,
       blindIndex: row.blindIndex.map { Array($0) }, bodyTag: Array(row.bodyTag), stamps: head.stamps,
+      textDigest: head.textDigest,
       element: try opener.element(of: row))
   }
 
@@ -148,6 +149,7 @@ package struct StoredDocument {
   package let blindIndex: [UInt8]?
   package let bodyTag: [UInt8]
   package let stamps: DocumentStamps
+  package let textDigest: TextDigest
   /// The row's set hash element.
   package let element: SetElement
 }

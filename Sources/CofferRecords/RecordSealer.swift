@@ -1,5 +1,5 @@
 internal import CofferDocuments
-internal import CofferSealing
+package import CofferSealing
 internal import CofferText
 
 /// Seals documents into rows, first the body, then the head, which authenticates the row, then the set hash's element.
@@ -16,10 +16,13 @@ package struct RecordSealer {
     package var created: Int64
     package var modified: Int64
     package var stamps: DocumentStamps
+    /// The digest of a text that's stored already, or `nil` for a new text.
+    package var textDigest: TextDigest?
 
     package init(
       title: UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, blindIndex: [UInt8]?,
-      attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64, stamps: DocumentStamps
+      attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64, stamps: DocumentStamps,
+      textDigest: TextDigest? = nil
     ) {
       self.title = title
       self.key = key
@@ -28,13 +31,14 @@ package struct RecordSealer {
       self.created = created
       self.modified = modified
       self.stamps = stamps
+      self.textDigest = textDigest
     }
 
     /// Creates the content of an opened head.
     package init(_ head: HeadData, blindIndex: [UInt8]?) {
       self.init(
         title: head.title, key: head.key, blindIndex: blindIndex, attributes: head.attributes, created: head.created,
-        modified: head.modified, stamps: head.stamps)
+        modified: head.modified, stamps: head.stamps, textDigest: head.textDigest)
     }
   }
 
@@ -45,10 +49,17 @@ package struct RecordSealer {
   }
 
   /// Seals a whole document under the epoch of `fields`, which must be live.
+  ///
+  /// - Throws: `damaged` if the content has the digest of another text: a holder of its old keys may have forged the
+  ///   text.
   package func seal(
     _ fields: RowFields, _ content: Content, text: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {
     try check(content, textCount: text.count)
+    let digest = try translatingErrors { () throws(SealingError) in try keys.hasher.digest(of: text) }
+    guard content.textDigest == nil || content.textDigest == digest else {
+      throw .damagedDocument(fields.id, "its text is not the one that was written")
+    }
     let context = try context(of: fields)
     let isPadded = keys.session.isPadded
     let frameCount = Frame.byteCount(
@@ -67,27 +78,29 @@ package struct RecordSealer {
         UnsafeRawBufferPointer(frame), authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
         ciphertext: frame, tag: UnsafeMutableRawBufferPointer(rebasing: tag[XAESKey.nonceCount...]))
     }
-    try sealHead(fields, content, textCount: text.count, context, bodyTag: bodyTag, body: body, into: batch)
+    try sealHead(fields, content, textCount: text.count, digest, context, bodyTag: bodyTag, body: body, into: batch)
   }
 
-  /// Seals only the head for an unchanged body of `textCount` bytes.
+  /// Seals only the head for an unchanged body of `textCount` bytes. The content must have its digest.
   package func sealHead(
     _ fields: RowFields, _ content: Content, textCount: Int, bodyTag: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {
     try check(content, textCount: textCount)
+    guard let digest = content.textDigest else { preconditionFailure("internal error: a stored text has no digest") }
     let copied = batch.append(bytes: bodyTag)
     try sealHead(
-      fields, content, textCount: textCount, context(of: fields), bodyTag: copied, body: 0..<0, into: batch)
+      fields, content, textCount: textCount, digest, context(of: fields), bodyTag: copied, body: 0..<0, into: batch)
   }
 
   private func sealHead(
-    _ fields: RowFields, _ content: Content, textCount: Int, _ context: EpochContext, bodyTag: Range<Int>,
-    body: Range<Int>, into batch: SealedBatch
+    _ fields: RowFields, _ content: Content, textCount: Int, _ digest: TextDigest, _ context: EpochContext,
+    bodyTag: Range<Int>, body: Range<Int>, into batch: SealedBatch
   ) throws(StoreError) {
     let mode = keys.session.titles
     let data = HeadData(
-      created: content.created, modified: content.modified, textCount: textCount, key: content.key,
-      title: mode == .sealed ? content.title : nil, stamps: content.stamps, attributes: content.attributes)
+      created: content.created, modified: content.modified, textCount: textCount, textDigest: digest,
+      key: content.key, title: mode == .sealed ? content.title : nil, stamps: content.stamps,
+      attributes: content.attributes)
     let dataCount = data.byteCount
     let frameCount = Frame.byteCount(
       around: dataCount, minimum: mode == .sealed ? Frame.sealedTitleMinimum : Frame.standardMinimum,

@@ -56,6 +56,7 @@ extension RecordWriter {
     try seal(
       new, fields, blindIndex: index, created: new.created ?? old.header.created,
       modified: new.modified ?? old.header.modified, stamps: stamps,
+      textDigest: kind.contains(.text) ? nil : old.textDigest,
       keepingBody: keepsEpoch && staysThere && !kind.contains(.text) ? old.bodyTag : nil)
     var columns: RecordColumns = staysThere ? [] : .collection
     if position != nil { columns.insert(.position) }
@@ -143,9 +144,11 @@ extension RecordWriter {
   }
 
   /// Seals a document into the writer's batch, or only its head if `kept` is an existing body's tag.
+  ///
+  /// - Parameter textDigest: The stored digest of an unchanged text.
   private func seal(
     _ document: Document, _ fields: RowFields, blindIndex: [UInt8]?, created: Timestamp, modified: Timestamp,
-    stamps: DocumentStamps, keepingBody kept: [UInt8]? = nil
+    stamps: DocumentStamps, textDigest: TextDigest? = nil, keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
     if let fault = document.attributes.fault { throw .refusedAttributes(fault) }
     guard created.isStorable, modified.isStorable else { throw .refusedDate }
@@ -158,7 +161,8 @@ extension RecordWriter {
             try document.attributes.canonicalJSON.withBytes { attributes throws(StoreError) in
               let content = RecordSealer.Content(
                 title: title, key: key, blindIndex: blindIndex, attributes: attributes,
-                created: created.millisecondsSince1970, modified: modified.millisecondsSince1970, stamps: stamps)
+                created: created.millisecondsSince1970, modified: modified.millisecondsSince1970, stamps: stamps,
+                textDigest: textDigest)
               guard let kept else {
                 return try sealer.seal(fields, content, text: UnsafeRawBufferPointer(text), into: batch)
               }

@@ -37,9 +37,7 @@ package struct RowFields {
 ///
 /// A result is valid until the next call. Use it on one thread at a time.
 package final class RowBinding {
-  /// The width of labels for heads, bodies, names and rows. The label for collections in the set hash is wider.
   private static let labelCount = 16
-  private static let collectionLabelCount = 20
 
   private let storeID: [UInt8]
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 512, alignment: 16)
@@ -53,32 +51,33 @@ package final class RowBinding {
     memory.deallocate()
   }
 
-  /// Returns `label16("coffer2/head") || row || t`.
+  /// Returns `label16("coffer3/head") || row || t`.
   package func head(
     _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?
   ) -> UnsafeRawBufferPointer {
-    begin("coffer2/head", Self.labelCount, extra: title?.count ?? 0)
+    begin("coffer3/head", Self.labelCount, extra: title?.count ?? 0)
     append(row: fields, blindIndex, bodyTag)
     append(title: title)
     return bytes
   }
 
-  /// Returns `label16("coffer2/row") || row || head's N || head's T || t`.
+  /// Returns `label16("coffer3/row") || row || u32 length of the head || head || t`.
   package func element(
     _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?, head: UnsafeRawBufferPointer
   ) -> UnsafeRawBufferPointer {
-    begin("coffer2/row", Self.labelCount, extra: title?.count ?? 0)
+    begin("coffer3/row", Self.labelCount, extra: head.count + (title?.count ?? 0))
     append(row: fields, blindIndex, bodyTag)
-    append(nonceAndTagOf: head)
+    append(UInt32(head.count))
+    append(head)
     append(title: title)
     return bytes
   }
 
-  /// Returns `label16("coffer2/body") || store_id || u32 coll || u64 id || u32 epoch`.
+  /// Returns `label16("coffer3/body") || store_id || u32 coll || u64 id || u32 epoch`.
   package func body(id: Int64, collection: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
-    begin("coffer2/body", Self.labelCount)
+    begin("coffer3/body", Self.labelCount)
     append(storeID)
     append(collection)
     append(UInt64(bitPattern: id))
@@ -86,48 +85,49 @@ package final class RowBinding {
     return bytes
   }
 
-  /// Returns `label16("coffer2/name") || store_id || u32 coll || u64 rev || u32 epoch`.
+  /// Returns `label16("coffer3/name") || store_id || u64 coll || u32 epoch || u64 rev`.
   package func collection(_ collection: UInt32, revision: UInt64, epoch: UInt32) -> UnsafeRawBufferPointer {
-    begin("coffer2/name", Self.labelCount)
-    append(storeID)
-    append(collection)
-    append(revision)
-    append(epoch)
+    begin("coffer3/name", Self.labelCount)
+    append(place: UInt64(collection), epoch, revision)
     return bytes
   }
 
-  /// Returns `"coffer2/collection", zeros to 20 || store_id || u32 coll || u32 epoch || u64 rev || N || T`.
+  /// Returns `label16("coffer3/set-name") || store_id || u64 coll || u32 epoch || u64 rev || sealed`.
   package func collectionElement(_ collection: UInt32, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer)
     -> UnsafeRawBufferPointer
   {
-    begin("coffer2/collection", Self.collectionLabelCount)
-    append(storeID)
-    append(collection)
-    append(epoch)
-    append(revision)
-    append(nonceAndTagOf: sealed)
+    begin("coffer3/set-name", Self.labelCount, extra: sealed.count)
+    append(place: UInt64(collection), epoch, revision)
+    append(sealed)
     return bytes
   }
 
-  /// Returns `label16("coffer2/index") || store_id || u32 part || u32 epoch`.
+  private func append(place number: UInt64, _ epoch: UInt32, _ revision: UInt64) {
+    append(storeID)
+    append(number)
+    append(epoch)
+    append(revision)
+  }
+
+  /// Returns `label16("coffer3/index") || store_id || u32 part || u32 epoch`.
   package func indexRoot(part: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
-    begin("coffer2/index", Self.labelCount)
+    begin("coffer3/index", Self.labelCount)
     append(storeID)
     append(part)
     append(epoch)
     return bytes
   }
 
-  /// Returns `label16("coffer2/page") || store_id || identity || u32 part || u32 epoch || u32 page || u64 rev`.
+  /// Returns `label16("coffer3/page") || store_id || identity || u32 part || u32 epoch || u32 page || u64 rev`.
   package func indexPage(_ place: IndexPlace) -> UnsafeRawBufferPointer {
-    begin("coffer2/page", Self.labelCount)
+    begin("coffer3/page", Self.labelCount)
     append(index: place)
     return bytes
   }
 
-  /// Returns `label16("coffer2/page-sum")`, followed by the same parts as for a page and `N || T`.
+  /// Returns `label16("coffer3/page-sum")`, followed by the same parts as for a page and `N || T`.
   package func indexElement(_ place: IndexPlace, sealed: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    begin("coffer2/page-sum", Self.labelCount)
+    begin("coffer3/page-sum", Self.labelCount)
     append(index: place)
     append(nonceAndTagOf: sealed)
     return bytes
@@ -142,9 +142,9 @@ package final class RowBinding {
     append(place.revision)
   }
 
-  /// Returns `PAE("coffer2/lookup", u32 coll, folded key)`.
+  /// Returns `PAE("coffer3/lookup", u32 coll, folded key)`.
   func blindIndex(ofFolded key: [UInt8], in collection: UInt32) -> UnsafeRawBufferPointer {
-    let label: StaticString = "coffer2/lookup"
+    let label: StaticString = "coffer3/lookup"
     makeRoom(for: key.count)
     used = 0
     append(UInt32(3))
@@ -163,7 +163,7 @@ package final class RowBinding {
     UnsafeRawBufferPointer(rebasing: memory[..<used])
   }
 
-  /// Makes space for a title or key. The other parts fit in 256 bytes.
+  /// Makes space for a title, key or sealed blobs. The other parts fit in 256 bytes.
   private func makeRoom(for extra: Int) {
     guard memory.count < 256 + extra else { return }
     memory.deallocate()

@@ -32,6 +32,9 @@ package final class EpochContext {
     return made
   }
 
+  /// Whether a former key holder may know the epoch's keys.
+  package var isClosed: Bool { bounds.closed != 0 }
+
   /// Returns whether the epoch's keys could have sealed this row while they were active (FORMAT, "Closed epochs").
   @inline(__always)
   func allows(_ row: RowFields) -> Bool {
@@ -46,6 +49,8 @@ package final class RowKeys {
   package let nonces: RandomBytes
   /// Adds elements to set hashes.
   package let summer: SetSummer
+  /// Computes the digests of texts.
+  package let hasher: TextHasher
   package let binding: RowBinding
   package let active: EpochContext
   /// The contexts sorted by epoch, including the active epoch.
@@ -56,6 +61,7 @@ package final class RowKeys {
     binding = RowBinding(storeID: session.storeID)
     nonces = try translatingErrors(RandomBytes.init)
     summer = try translatingErrors(SetSummer.init)
+    hasher = try translatingErrors(TextHasher.init)
     epochs = try translatingErrors { () throws(SealingError) in
       try session.keyring.epochs.map { keys throws(SealingError) in try EpochContext(keys) }
     }

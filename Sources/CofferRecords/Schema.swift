@@ -1,6 +1,6 @@
 internal import CofferSQLite
 
-/// The ten objects of format 2 by name, whose SQL in a store must match exactly.
+/// The ten objects of format 3 by name, whose SQL in a store must match exactly.
 ///
 /// Long bodies are in a separate table, so listing, sorting and the set hash never read their pages. The index of
 /// positions includes titles, so listing plaintext titles without a key only reads the index.

@@ -49,8 +49,8 @@ package final class SessionKeys: Sendable {
 
   package var storeID: [UInt8] { root.storeID }
 
-  /// `PAE("coffer2/state", store_id)`
+  /// `PAE("coffer3/state", store_id)`
   package var stateBinding: [UInt8] {
-    PreAuthenticationEncoding("coffer2/state").adding(storeID).bytes
+    PreAuthenticationEncoding("coffer3/state").adding(storeID).bytes
   }
 }

@@ -4,7 +4,7 @@ internal import CofferSealing
 package enum StoreFormat {
   /// "COFR"
   package static let applicationID: UInt32 = 0x434F_4652
-  package static let version: UInt32 = 2
+  package static let version: UInt32 = 3
   /// The page size of new stores. Readers accept any size. Compared with 4096 in measurements of our rows, bulk
   /// insertion and the file are an eighth smaller, scans are faster, and random reads are up to a tenth slower.
   package static let pageSize = 8192

@@ -42,11 +42,11 @@ package struct StoreHeader: Sendable, Equatable {
 
   /// Returns the spare copy of the header and slots, which salvage reads (FORMAT, "Spare").
   package func spareCopy(slots: [KeySlotRecord]) -> [UInt8] {
-    Array("coffer2/spare".utf8) + elements(slots).adding(mac).bytes
+    Array("coffer3/spare".utf8) + elements(slots).adding(mac).bytes
   }
 
   private func elements(_ slots: [KeySlotRecord]) -> PreAuthenticationEncoding {
-    var encoding = PreAuthenticationEncoding("coffer2/header").adding(format).adding(storeID).adding(incompatible)
+    var encoding = PreAuthenticationEncoding("coffer3/header").adding(format).adding(storeID).adding(incompatible)
       .adding(readOnlyCompatible).adding(compatible).adding(titles).adding(rootGeneration).adding(phase)
       .adding(commitment).adding(keyring)
     for slot in slots.sorted(by: { $0.slot < $1.slot }) {

@@ -37,7 +37,7 @@ extension KeySlotRecord {
         throw SealingError(.parametersRefused, "the provider's blob is too long")
       }
       return DerivedKey(
-        parameters: parameters, key: try hkdf(answer, salt: salt, info: Self.info("coffer2/external", storeID)))
+        parameters: parameters, key: try hkdf(answer, salt: salt, info: Self.info("coffer3/external", storeID)))
     }
   }
 
@@ -73,7 +73,7 @@ extension KeySlotRecord {
       return try hkdf(shared, salt: parameters.bytes, info: Self.recipientInfo(storeID, isTest: line.isTest))
     case (.external(let salt, let provider, _), .answer(let answer, let answering)) where provider == answering:
       guard (32...1024).contains(answer.count) else { return nil }
-      return try hkdf(answer, salt: salt, info: Self.info("coffer2/external", storeID))
+      return try hkdf(answer, salt: salt, info: Self.info("coffer3/external", storeID))
     default:
       return nil
     }
@@ -97,20 +97,20 @@ extension KeySlotRecord {
   }
 
   private func binding(storeID: [UInt8], generation: UInt64) -> [UInt8] {
-    PreAuthenticationEncoding("coffer2/slot").adding(storeID).adding(slot).adding(kind).adding(generation)
+    PreAuthenticationEncoding("coffer3/slot").adding(storeID).adding(slot).adding(kind).adding(generation)
       .adding(parameters).bytes
   }
 
   private static func scryptSalt(_ storeID: [UInt8], _ salt: [UInt8]) -> [UInt8] {
-    info("coffer2/scrypt", storeID) + salt
+    info("coffer3/scrypt", storeID) + salt
   }
 
   private static func keyInfo(_ storeID: [UInt8], isTest: Bool) -> [UInt8] {
-    info(isTest ? "coffer2/test-key" : "coffer2/key", storeID)
+    info(isTest ? "coffer3/test-key" : "coffer3/key", storeID)
   }
 
   private static func recipientInfo(_ storeID: [UInt8], isTest: Bool) -> [UInt8] {
-    info(isTest ? "coffer2/test-x25519" : "coffer2/x25519", storeID)
+    info(isTest ? "coffer3/test-x25519" : "coffer3/x25519", storeID)
   }
 
   private static func info(_ label: String, _ storeID: [UInt8]) -> [UInt8] {
@@ -121,7 +121,7 @@ extension KeySlotRecord {
 extension KeyLine {
   /// The first 8 bytes of an HKDF of a key file's key: tells the key files of a store's slots apart. Not secret.
   package func fingerprint(storeID: [UInt8]) throws(SealingError) -> [UInt8] {
-    let derived = try hkdf(secret, salt: storeID, info: Array("coffer2/fingerprint".utf8))
+    let derived = try hkdf(secret, salt: storeID, info: Array("coffer3/fingerprint".utf8))
     return derived.withUnsafeBytes { Array($0.prefix(SlotParameters.fingerprintCount)) }
   }
 }

@@ -100,7 +100,7 @@ package struct Keyring: Sendable {
   }
 
   private static func binding(root: RootKey, phase: UInt64) -> [UInt8] {
-    PreAuthenticationEncoding("coffer2/keyring").adding(root.storeID).adding(root.generation).adding(phase).bytes
+    PreAuthenticationEncoding("coffer3/keyring").adding(root.storeID).adding(root.generation).adding(phase).bytes
   }
 }
 

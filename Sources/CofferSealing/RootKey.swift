@@ -20,10 +20,10 @@ package struct RootKey: Sendable {
 
   /// HKDF labels under the root key (FORMAT, "Keys").
   package enum Label: String {
-    case keyring = "coffer2/keyring"
-    case headerMAC = "coffer2/header-mac"
-    case state = "coffer2/state"
-    case anchor = "coffer2/anchor"
+    case keyring = "coffer3/keyring"
+    case headerMAC = "coffer3/header-mac"
+    case state = "coffer3/state"
+    case anchor = "coffer3/anchor"
   }
 
   package func derive(_ label: Label) throws(SealingError) -> Secret {
@@ -33,7 +33,7 @@ package struct RootKey: Sendable {
   /// `rk_commit` of a phase: shows that a slot gave this root key and no other. Not secret.
   package func commitment(phase: UInt64) throws(SealingError) -> [UInt8] {
     var info = ByteBuilder()
-    info.append(label: "coffer2/commit")
+    info.append(label: "coffer3/commit")
     info.append(generation)
     info.append(phase)
     return try hkdf(secret, salt: storeID, info: info.bytes).withUnsafeBytes { Array($0) }
@@ -81,12 +81,12 @@ package struct EpochKeys: Sendable {
     self.epoch = epoch
     self.root = root
     self.bounds = bounds
-    body = try derive("coffer2/body")
-    head = try derive("coffer2/head")
-    name = try derive("coffer2/name")
-    lookup = try derive("coffer2/lookup")
-    set = try derive("coffer2/set")
-    index = try derive("coffer2/index")
+    body = try derive("coffer3/body")
+    head = try derive("coffer3/head")
+    name = try derive("coffer3/name")
+    lookup = try derive("coffer3/lookup")
+    set = try derive("coffer3/set")
+    index = try derive("coffer3/index")
   }
 
   package static func random(epoch: UInt32, storeID: [UInt8]) throws(SealingError) -> EpochKeys {

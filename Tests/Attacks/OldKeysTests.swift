@@ -168,7 +168,7 @@ struct OldKeysTests {
       for epoch in past.keys.keyring.epochs {
         for number in 1...30 {
           for key in ["Key \(number)", "key \(number)"] {
-            let message = PreAuthenticationEncoding("coffer2/lookup").adding(UInt32(row[0].integer!)).adding(
+            let message = PreAuthenticationEncoding("coffer3/lookup").adding(UInt32(row[0].integer!)).adding(
               Array(key.utf8))
             #expect(try Array(HMACKey(epoch.lookup).authenticate(message.bytes).prefix(16)) != row[1].blob)
           }

@@ -13,11 +13,11 @@ import Testing
 
   @Test func padsLabelsWithZeros() {
     var builder = ByteBuilder()
-    builder.append(label: "coffer2/head", width: 16)
-    #expect(builder.bytes == Array("coffer2/head".utf8) + [0, 0, 0, 0])
+    builder.append(label: "coffer3/head", width: 16)
+    #expect(builder.bytes == Array("coffer3/head".utf8) + [0, 0, 0, 0])
     builder.removeAll()
-    builder.append(label: "coffer2/head")
-    #expect(builder.bytes == Array("coffer2/head".utf8))
+    builder.append(label: "coffer3/head")
+    #expect(builder.bytes == Array("coffer3/head".utf8))
   }
 
   @Test func readsExactlyWrittenBytes() {

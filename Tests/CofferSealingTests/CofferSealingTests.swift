@@ -1,6 +1,6 @@
 // CofferSealingTests: tests CofferSealing with public vectors and FORMAT.md's vectors.
 //
-// Does: checks published vectors of every primitive, the keys and seals in Fixtures/format-2/primitives.json, error
+// Does: checks published vectors of every primitive, the keys and seals in Fixtures/format-3/primitives.json, error
 //       codes of invalid input, and the protection of secrets.
 // Knows: the package interface of CofferSealing, and the corpora's folder (COFFER_CORPORA or ../shared/corpora).
 // Does not know: rows, stores, SQL. Tests with a missing corpus are reported as skipped.

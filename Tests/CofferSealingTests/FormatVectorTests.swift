@@ -12,7 +12,7 @@ import Testing
   @Test func derivesKeysFromRootKey() throws {
     #expect(vectors.rkKeys.count == 4)
     for label in [RootKey.Label.keyring, .headerMAC, .state, .anchor] {
-      let name = label.rawValue.dropFirst("coffer2/".count)
+      let name = label.rawValue.dropFirst("coffer3/".count)
       #expect(try vectors.root.derive(label).bytes == vectors.rkKeys[String(name)]?.bytes)
     }
   }
@@ -40,7 +40,7 @@ import Testing
       let encoding = vector.parts.reduce(PreAuthenticationEncoding()) { $0.adding($1.bytes) }
       #expect(encoding.bytes == vector.out.bytes)
     }
-    let typed = PreAuthenticationEncoding("coffer2/slot").adding(vectors.storeID.bytes).adding(UInt32(1))
+    let typed = PreAuthenticationEncoding("coffer3/slot").adding(vectors.storeID.bytes).adding(UInt32(1))
     #expect(typed.bytes == vectors.pae.last?.out.bytes)
   }
 
@@ -92,7 +92,7 @@ import Testing
     #expect(
       try name.open(collection.sealed.bytes, authenticating: collection.aad.bytes) == collection.frame.bytes)
     let state = try XAESKey(vectors.root.derive(.state))
-    let binding = PreAuthenticationEncoding("coffer2/state").adding(vectors.storeID.bytes).bytes
+    let binding = PreAuthenticationEncoding("coffer3/state").adding(vectors.storeID.bytes).bytes
     #expect(binding == vectors.state.aad.bytes)
     #expect(try state.open(vectors.state.sealed.bytes, authenticating: binding) == vectors.state.plain.bytes)
     #expect(Array(vectors.state.plain.bytes[24..<24 + SetHash.byteCount]) == vectors.state.accWithCollection.bytes)
@@ -123,7 +123,7 @@ import Testing
     var found = 0
     for record in vectors.records {
       guard let external = record.externalKey, let lookup = record.lookup else { continue }
-      let message = PreAuthenticationEncoding("coffer2/lookup").adding(record.coll).adding(external.bytes)
+      let message = PreAuthenticationEncoding("coffer3/lookup").adding(record.coll).adding(external.bytes)
       #expect(try Array(key.authenticate(message.bytes)[..<16]) == lookup.bytes)
       found += 1
     }
@@ -133,7 +133,7 @@ import Testing
   @Test func headerCodeCoversSlots() throws {
     let key = try HMACKey(vectors.root.derive(.headerMAC))
     let header = vectors.header
-    var input = PreAuthenticationEncoding("coffer2/header").adding(UInt32(2)).adding(vectors.storeID.bytes)
+    var input = PreAuthenticationEncoding("coffer3/header").adding(UInt32(3)).adding(vectors.storeID.bytes)
       .adding(UInt64(3)).adding(UInt64(0)).adding(UInt64(0)).adding(UInt32(0)).adding(header.generation)
       .adding(header.phase).adding(try vectors.root.commitment(phase: header.phase))
       .adding(vectors.keyring.sealed.bytes)

@@ -2,12 +2,12 @@ import CofferSealing
 import Foundation
 import Testing
 
-/// The values of FORMAT.md in Fixtures/format-2/primitives.json, computed by two implementations that don't share code
+/// The values of FORMAT.md in Fixtures/format-3/primitives.json, computed by two implementations that don't share code
 /// with this package.
 struct FormatVectors: Decodable {
   static func load() throws -> FormatVectors {
     let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    let file = tests.appendingPathComponent("Fixtures/format-2/primitives.json")
+    let file = tests.appendingPathComponent("Fixtures/format-3/primitives.json")
     return try JSONDecoder().decode(FormatVectors.self, from: Data(contentsOf: file))
   }
 

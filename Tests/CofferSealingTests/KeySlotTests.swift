@@ -188,7 +188,7 @@ import Testing
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
     let derived = try derivedKey(of: record, with: key)
-    let binding = PreAuthenticationEncoding("coffer2/slot").adding(storeID).adding(record.slot).adding(record.kind)
+    let binding = PreAuthenticationEncoding("coffer3/slot").adding(storeID).adding(record.slot).adding(record.kind)
       .adding(root.generation).adding(record.parameters).bytes
     for count in [0, 1, 31, 33] {
       var other = record

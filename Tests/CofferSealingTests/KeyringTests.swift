@@ -20,7 +20,7 @@ import Testing
   }
 
   private func binding(storeID: [UInt8], generation: UInt64, phase: UInt64) -> [UInt8] {
-    PreAuthenticationEncoding("coffer2/keyring").adding(storeID).adding(generation).adding(phase).bytes
+    PreAuthenticationEncoding("coffer3/keyring").adding(storeID).adding(generation).adding(phase).bytes
   }
 
   /// Seals any plaintext as a keyring under the root key and phase 1.

@@ -18,9 +18,9 @@ enum Corpora {
   static var isPresent: Bool { root != nil }
 }
 
-/// The published stores and attacks of format 2, created by a writer that doesn't share code with the library.
+/// The published stores and attacks of format 3, created by a writer that doesn't share code with the library.
 enum Vectors {
-  static let folder = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tests/Fixtures/format-2")
+  static let folder = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tests/Fixtures/format-3")
   static let storeNames: [String] = {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return files.filter { $0.hasSuffix(".coffer") }.map { String($0.dropLast(7)) }.sorted()

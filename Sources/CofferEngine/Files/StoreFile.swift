@@ -100,9 +100,10 @@ package struct StoreFile {
         .otherFormat, "\(path): made by a later version of this program (format \(number(60)))",
         hint: "update this program")
     }
-    guard number(60) != 1 else {
+    guard !(1..<StoreFormat.version).contains(number(60)) else {
       throw StoreError(
-        .otherFormat, "\(path): made before the first release, in format 1, which this program does not read",
+        .otherFormat,
+        "\(path): made before the first release, in format \(number(60)), which this program does not read",
         hint: "make the store again from its source")
     }
     guard number(60) == StoreFormat.version, number(56) == 1 else {

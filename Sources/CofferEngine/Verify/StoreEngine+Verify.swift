@@ -148,7 +148,7 @@ extension StoreEngine {
           do throws(StoreError) {
             let row = try RecordRow(statement.columns(), within: transaction.limits)
             let head = try opener.openHead(row)
-            _ = try opener.openBody(row, head)
+            _ = try opener.openBody(row, head, comparesDigest: true)
             try requireBlindIndex(of: row, head, in: collections, transaction.keys)
           } catch {
             guard !error.isTransient else { throw error }

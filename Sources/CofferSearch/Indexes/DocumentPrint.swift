@@ -10,7 +10,7 @@ struct DocumentPrint {
   let value: Int64
 
   init(_ header: DocumentHeader, _ marks: RowMarks, _ keys: RowKeys) throws(StoreError) {
-    var builder = PreAuthenticationEncoding("coffer2/print")
+    var builder = PreAuthenticationEncoding("coffer3/print")
     var numbers = ByteBuilder()
     numbers.append(marks.text)
     numbers.append(header.created.millisecondsSince1970)

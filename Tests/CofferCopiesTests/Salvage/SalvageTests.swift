@@ -391,7 +391,9 @@ struct SalvageTests {
       if first == .otherPageSize {
         let size = Int(bytes[16]) << 8 | Int(bytes[17])
         _ = try database.query("PRAGMA page_size = \(size == 4096 ? 1024 : 4096)")
-        for pragma in ["application_id = 0x434F4652", "user_version = 2"] { try database.execute("PRAGMA \(pragma)") }
+        for pragma in ["application_id = 0x434F4652", "user_version = \(StoreFormat.version)"] {
+          try database.execute("PRAGMA \(pragma)")
+        }
         for (_, sql) in Schema.objects { try database.execute(sql) }
       } else {
         try database.execute("CREATE TABLE coffer_record(a)")

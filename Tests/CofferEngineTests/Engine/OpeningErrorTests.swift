@@ -82,13 +82,16 @@ struct OpeningErrorTests: OpeningSuite {
     }
   }
 
-  @Test func reportsOtherFormatFirst() throws {
-    try makeStore(documents: 0, "PRAGMA user_version = 3; CREATE TABLE of_the_future(x)")
+  @Test(arguments: [1, 2, StoreFormat.version + 1])
+  func reportsOtherFormatFirst(version: UInt32) throws {
+    try makeStore(documents: 0, "PRAGMA user_version = \(version); CREATE TABLE of_another_format(x)")
     try expectRefused(.otherFormat)
     expect(.otherFormat) { _ = try DocumentStore.info(at: url) }
   }
 
-  @Test(arguments: ["format = 3", "incompat = incompat | 4", "incompat = incompat | (1 << 40)"])
+  @Test(arguments: [
+    "format = \(StoreFormat.version + 1)", "incompat = incompat | 4", "incompat = incompat | (1 << 40)",
+  ])
   func rejectsNewerHeader(_ change: String) throws {
     try makeStore(documents: 0, "UPDATE coffer_header SET \(change)")
     try expectRefused(.otherFormat)

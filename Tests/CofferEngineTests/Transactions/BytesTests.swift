@@ -207,7 +207,7 @@ struct BytesTests {
     let database = try test.raw()
     #expect(try database.query("PRAGMA integrity_check").rows[0][0] == "ok")
     #expect(try database.query("PRAGMA application_id").rows[0][0] == 0x434F_4652)
-    #expect(try database.query("PRAGMA user_version").rows[0][0] == 2)
+    #expect(try database.query("PRAGMA user_version").rows[0][0] == .integer(Int64(StoreFormat.version)))
     #expect(try database.query("PRAGMA page_size").rows[0][0] == .integer(Int64(StoreFormat.pageSize)))
     #expect(try database.query("PRAGMA journal_mode").rows[0][0] == "delete")
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferStoreTestSupport
 
-/// Reading, changing and rekeying the published valid stores of format 2.
+/// Reading, changing and rekeying the published valid stores of format 3.
 struct FixtureTests {
   let place: Workplace
 

@@ -49,7 +49,7 @@ import Testing
   @Test func otherFormatExitsWith15() throws {
     let sandbox = try Sandbox.withStore()
     let database = try Database(sandbox.path("s.coffer"))
-    try database.execute("PRAGMA user_version = 3")
+    try database.execute("PRAGMA user_version = 4")
     try database.close()
     for verb in [["ls"], ["info"], ["verify", "--keyless"]] {
       #expect(try sandbox.run(verb + ["s.coffer"]).status == 15, "\(verb)")

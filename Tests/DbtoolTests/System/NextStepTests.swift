@@ -35,7 +35,7 @@ import Testing
       return ["rekey", "s.coffer"]
     },
     Case(name: "newer format", status: 15, kind: "other-format", hint: "update this program") { sandbox in
-      try sql(sandbox, "PRAGMA user_version = 3")
+      try sql(sandbox, "PRAGMA user_version = 4")
       return ["ls", "s.coffer"]
     },
     Case(name: "newer features", status: 15, kind: "other-format", hint: "update this program") { sandbox in

@@ -14,7 +14,7 @@ struct FixtureTests {
   private func newerStore(_ changes: String) throws -> Sandbox {
     let sandbox = try Sandbox()
     sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
-    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-2/clear.coffer")
+    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-3/clear.coffer")
     try sandbox.write("s.coffer", bytes: [UInt8](try Data(contentsOf: fixture)))
     try sandbox.setMode("s.coffer", 0o600)
     let database = try Database(sandbox.path("s.coffer"))
@@ -25,7 +25,7 @@ struct FixtureTests {
 
   @Test(arguments: verbs)
   func rejectsNewerFormat(_ verb: [String]) throws {
-    let sandbox = try newerStore("PRAGMA user_version = 3; UPDATE coffer_header SET format = 3")
+    let sandbox = try newerStore("PRAGMA user_version = 4; UPDATE coffer_header SET format = 4")
     let before = try sandbox.read("s.coffer")
     let names = try sandbox.names()
     let result = try sandbox.run(verb + ["--store", "s.coffer"])
@@ -33,14 +33,14 @@ struct FixtureTests {
     #expect(result.output.isEmpty)
     #expect(
       result.errors.hasSuffix(
-        "s.coffer: made by a later version of this program (format 3)\nhint: update this program\n"), "\(result.errors)"
+        "s.coffer: made by a later version of this program (format 4)\nhint: update this program\n"), "\(result.errors)"
     )
     #expect(try sandbox.read("s.coffer") == before)
     #expect(try sandbox.names() == names)
   }
 
   @Test func rejectsNewerHeaderInOlderFile() throws {
-    let sandbox = try newerStore("UPDATE coffer_header SET format = 3")
+    let sandbox = try newerStore("UPDATE coffer_header SET format = 4")
     let before = try sandbox.read("s.coffer")
     let result = try sandbox.run("verify", "s.coffer")
     #expect(result.status == 15)

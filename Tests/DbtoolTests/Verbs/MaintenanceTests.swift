@@ -37,7 +37,7 @@ import Testing
       let sqlite: String
     }
     let info = try result.json(Info.self)
-    #expect(info.documents == 3 && info.format == 2 && info.test && info.titles == "sealed")
+    #expect(info.documents == 3 && info.format == 3 && info.test && info.titles == "sealed")
     #expect(info.journal == "rollback")
     #expect(info.size == (try sandbox.read("s.coffer").count))
     #expect(info.slots.map(\.kind) == ["key-file"])

@@ -21,7 +21,7 @@ def _headers():
     refused = "damaged"
     for name, edit, open_ in (
         ("format-zero", "format=0", refused), ("format-negative", "format=-1", refused),
-        ("format-1", "format=1", refused), ("format-3", "format=3", "newer"),
+        ("format-1", "format=1", refused), ("format-2", "format=2", refused), ("format-4", "format=4", "newer"),
         ("format-greatest", "format=9223372036854775807", "newer"),
         ("store-id-bit", "store_id={flip(store_id,1)}", "cannot-unlock"),
         ("store-id-15-bytes", "store_id=substr(store_id,1,15)", refused),
@@ -66,7 +66,8 @@ def _files():
         ("application-id-zero", "PRAGMA application_id=0", "not-a-store"),
         ("application-id-other", "PRAGMA application_id=1129270867", "not-a-store"),
         ("user-version-zero", "PRAGMA user_version=0", "damaged"),
-        ("user-version-1", "PRAGMA user_version=1", "newer"), ("user-version-3", "PRAGMA user_version=3", "newer"),
+        ("user-version-1", "PRAGMA user_version=1", "newer"), ("user-version-2", "PRAGMA user_version=2", "newer"),
+        ("user-version-4", "PRAGMA user_version=4", "newer"),
         ("user-version-greatest", "PRAGMA user_version=2147483647", "newer"),
         ("user-version-negative", "PRAGMA user_version=-1", "damaged"),
     ):

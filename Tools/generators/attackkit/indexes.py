@@ -49,13 +49,13 @@ class Index:
         return writer.store_id + self.identity + u32(self.part) + u32(writer.active) + u32(page) + u64(revision)
 
     def seal_page(self, writer, page, revision, content, key=None):
-        data = label16(b"coffer2/page") + self.place(writer, page, revision)
+        data = label16(b"coffer3/page") + self.place(writer, page, revision)
         return writer.xseal(key or writer.epoch_key(b"index", writer.active), data, content)
 
     def sum(self, writer):
         total, key = 0, writer.epoch_key(b"set", writer.active)
         for page, (revision, sealed) in enumerate(self.pages):
-            element = label16(b"coffer2/page-sum") + self.place(writer, page, revision) + sealed[:24] + sealed[-16:]
+            element = label16(b"coffer3/page-sum") + self.place(writer, page, revision) + sealed[:24] + sealed[-16:]
             total = layout.add_lanes(total, layout.lanes(hmac(key, element)))
         return total.to_bytes(layout.SET_HASH_SIZE, "little")
 
@@ -67,7 +67,7 @@ class Index:
             self.identity + u64(odd.get("revision", self.revision)) + u32(odd.get("page_size", PAGE_SIZE))
             + u32(odd.get("page_count", len(self.pages))) + odd.get("sum", self.sum(writer))
             + odd.get("contents", contents) + u32(len(declaration)) + declaration)
-        data = label16(b"coffer2/index") + writer.store_id + u32(self.part) + u32(writer.active)
+        data = label16(b"coffer3/index") + writer.store_id + u32(self.part) + u32(writer.active)
         self.sealed_root = writer.xseal(
             key or writer.epoch_key(b"index", writer.active), data, writer.frame(root, 64))
 
@@ -171,7 +171,7 @@ def _contents(inner, writer, records):
 def _print(writer, r):
     numbers = (
         r.body_nt[-8:][::-1] + i64(r.created) + i64(r.modified) + u8(r.flags & 1) + u8(0 if r.title is None else 1))
-    data = pae(b"coffer2/print", numbers, r.title or b"", r.key or b"", r.attributes)
+    data = pae(b"coffer3/print", numbers, r.title or b"", r.key or b"", r.attributes)
     return _signed(hmac(writer.epoch_key(b"set", writer.active), data)[:8])
 
 

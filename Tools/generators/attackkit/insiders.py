@@ -50,7 +50,7 @@ def attacks(kit):
 def _document(name, what, base="sealed", id=2, list="damaged", **fields):
     """One document violates FORMAT.md, and nothing else does, so verify finds damage and no mismatch."""
     odd = {key: fields.pop(key) for key in [
-        "body_frame", "head_frame", "head_plain", "column", "in_head", "lookup", "length", "least", "stamps"] if key in fields}
+        "body_frame", "head_frame", "head_plain", "column", "in_head", "lookup", "length", "digest", "least", "stamps"] if key in fields}
     options = {key: fields.pop(key) for key in ["also", "get", "quick", "verify"] if key in fields}
 
     def forge(writer):
@@ -78,14 +78,16 @@ def _splice(offset, count, data):
 
 def _heads():
     length = 16  # offset of the text's length
-    marker = 24  # offset of the marker of the key, which has two bytes
-    stamps = 24 + 7 + 12  # offset of born, edited, placed, uid: behind a title of seven bytes
+    digest = 24  # offset of the text's SHA-256
+    marker = 56  # offset of the marker of the key, which has two bytes
+    stamps = 56 + 7 + 12  # offset of born, edited, placed, uid: behind a title of seven bytes
     for name, change in {
         "empty": lambda plain: b"", "cut-in-dates": lambda plain: plain[:15], "cut-in-length": lambda plain: plain[:20],
         "cut-before-attributes": lambda plain: plain[:-1], "byte-more": lambda plain: plain + b"\0",
         "length-less": _splice(length, 8, u64(3)), "length-more": _splice(length, 8, u64(30)),
         "length-above-limit": _splice(length, 8, u64((256 << 20) + 1)), "length-greatest": _splice(length, 8, b"\xff" * 8),
         "length-negative": _splice(length, 8, u64(2**63)),
+        "digest-of-another": _splice(digest, 32, bytes(32)), "digest-cut": _splice(digest, 32, b""),
         "key-marker-2": _splice(marker, 1, u8(2)), "key-marker-255": _splice(marker, 1, u8(255)),
         "key-length-beyond": _splice(marker + 1, 4, u32(2**31 - 1)), "key-length-greatest": _splice(marker + 1, 4, b"\xff" * 4),
         "title-marker-2": _splice(marker + 7, 1, u8(2)), "title-length-beyond": _splice(marker + 8, 4, b"\xff" * 4),
@@ -93,10 +95,12 @@ def _heads():
         "attributes-length-beyond": lambda plain: plain[:-4] + b"\xff" * 4,
         "attributes-length-short": lambda plain: plain[:-4] + u32(0) + b"{}",
     }.items():
-        # Lists open no body: only a reader that opens both sees that the lengths differ.
+        # Lists open no body: only a reader that opens both sees that the lengths differ. The digest of a text under the
+        # active epoch is compared by verify.
         yield _document(
             f"head-{name}", f"the head's data are not as they should be ({name})", head_plain=change,
-            list="ok" if name in ("length-less", "length-more") else "damaged")
+            list="ok" if name in ("length-less", "length-more", "digest-of-another") else "damaged",
+            **({"get": {2: "ok"}, "also": {"get_of_2": ["damaged"]}} if name == "digest-of-another" else {}))
     for name in ("born", "edited", "placed"):
         for value, is_sound in {0: False, 1: True, STAMP_LIMIT: True, STAMP_LIMIT + 1: False, 2**64 - 1: False}.items():
             options = {"get": {}, "list": "ok", "verify": "ok"} if is_sound else {}
@@ -301,11 +305,11 @@ def _headers():
     yield header("ro-compat-high", "the same, another bit", attribute(ro_compat=2**62), put="read-only")
     yield header("compat", "features that anyone may ignore", attribute(compat=2**62 + 5), put="ok")
     yield header("incompat", "a feature that readers must know", lambda w: setattr(w, "incompat", w.incompat | 4), open="newer")
-    yield header("newer", "format 3, sealed as such", attribute(format=3, user_version=3), open="newer")
-    yield header("newer-in-row", "format 3 in the header, 2 in the file", attribute(format=3), open="newer")
-    yield header("newer-in-file", "format 2 in the header, 3 in the file", attribute(user_version=3), open="newer")
-    yield header("older", "format 1, sealed as such", attribute(format=1, user_version=1), open="newer")
-    yield header("older-in-row", "format 1 in the header, 2 in the file", attribute(format=1), open="damaged")
+    yield header("newer", "format 4, sealed as such", attribute(format=4, user_version=4), open="newer")
+    yield header("newer-in-row", "format 4 in the header, 3 in the file", attribute(format=4), open="newer")
+    yield header("newer-in-file", "format 3 in the header, 4 in the file", attribute(user_version=4), open="newer")
+    yield header("older", "format 2, sealed as such", attribute(format=2, user_version=2), open="newer")
+    yield header("older-in-row", "format 2 in the header, 3 in the file", attribute(format=2), open="damaged")
     for field, name in (("rk_generation", "rk-generation"), ("phase", "phase")):
         for value in (0, 2**62 + 1):
             yield header(f"{name}-{value}", f"{name} {value}", _rewrapped(**{field: value}), open="damaged")
@@ -359,7 +363,7 @@ def _headers():
     def wrong_fingerprint(writer):
         """Sets a fingerprint of zeros: it only tells key files apart; the wrapping key depends on the salt alone."""
         salt, key = writer.random(16), secrets.value(secrets.KEY)
-        kek = hkdf(key, salt, b"coffer2/test-key" + writer.store_id)
+        kek = hkdf(key, salt, b"coffer3/test-key" + writer.store_id)
         del writer.slots[0]
         writer.add_slot(2, salt + bytes(8), kek, b"key file", slot=1)
 

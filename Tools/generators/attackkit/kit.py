@@ -4,15 +4,15 @@ import json
 import shutil
 from pathlib import Path
 
-from . import files, headers, indexes, insiders, plants, rekeys, rows, schemas, states, stores
+from . import files, headers, indexes, insiders, plants, rekeys, rows, sametag, schemas, states, stores
 from .contents import contents, document
 from .primitives import lines, primitives
 from .sessions import SESSIONS
 from .writer import database
 
-SEED = "format 2"
+SEED = "format 3"
 README = Path(__file__).with_name("README.txt")
-MATRIX = (rows, files, headers, schemas, insiders, states, rekeys, indexes)
+MATRIX = (rows, files, headers, schemas, insiders, states, rekeys, sametag, indexes)
 
 
 class Kit:

@@ -6,7 +6,7 @@ Kept apart from the second reader's own tables, so that the two check each other
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from storereader.primitives import u8, u32, u64
 
-FORMAT = 2
+FORMAT = 3
 APPLICATION_ID = 0x434F4652
 SCHEMA = (
     "CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,store_id BLOB NOT NULL,"

@@ -29,7 +29,7 @@ def primitives():
         "ek_keys": {
             name: writer.epoch_key(name.encode(), EPOCH).hex() for name in ("body", "head", "name", "lookup", "set")},
         "pae": [{"parts": [part.hex() for part in parts], "out": pae(*parts).hex()} for parts in (
-            (), (b"",), (b"a", b""), (b"coffer2/slot", writer.store_id, u32(1)))],
+            (), (b"",), (b"a", b""), (b"coffer3/slot", writer.store_id, u32(1)))],
         "slots": list(slots(writer)),
         "x25519_all_zero": {"public": bytes(32).hex(), "expected": "refused: the shared secret is all zero"},
     }
@@ -53,7 +53,7 @@ def xaes(rounds):
 
 
 def _commitment(writer, rk_generation, phase):
-    value = hkdf(writer.root, writer.store_id, b"coffer2/commit" + u64(rk_generation) + u64(phase))
+    value = hkdf(writer.root, writer.store_id, b"coffer3/commit" + u64(rk_generation) + u64(phase))
     return {"rk_generation": rk_generation, "phase": phase, "commitment": value.hex()}
 
 
@@ -61,7 +61,7 @@ def slots(writer):
     random, store_id = writer.random, writer.store_id
 
     def wrapped(slot, kind, params, kek, label, **more):
-        data = pae(b"coffer2/slot", store_id, u32(slot), u32(kind), u64(writer.rk_generation), params)
+        data = pae(b"coffer3/slot", store_id, u32(slot), u32(kind), u64(writer.rk_generation), params)
         sealed = AESGCM(kek).encrypt(bytes(12), writer.root, data)
         return {
             "slot": slot, "kind": kind, "params": params.hex(), "kek": kek.hex(), "aad": data.hex(),
@@ -72,15 +72,15 @@ def slots(writer):
         (1, 17, 1, PASSPHRASE, "", False),
     ):
         salt = random(16)
-        kdf = Scrypt(salt=b"coffer2/scrypt" + store_id + salt, length=32, n=1 << log_n, r=8, p=p)
+        kdf = Scrypt(salt=b"coffer3/scrypt" + store_id + salt, length=32, n=1 << log_n, r=8, p=p)
         more = {"passphrase": text, "test": is_test}
         if unicodedata.normalize("NFD", text) != text:
             more["passphrase_nfd"] = unicodedata.normalize("NFD", text)
         yield wrapped(slot, 1, bytes([log_n, 8, p]) + salt, kdf.derive(text.encode()), label, **more)
     key, salt = random(32), random(16)
-    fingerprint = hkdf(key, store_id, b"coffer2/fingerprint")[:8]
+    fingerprint = hkdf(key, store_id, b"coffer3/fingerprint")[:8]
     for kind, label in (("test-key", "test key"), ("key", "")):
-        kek = hkdf(key, salt, f"coffer2/{kind}".encode() + store_id)
+        kek = hkdf(key, salt, f"coffer3/{kind}".encode() + store_id)
         yield wrapped(
             3, 2, salt + fingerprint, kek, label, key_line=key_line("key", key, is_test=kind != "key"),
             fingerprint=fingerprint.hex())
@@ -96,10 +96,10 @@ def slots(writer):
         ("test-x25519", "recipient", lines),
         ("x25519", "", {"note": "the same with the label of a store without TEST"}),
     ):
-        kek = hkdf(shared, params, f"coffer2/{kind}".encode() + store_id)
+        kek = hkdf(shared, params, f"coffer3/{kind}".encode() + store_id)
         yield wrapped(4, 3, params, kek, label, shared=shared.hex(), **more)
     answer, salt = random(32), random(16)
-    kek = hkdf(answer, salt, b"coffer2/external" + store_id)
+    kek = hkdf(answer, salt, b"coffer3/external" + store_id)
     yield wrapped(5, 4, salt + u8(7) + b"my-prov" + b"blob bytes", kek, "external", answer=answer.hex())
 
 
@@ -113,7 +113,7 @@ def header(writer, slots):
         for s in slots if s["label"]]
     writer._commit_header({})
     plain = writer.keyring_plain()
-    label = len(b"coffer2/spare")
+    label = len(b"coffer3/spare")
     # Without the last element, and with one element less in its count: the MAC's own message.
     message = writer.spare[label : -36]
     message = u32(int.from_bytes(message[:4], "big") - 1) + message[4:]
@@ -126,10 +126,10 @@ def header(writer, slots):
             "entries": [
                 {"epoch": number, "closed": epoch.closed, "ceiling": epoch.ceiling, "floor": epoch.floor}
                 for number, epoch in writer.epochs.items()],
-            "aad": pae(b"coffer2/keyring", writer.store_id, u64(2), u64(5)).hex(), "plain": plain.hex(),
+            "aad": pae(b"coffer3/keyring", writer.store_id, u64(2), u64(5)).hex(), "plain": plain.hex(),
             "sealed": writer.keyring.hex()},
         "header": {
-            "format": 2, "store_id": writer.store_id.hex(), "incompat": 3, "ro_compat": 0, "compat": 0, "titles": 0,
+            "format": 3, "store_id": writer.store_id.hex(), "incompat": 3, "ro_compat": 0, "compat": 0, "titles": 0,
             "rk_generation": 2, "phase": 5, "rk_commit": writer.rk_commit.hex(), "keyring": writer.keyring.hex(),
             "slots": "those of \"slots\" with a non-empty label, by slot", "mac_input": message.hex(),
             "mac": writer.mac.hex(), "spare": writer.spare.hex()},
@@ -183,7 +183,7 @@ def rows(writer):
     element = writer.element(coll)[1]
     d = hmac(writer.epoch_key(b"set", EPOCH), element)
     total = layout.add_lanes(total, layout.lanes(d))
-    data = label16(b"coffer2/name") + writer.store_id + u32(1) + u64(2) + u32(EPOCH)
+    data = label16(b"coffer3/name") + writer.store_id + u64(1) + u32(EPOCH) + u64(2)
     collection = {
         "coll": 1, "epoch": EPOCH, "rev": 2, "born": 2, "edited": 2, "uid": coll.uid.hex(), "name": "Notes",
         "aad": data.hex(), "frame": _opened(writer, b"name", coll.sealed, data).hex(), "sealed": coll.sealed.hex(),
@@ -213,9 +213,9 @@ def _record(writer, fields, total):
         fields.get("attributes", "").encode(), 1700000000123, -5)
     writer.seal(record)
     row, t = writer.row(record), writer.t(record)
-    body = label16(b"coffer2/body") + writer.store_id + u32(record.coll) + u64(record.id) + u32(EPOCH)
+    body = label16(b"coffer3/body") + writer.store_id + u32(record.coll) + u64(record.id) + u32(EPOCH)
     body_sealed = record.body_nt[:24] + record.ct + record.body_nt[24:]
-    head = label16(b"coffer2/head") + row + t
+    head = label16(b"coffer3/head") + row + t
     head_frame = _opened(writer, b"head", record.head, head)
     element = writer.element(record)[1]
     d = hmac(writer.epoch_key(b"set", EPOCH), element)
@@ -244,7 +244,7 @@ def _state(writer, total):
     plain = layout.state_plain(
         9, 8, 3, total.to_bytes(layout.SET_HASH_SIZE, "little"), 4, 2, writer.mac,
         layout.origin_fields(2, bytes(range(16)), 3, 2, 41, bytes(range(16, 32)), bytes(range(32, 64)), 77), 9, record, 6)
-    data = pae(b"coffer2/state", writer.store_id)
+    data = pae(b"coffer3/state", writer.store_id)
     return {
         "plain": plain.hex(), "aad": data.hex(), "sealed": writer.xseal(writer._key(b"state"), data, plain).hex()}, plain
 

@@ -23,7 +23,7 @@ FAMILIES = """
 row-: coll-other coll-unknown epoch-unknown epoch-2-to-31 rev-* pos-next pos-least parent-planted parent-zero
   parent-to-null flags-value flags-unknown lookup-to-null lookup-short lookup-planted title-planted*
   title-in-mode-none head-39-bytes head-tag head-ciphertext body-tag body-nt-39-bytes id-* clear-title-*
-header-: format-1 format-3 store-id-bit store-id-15-bytes incompat-* ro-compat-unknown compat titles-* rk-generation*
+header-: format-1 format-2 format-4 store-id-bit store-id-15-bytes incompat-* ro-compat-unknown compat titles-* rk-generation*
   phase* rk-commit-bit keyring-tag keyring-cut keyring-of-65 mac-bit gone twice
 slot-: label label-256-bytes number number-zero kind-* wrapped-zeros wrapped-47-bytes duplicated gone all-gone
   salt-zeros fingerprint forged-for-recipient
@@ -40,7 +40,7 @@ scrypt-: logn-1 logn-11 logn-15-in-test logn-255 r-9 p-5 sum salt
 recipient-: ephemeral-zeros ephemeral-order-8 public-zeros params-63-bytes
 external-: no-name slash shell
 forged-attributes-: empty-object order twice space lone-surrogate
-forged-head-: byte-more cut-in-dates length-less stamps-gone uid-cut title-marker-2 of-other-minimum frame-codec-1
+forged-head-: digest-of-another byte-more cut-in-dates length-less stamps-gone uid-cut title-marker-2 of-other-minimum frame-codec-1
   frame-padding-last
 forged-body-: frame-codec-1 frame-not-padded not-utf8
 forged-born-: 0 4611686018427387904 4611686018427387905

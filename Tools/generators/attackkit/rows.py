@@ -49,9 +49,8 @@ def _columns():
             # A document of an unknown collection is in no list.
             list="ok" if moved and name != "coll-other" else "damaged")
     yield Attack(
-        "row-head-ciphertext", "sealed", "document 2: a byte of the head's ciphertext, which the set hash does not see",
-        _update("coffer_record", "head={flip(head,30)}"), get={2: "damaged"}, list="damaged", verify="damaged",
-        quick="ok")
+        "row-head-ciphertext", "sealed", "document 2: a byte of the head's ciphertext",
+        _update("coffer_record", "head={flip(head,30)}"), get={2: "damaged"}, list="damaged")
     yield Attack(
         "row-parent-to-null", "sealed", "document 3: its parent is taken away",
         run("UPDATE coffer_record SET parent=NULL WHERE id=3"), get={3: "damaged"}, list="damaged")
@@ -231,9 +230,8 @@ def _collections():
             f"collection-{name}", "sealed", f"collection 2 is edited ({name})",
             _update("coffer_collection", edit, "coll=2"), list="damaged")
     yield Attack(
-        "collection-ciphertext", "sealed", "collection 2: a byte of the name's ciphertext, which the set hash leaves out",
-        _update("coffer_collection", "sealed={flip(sealed,30)}", "coll=2"), list="damaged", verify="damaged",
-        quick="ok", also={"verify_quick": ["damaged"]})
+        "collection-ciphertext", "sealed", "collection 2: a byte of the name's ciphertext",
+        _update("coffer_collection", "sealed={flip(sealed,30)}", "coll=2"), list="damaged")
 
 
 def _states():

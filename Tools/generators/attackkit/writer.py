@@ -132,14 +132,14 @@ class Writer:
     # Keys.
 
     def _key(self, label):
-        return hkdf(self.root, self.store_id, b"coffer2/" + label)
+        return hkdf(self.root, self.store_id, b"coffer3/" + label)
 
     def commitment(self, phase=None):
         """The root key's commitment for a phase, by default the present one."""
         return self._key(b"commit" + u64(self.rk_generation) + u64(phase or self.phase))
 
     def epoch_key(self, label, epoch):
-        return hkdf(self.epochs[epoch].key, self.store_id, b"coffer2/" + label + u32(epoch))
+        return hkdf(self.epochs[epoch].key, self.store_id, b"coffer3/" + label + u32(epoch))
 
     def xseal(self, key, data, plain):
         nonce = self.random(24)
@@ -147,31 +147,31 @@ class Writer:
 
     def add_slot(self, kind, params, kek, label=b"", slot=None):
         slot = slot or max((s.slot for s in self.slots), default=0) + 1
-        data = pae(b"coffer2/slot", self.store_id, u32(slot), u32(kind), u64(self.rk_generation), params)
+        data = pae(b"coffer3/slot", self.store_id, u32(slot), u32(kind), u64(self.rk_generation), params)
         self.slots.append(Slot(slot, kind, label, params, AESGCM(kek).encrypt(bytes(12), self.root, data)))
         return slot
 
     def add_key_file(self, key, label=b"", slot=None):
         salt = self.random(16)
-        fingerprint = hkdf(key, self.store_id, b"coffer2/fingerprint")[:8]
-        kek = hkdf(key, salt, b"coffer2/test-key" + self.store_id)
+        fingerprint = hkdf(key, self.store_id, b"coffer3/fingerprint")[:8]
+        kek = hkdf(key, salt, b"coffer3/test-key" + self.store_id)
         return self.add_slot(2, salt + fingerprint, kek, label, slot)
 
     def add_passphrase(self, passphrase, label=b"", log_n=10, p=1, r=8, slot=None):
         salt = self.random(16)
-        kdf = Scrypt(salt=b"coffer2/scrypt" + self.store_id + salt, length=32, n=1 << log_n, r=r, p=p)
+        kdf = Scrypt(salt=b"coffer3/scrypt" + self.store_id + salt, length=32, n=1 << log_n, r=r, p=p)
         return self.add_slot(1, bytes([log_n, r, p]) + salt, kdf.derive(passphrase), label, slot)
 
     def add_recipient(self, public, label=b"", ephemeral_secret=None, slot=None):
         secret = X25519PrivateKey.from_private_bytes(ephemeral_secret or self.random(32))
         shared = secret.exchange(X25519PublicKey.from_public_bytes(public))
         params = secret.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw) + public
-        return self.add_slot(3, params, hkdf(shared, params, b"coffer2/test-x25519" + self.store_id), label, slot)
+        return self.add_slot(3, params, hkdf(shared, params, b"coffer3/test-x25519" + self.store_id), label, slot)
 
     def add_external(self, provider, blob, answer, label=b""):
         salt = self.random(16)
         params = salt + u8(len(provider)) + provider + blob
-        return self.add_slot(4, params, hkdf(answer, salt, b"coffer2/external" + self.store_id), label)
+        return self.add_slot(4, params, hkdf(answer, salt, b"coffer3/external" + self.store_id), label)
 
     # Documents.
 
@@ -196,7 +196,7 @@ class Writer:
         self._note(COLLECTION, coll)
 
     def seal_collection(self, row, plain=None):
-        data = label16(b"coffer2/name") + self.store_id + u32(row.coll) + u64(row.rev) + u32(row.epoch)
+        data = label16(b"coffer3/name") + self.store_id + u64(row.coll) + u32(row.epoch) + u64(row.rev)
         if plain is None:
             plain = u64(row.born) + u64(row.edited) + row.uid + u32(len(row.name)) + row.name + row.settings
         row.sealed = self.xseal(self.epoch_key(b"name", row.epoch), data, self.frame(plain, 64))
@@ -264,9 +264,9 @@ class Writer:
 
     def seal(self, record):
         """Seals body and head. `record.odd` may hold: body_frame, head_frame, head_plain (functions of the data to be
-        sealed), column, in_head (titles), lookup, length, least, stamps; and place (for `save`): row, table, both, none."""
+        sealed), column, in_head (titles), lookup, length, digest, least, stamps; and place (for `save`): row, table, both, none."""
         r, odd = record, record.odd
-        body = label16(b"coffer2/body") + self.store_id + u32(r.coll) + u64(r.id) + u32(r.epoch)
+        body = label16(b"coffer3/body") + self.store_id + u32(r.coll) + u64(r.id) + u32(r.epoch)
         sealed = self.xseal(self.epoch_key(b"body", r.epoch), body, self.frame(r.text, 64, odd.get("body_frame")))
         r.body_nt, r.ct = sealed[:24] + sealed[-16:], sealed[24:-16]
         r.lookup = odd["lookup"] if "lookup" in odd else self.lookup(r)
@@ -279,7 +279,7 @@ class Writer:
         key = record.key
         if record.coll in self.collections and self.collections[record.coll].settings.startswith(b'{"folding":1'):
             key = fold(key)
-        return hmac(self.epoch_key(b"lookup", record.epoch), pae(b"coffer2/lookup", u32(record.coll), key))[:16]
+        return hmac(self.epoch_key(b"lookup", record.epoch), pae(b"coffer3/lookup", u32(record.coll), key))[:16]
 
     def seal_head(self, r):
         odd = r.odd
@@ -289,13 +289,14 @@ class Writer:
             return u8(0) if value is None else u8(1) + u32(len(value)) + value
 
         plain = (
-            i64(r.created) + i64(r.modified) + u64(odd.get("length", len(r.text))) + optional(r.key) + optional(title)
+            i64(r.created) + i64(r.modified) + u64(odd.get("length", len(r.text)))
+            + odd.get("digest", hashlib.sha256(r.text).digest()) + optional(r.key) + optional(title)
             + u64(r.born) + u64(r.edited) + u64(r.placed) + r.uid + u32(len(r.attributes)) + r.attributes
         )
         plain = odd["head_plain"](plain) if "head_plain" in odd else plain
         least = 128 if self.titles == SEALED else 64
         r.head = self.xseal(
-            self.epoch_key(b"head", r.epoch), label16(b"coffer2/head") + self.row(r) + self.t(r),
+            self.epoch_key(b"head", r.epoch), label16(b"coffer3/head") + self.row(r) + self.t(r),
             self.frame(plain, odd.get("least", least), odd.get("head_frame")))
 
     def row(self, r):
@@ -313,10 +314,11 @@ class Writer:
     def element(self, row):
         """An element of the set hash, with its epoch."""
         if isinstance(row, Record):
-            return row.epoch, label16(b"coffer2/row") + self.row(row) + row.head[:24] + row.head[-16:] + self.t(row)
+            return row.epoch, (
+                label16(b"coffer3/row") + self.row(row) + u32(len(row.head)) + row.head + self.t(row)
+            )
         return row.epoch, (
-            b"coffer2/collection".ljust(20, b"\0") + self.store_id + u32(row.coll) + u32(row.epoch) + u64(row.rev)
-            + row.sealed[:24] + row.sealed[-16:]
+            label16(b"coffer3/set-name") + self.store_id + u64(row.coll) + u32(row.epoch) + u64(row.rev) + row.sealed
         )
 
     def set_hash(self):
@@ -348,7 +350,7 @@ class Writer:
         fields.setdefault("set_hash", self.set_hash())
         self.state_plain = layout.state_plain(**fields)
         self.sealed_state = self.xseal(
-            self._key(b"state"), pae(b"coffer2/state", self.store_id), odd.get("state", self.state_plain))
+            self._key(b"state"), pae(b"coffer3/state", self.store_id), odd.get("state", self.state_plain))
         return self
 
     def _commit_header(self, odd):
@@ -364,14 +366,14 @@ class Writer:
         self._header_holds = holds
         self.rk_commit = odd.pop("rk_commit", None) or self.commitment()
         self.keyring = self.xseal(
-            self._key(b"keyring"), pae(b"coffer2/keyring", self.store_id, u64(self.rk_generation), u64(self.phase)),
+            self._key(b"keyring"), pae(b"coffer3/keyring", self.store_id, u64(self.rk_generation), u64(self.phase)),
             odd.get("keyring", self.keyring_plain()))
         elements = [
-            b"coffer2/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
+            b"coffer3/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
             u64(self.compat), u32(self.titles), u64(self.rk_generation), u64(self.phase), self.rk_commit, self.keyring,
             *slots]
         self.mac = hmac(self._key(b"header-mac"), pae(*elements))
-        self.spare = b"coffer2/spare" + pae(*elements, self.mac)
+        self.spare = b"coffer3/spare" + pae(*elements, self.mac)
 
     def _commit_ring(self, before):
         if self._has_new_root:

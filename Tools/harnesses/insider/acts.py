@@ -334,17 +334,17 @@ class Insider:
         store, held = self.store, self._root()
         slots = [pae(u32(s.slot), u32(s.kind), s.label, s.params, s.wrapped) for s in sorted(store.slots, key=lambda s: s.slot)]
         elements = [
-            b"coffer2/header", u32(store.format), store.store_id, u64(store.incompat), u64(store.ro_compat),
+            b"coffer3/header", u32(store.format), store.store_id, u64(store.incompat), u64(store.ro_compat),
             u64(store.compat), u32(store.titles), u64(store.rk_generation), u64(store.phase), store.rk_commit,
             store.keyring, *slots]
         store.mac = hmac(held._key(b"header-mac"), pae(*elements))
-        store.spare = b"coffer2/spare" + pae(*elements, store.mac)
+        store.spare = b"coffer3/spare" + pae(*elements, store.mac)
 
     def keyring_forged(self):
         """Seals a keyring of the insider's epochs under an old root key, with that key's commitment or the true one."""
         store, held = self.store, self._root()
         store.keyring = held.xseal(
-            held._key(b"keyring"), pae(b"coffer2/keyring", store.store_id, u64(store.rk_generation), u64(store.phase)),
+            held._key(b"keyring"), pae(b"coffer3/keyring", store.store_id, u64(store.rk_generation), u64(store.phase)),
             held.keyring_plain())
         if self.rng.random() < 0.5:
             held.rk_generation = store.rk_generation

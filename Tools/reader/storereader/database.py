@@ -9,7 +9,7 @@ from pathlib import Path
 from .errors import Damaged, Newer, NotAStore, Refused
 
 APPLICATION_ID = 0x434F4652
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 LENGTH_LIMIT = 320 << 20
 ENTRY_LIMIT = 1000
 # The highest generation, rk_generation, phase and rev.
@@ -116,7 +116,7 @@ def check_kind(connection):
     version = pragma(connection, "user_version")
     if version > FORMAT_VERSION:
         raise Newer("the format is newer than this reader")
-    if version == 1:
+    if version in (1, 2):
         raise Newer("the store was made before the first release")
     if version != FORMAT_VERSION:
         raise Damaged("user_version is no format's")

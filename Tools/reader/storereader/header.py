@@ -59,11 +59,11 @@ class Slot:
         test = b"test-" if secret.is_test else b""
         if self.kind == PASSPHRASE:
             log_n, r, p = self.params[:3]
-            salt = b"coffer2/scrypt" + store_id + self.params[3:]
+            salt = b"coffer3/scrypt" + store_id + self.params[3:]
             return Scrypt(salt=salt, length=32, n=1 << log_n, r=r, p=p).derive(secret.value)
         if self.kind == KEY_FILE:
             # After the salt is a fingerprint, which only tells key files apart.
-            return hkdf(secret.value, self.params[:16], b"coffer2/" + test + b"key" + store_id)
+            return hkdf(secret.value, self.params[:16], b"coffer3/" + test + b"key" + store_id)
         identity = X25519PrivateKey.from_private_bytes(secret.value)
         ephemeral, recipient = self.params[:32], self.params[32:]
         if identity.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw) != recipient:
@@ -72,10 +72,10 @@ class Slot:
             shared = identity.exchange(X25519PublicKey.from_public_bytes(ephemeral))
         except ValueError:  # all zeros
             return None
-        return hkdf(shared, self.params, b"coffer2/" + test + b"x25519" + store_id)
+        return hkdf(shared, self.params, b"coffer3/" + test + b"x25519" + store_id)
 
     def unwrap(self, kek, store_id, rk_generation):
-        data = pae(b"coffer2/slot", store_id, u32(self.slot), u32(self.kind), u64(rk_generation), self.params)
+        data = pae(b"coffer3/slot", store_id, u32(self.slot), u32(self.kind), u64(rk_generation), self.params)
         try:
             return AESGCM(kek).decrypt(bytes(12), self.wrapped, data)
         except InvalidTag:
@@ -165,10 +165,10 @@ class Header:
 
     def commitment(self, root_key, phase):
         """The root key's commitment for any phase of this `rk_generation`."""
-        return hkdf(root_key, self.store_id, b"coffer2/commit" + u64(self.rk_generation) + u64(phase))
+        return hkdf(root_key, self.store_id, b"coffer3/commit" + u64(self.rk_generation) + u64(phase))
 
     def _key(self, root_key, label):
-        return hkdf(root_key, self.store_id, b"coffer2/" + label.encode())
+        return hkdf(root_key, self.store_id, b"coffer3/" + label.encode())
 
     def authenticate(self, root_key):
         """Checks the MAC, then gives the keys of state and anchor and the epoch keys of the keyring."""
@@ -181,7 +181,7 @@ class Header:
     @property
     def _elements(self):
         return [
-            b"coffer2/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
+            b"coffer3/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
             u64(self.compat), u32(self.titles), u64(self.rk_generation), u64(self.phase), self.rk_commit, self.keyring,
             *(pae(u32(slot.slot), u32(slot.kind), slot.label, slot.params, slot.wrapped) for slot in self.slots),
         ]
@@ -189,10 +189,10 @@ class Header:
     @property
     def spare(self):
         """The copy of header and slots in `coffer_spare`."""
-        return b"coffer2/spare" + pae(*self._elements, self.mac)
+        return b"coffer3/spare" + pae(*self._elements, self.mac)
 
     def _open_keyring(self, root_key):
-        data = pae(b"coffer2/keyring", self.store_id, u64(self.rk_generation), u64(self.phase))
+        data = pae(b"coffer3/keyring", self.store_id, u64(self.rk_generation), u64(self.phase))
         plaintext = XAES(self._key(root_key, "keyring")).open_blob(self.keyring, data, "keyring")
         fields = Cursor(plaintext, "keyring")
         active, epochs = fields.unsigned(4), {}

@@ -40,7 +40,7 @@ class Root:
 
 def index_key(store):
     epoch = store.epochs[store.active_epoch]
-    return XAES(hkdf(epoch.epoch.key, store.header.store_id, b"coffer2/index" + u32(store.active_epoch)))
+    return XAES(hkdf(epoch.epoch.key, store.header.store_id, b"coffer3/index" + u32(store.active_epoch)))
 
 
 def has_tables(store):
@@ -63,7 +63,7 @@ def _root(store, part, epoch, sealed):
         raise Damaged(f"{what}: there is no such part")
     if epoch != store.active_epoch:
         raise Damaged(f"{what}: another epoch")
-    data = label16(b"coffer2/index") + store.header.store_id + u32(part) + u32(epoch)
+    data = label16(b"coffer3/index") + store.header.store_id + u32(part) + u32(epoch)
     frame = index_key(store).open_blob(sealed, data, what)
     cursor = Cursor(frame_data(frame, store.header.is_padded, (64,), what), what)
     identity, revision = cursor.take(16), cursor.unsigned(8)
@@ -100,8 +100,8 @@ def pages(store, root):
         if len(sealed) != root.page_size - RESERVED + SEAL_OVERHEAD:
             raise Damaged(f"{what}: another length")
         data = root.page_data(page, revision)
-        opened.append(key.open_blob(sealed, label16(b"coffer2/page") + data, what) + bytes(RESERVED))
-        sums.add(keys.element_hash(label16(b"coffer2/page-sum") + data + sealed[:NONCE_SIZE] + sealed[-TAG_SIZE:]))
+        opened.append(key.open_blob(sealed, label16(b"coffer3/page") + data, what) + bytes(RESERVED))
+        sums.add(keys.element_hash(label16(b"coffer3/page-sum") + data + sealed[:NONCE_SIZE] + sealed[-TAG_SIZE:]))
     if len(opened) != root.page_count:
         raise Damaged(f"index {root.part}: {len(opened)} pages, and the root counts {root.page_count}")
     if sums.total() != root.sum:

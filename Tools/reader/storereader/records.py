@@ -1,5 +1,6 @@
 """FORMAT, "Collections", "Records" and "Set hash": one row at a time, opened and checked."""
 
+import hashlib
 import unicodedata
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ class EpochKeys:
 
     def __init__(self, store_id, number, epoch):
         def derived(label):
-            return hkdf(epoch.key, store_id, b"coffer2/" + label + u32(number))
+            return hkdf(epoch.key, store_id, b"coffer3/" + label + u32(number))
 
         self.number, self.epoch = number, epoch
 
@@ -31,7 +32,7 @@ class EpochKeys:
         self._lookup, self._set = derived(b"lookup"), derived(b"set")
 
     def lookup(self, coll, key):
-        return hmac(self._lookup, pae(b"coffer2/lookup", u32(coll), key))[:16]
+        return hmac(self._lookup, pae(b"coffer3/lookup", u32(coll), key))[:16]
 
     def element_hash(self, element):
         """The bytes that the set hash expands to the element's lanes."""
@@ -89,8 +90,8 @@ class CollectionRow:
 
     def element_hash(self):
         element = (
-            b"coffer2/collection".ljust(20, b"\0") + self._context.store_id + u32(self.coll) + u32(self.epoch)
-            + u64(self.rev) + self.sealed[:NONCE_SIZE] + self.sealed[-TAG_SIZE:]
+            label16(b"coffer3/set-name") + self._context.store_id + u64(self.coll) + u32(self.epoch) + u64(self.rev)
+            + self.sealed
         )
         return self._keys.element_hash(element)
 
@@ -100,7 +101,7 @@ class CollectionRow:
 
     def open(self):
         self.check_epoch()
-        data = label16(b"coffer2/name") + self._context.store_id + u32(self.coll) + u64(self.rev) + u32(self.epoch)
+        data = label16(b"coffer3/name") + self._context.store_id + u64(self.coll) + u32(self.epoch) + u64(self.rev)
         frame = self._keys.name.open_blob(self.sealed, data, self._what)
         fields = Cursor(frame_data(frame, self._context.is_padded, [64], self._what), self._what)
         born, edited = (counter(fields.unsigned(8), f"{self._what}: {name}") for name in ("born", "edited"))
@@ -136,6 +137,7 @@ class Head:
     created: int
     modified: int
     length: int
+    digest: bytes
     key: bytes
     title: str
     born: int
@@ -172,8 +174,7 @@ class RecordRow:
         self.t = u8(0) if self.title is None else u8(1) + self.title
 
     def element_hash(self):
-        head_n, head_t = self.head[:NONCE_SIZE], self.head[-TAG_SIZE:]
-        return self.keys.element_hash(label16(b"coffer2/row") + self.row + head_n + head_t + self.t)
+        return self.keys.element_hash(label16(b"coffer3/row") + self.row + u32(len(self.head)) + self.head + self.t)
 
     def check_epoch(self):
         """An old key opens nothing that was written since a later epoch was activated, or that a rekey has passed."""
@@ -190,10 +191,10 @@ class RecordRow:
     def open_head(self):
         self.check_epoch()
         what = self._what
-        frame = self.keys.head.open_blob(self.head, label16(b"coffer2/head") + self.row + self.t, what + ": head")
+        frame = self.keys.head.open_blob(self.head, label16(b"coffer3/head") + self.row + self.t, what + ": head")
         data = frame_data(frame, self._context.is_padded, [64, 128], what + ": head")
         fields = Cursor(data, what + ": head")
-        created, modified, length = fields.signed(), fields.signed(), fields.unsigned(8)
+        created, modified, length, digest = fields.signed(), fields.signed(), fields.unsigned(8), fields.take(32)
         key, title = fields.optional(), fields.optional()
         born, edited, placed = (
             counter(fields.unsigned(8), f"{what}: {name}") for name in ("born", "edited", "placed"))
@@ -208,7 +209,7 @@ class RecordRow:
             raise Damaged(f"{what}: key and lookup do not agree")
         self._check_attributes(attributes)
         return Head(
-            created, modified, length, key, self._title(title), born, edited, placed, uid, attributes.decode("utf-8"))
+            created, modified, length, digest, key, self._title(title), born, edited, placed, uid, attributes.decode("utf-8"))
 
     def _check_attributes(self, attributes):
         if not attributes:
@@ -229,16 +230,16 @@ class RecordRow:
         title = in_column if in_head is None else utf8(in_head, self._what + ": title")
         return None if title is None else title.decode("utf-8")
 
-    def open_text(self, inline, apart, length):
-        """The text from the row's `body`, else the `ct` of coffer_body; its frame must confirm the head's `length`."""
+    def open_text(self, inline, apart, head):
+        """The text from the row's `body`, else the `ct` of coffer_body; the head confirms its length and SHA-256."""
         what = self._what + ": body"
         if inline is None:
             ct = blob(apart, what, least=INLINE_LIMIT + 1)
         else:
             ct = blob(inline, what, least=8, most=INLINE_LIMIT)
-        data = label16(b"coffer2/body") + self._context.store_id + u32(self.coll) + u64(self.id) + u32(self.epoch)
+        data = label16(b"coffer3/body") + self._context.store_id + u32(self.coll) + u64(self.id) + u32(self.epoch)
         frame = self.keys.body.open(self.body_nt[:NONCE_SIZE], ct, self.body_nt[NONCE_SIZE:], data, what)
         content = frame_data(frame, self._context.is_padded, [64], what)
-        if len(content) != length:
-            raise Damaged(f"{what}: not as long as the head says")
+        if len(content) != head.length or hashlib.sha256(content).digest() != head.digest:
+            raise Damaged(f"{what}: not the text that the head names")
         return utf8(content, what).decode("utf-8")

@@ -17,7 +17,7 @@ class State:
         if len(rows) != 1:
             raise Damaged("not exactly one state")
         sealed = blob(rows[0][0], "state", STATE_SIZE + SEAL_OVERHEAD)
-        self.plaintext = XAES(key).open_blob(sealed, pae(b"coffer2/state", header.store_id), "state")
+        self.plaintext = XAES(key).open_blob(sealed, pae(b"coffer3/state", header.store_id), "state")
         fields = Cursor(self.plaintext, "state")
         self.generation = counter(fields.unsigned(8), "state: generation")
         self.next_id = integer(fields.unsigned(8), "state: next id", 1, ID_LIMIT)

@@ -124,7 +124,7 @@ class Store:
         row = RecordRow(values, self._context)
         head = row.open_head()
         sql = "SELECT body, ct FROM coffer_record r LEFT JOIN coffer_body b ON b.id = r.id WHERE r.id = ?"
-        return row, head, row.open_text(*next(self._rows(sql, row.id), (None, None)), head.length)
+        return row, head, row.open_text(*next(self._rows(sql, row.id), (None, None)), head)
 
     def find(self, coll, key):
         """The id of the document with an external key, or None."""

@@ -1,0 +1,59 @@
+internal import CCofferOpenSSL
+
+/// The SHA-256 of a text, which its head contains (FORMAT, "Head").
+///
+/// GCM's tag doesn't bind a text against a holder of the key, who can make another text with the same tag. The digest
+/// does.
+package struct TextDigest: Hashable, Sendable {
+  package static let byteCount = 32
+
+  private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+  /// Reads 32 bytes.
+  package init(bytes: UnsafeRawBufferPointer) {
+    precondition(bytes.count == Self.byteCount, "internal error: a digest has 32 bytes")
+    withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
+  }
+
+  fileprivate init() {}
+
+  /// Writes the 32 bytes.
+  package func write(to memory: UnsafeMutableRawBufferPointer) {
+    withUnsafeBytes(of: words) { memory.copyMemory(from: $0) }
+  }
+
+  package static func == (lhs: TextDigest, rhs: TextDigest) -> Bool { lhs.words == rhs.words }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+
+  fileprivate mutating func withMemory(_ body: (UnsafeMutablePointer<UInt8>) -> Bool) -> Bool {
+    withUnsafeMutableBytes(of: &words) { body($0.bindMemory(to: UInt8.self).baseAddress!) }
+  }
+}
+
+/// Computes digests of texts with one context. Belongs to one thread at a time.
+package final class TextHasher {
+  private let context: OpaquePointer
+
+  package init() throws(SealingError) {
+    let algorithm = try Algorithms.sha256.pointer()
+    guard let context = EVP_MD_CTX_new() else { throw .openSSL("a digest context") }
+    self.context = context
+    guard EVP_DigestInit_ex2(context, algorithm, nil) == 1 else { throw .openSSL("SHA-256") }
+  }
+
+  deinit {
+    EVP_MD_CTX_free(context)
+  }
+
+  package func digest(of text: UnsafeRawBufferPointer) throws(SealingError) -> TextDigest {
+    var digest = TextDigest()
+    let succeeded = digest.withMemory { memory in
+      EVP_DigestInit_ex2(context, nil, nil) == 1
+        && (text.isEmpty || EVP_DigestUpdate(context, text.baseAddress, text.count) == 1)
+        && EVP_DigestFinal_ex(context, memory, nil) == 1
+    }
+    guard succeeded else { throw .openSSL("SHA-256") }
+    return digest
+  }
+}
