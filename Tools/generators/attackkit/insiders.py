@@ -167,7 +167,7 @@ def _titles():
     # 62 bytes before the attributes, 8 of theirs around the x.
     yield _document(
         "head-rest-over-limit", "the head's data without the title are 921,601 bytes", title=None, key=None,
-        attributes=b'{"a":"%s"}' % (b"x" * (921_601 - 62 - 8)))
+        attributes=b'{"a":"%s"}' % (b"x" * (921_601 - 94 - 8)))
     yield Attack(
         "forged-title-over-limit", "sealed", "a head above 1 MiB", forge=_committed(title=b"t" * (1 << 20)), get={2: "damaged"}, list="damaged",
         also={"verify": ["damaged"], "verify_quick": ["damaged"]})

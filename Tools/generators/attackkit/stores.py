@@ -249,7 +249,7 @@ def _texts(seed, made):
 
     # A head of the greatest size: its data without the title are 921,600 bytes.
     writer = started(b"Notes", seed("greatest-head"), only_key, page_size=8192)
-    without = 8 + 8 + 8 + 1 + 5 + 24 + 8 + 4 + len(b'{"a":""}')
+    without = 8 + 8 + 8 + 32 + 1 + 5 + 24 + 8 + 4 + len(b'{"a":""}')
     writer.add(1, "text", title=b"t" * 65536, attributes=b'{"a":"%s"}' % (b"x" * (921_600 - without)))
     yield "greatest-head", writer.commit()
 
