@@ -33,12 +33,12 @@ struct RemoveVerb: ParsableCommand {
     } else {
       headers = try store.write { writer in
         var usesPattern = false
-        let found = try selection.words.existing(in: writer, of: store, usesPattern: &usesPattern)
+        let (found, leftBehind) = try named(in: writer, of: store, usesPattern: &usesPattern)
         guard force || !usesPattern else {
           throw Failure.usage(
             "a range or a glob names \(counted(found.count, "document"))", hint: "-f deletes them; -n lists them")
         }
-        for id in Set(found.map(\.id)) {
+        for id in Set(found.map(\.id) + leftBehind) {
           try writer.delete(id)
         }
         return found
@@ -47,5 +47,27 @@ struct RemoveVerb: ParsableCommand {
     try store.close()
     guard dryRun || options.common.isMachineReadable else { return }
     try HeaderField.print(headers, as: options.common.listFormat)
+  }
+
+  /// The headers of the named documents, and the ids of those whose header can't be read under the store's rules. Such
+  /// a document can be deleted by its id if a rekey left it behind.
+  private func named(
+    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, usesPattern: inout Bool
+  ) throws -> ([DocumentHeader], leftBehind: [DocumentID]) {
+    let words = selection.words
+    var found: [DocumentHeader] = []
+    var leftBehind: [DocumentID] = []
+    for word in words.words {
+      do {
+        found += try DocumentWords(words: [word], collection: words.collection)
+          .existing(in: scope, of: store, usesPattern: &usesPattern)
+      } catch let error as StoreError {
+        guard error.code == .damaged, words.collection == nil, case .any(let text) = word, let id = error.documentID,
+          text == id.description
+        else { throw error }
+        leftBehind.append(id)
+      }
+    }
+    return (found, leftBehind)
   }
 }

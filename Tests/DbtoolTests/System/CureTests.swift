@@ -158,6 +158,32 @@ import Testing
     Case(
       name: "damaged structure", prepare: { try damage($0, "UPDATE coffer_record SET body = x'00'") },
       fails: ["verify", "s.coffer", "--keyless"], hint: "'copy --salvage'", cures: []),
+    Case(
+      name: "document left behind by a rekey",
+      prepare: { sandbox in
+        try sandbox.succeed("put", "s.coffer", "--text", "y")
+        try damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 1")
+      },
+      fails: ["rekey", "s.coffer"], hint: "restore or remove them, then rekey --resume",
+      cures: [["rm", "s.coffer", "1"], ["rekey", "s.coffer", "--resume"], ["verify", "s.coffer"]]),
+    Case(
+      name: "query of a collection with a number",
+      prepare: { try $0.succeed("put", "s.coffer", "-c", "05", "--text", "y") },
+      fails: ["query", "s.coffer", "SELECT count(*) FROM documents WHERE collection = 5"],
+      hint: "quote it: collection = '5'",
+      cures: [["query", "s.coffer", "SELECT count(*) FROM documents WHERE collection = '05'"]]),
+    Case(
+      name: "match without words",
+      prepare: { sandbox in
+        try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "y")
+        try sandbox.succeed("index", "add", "s.coffer", "-c", "notes", "words")
+      },
+      fails: ["query", "s.coffer", #"SELECT id FROM "notes.match""#],
+      hint: #"write FROM "NAME.match"('the words')"#,
+      cures: [["query", "s.coffer", #"SELECT id FROM "notes.match"('y')"#]]),
+    Case(
+      name: "unknown field of the header", fails: ["index", "add", "s.coffer", "f=@made:date"],
+      hint: "the header's fields are @created", cures: [["index", "add", "s.coffer", "f=@created:date"]]),
   ]
 
   @Test(.slow, arguments: cases) func hintCuresError(_ example: Case) throws {
