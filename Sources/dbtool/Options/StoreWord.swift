@@ -32,13 +32,23 @@ enum StoreWord {
     guard let store = named ?? environment else { return arguments }
     let source = named == nil ? variable : option
     let others = ordinary(words[..<(words.firstIndex(of: "--") ?? words.count)])
-    let twice = isStore(others.first) && (!verbsWithTwo.contains(verb) || isPair(others, of: verb))
+    let isFirst = !verbsWithTwo.contains(verb) || isPair(others, of: verb)
+    // Whoever names the variable's store as a word, too, means that one.
+    if named == nil, isFirst, isSame(others.first, store) { return arguments }
+    let twice = isStore(others.first) && isFirst
     guard !twice else {
       throw Failure.usage(
         "\(others[0]) is a store, and \(source) names one, too: \(store)",
         hint: named == nil ? "name another store with \(option), or unset \(variable)" : "leave one of them out")
     }
     return arguments[..<start] + [store.hasPrefix("-") ? "./" + store : store] + words
+  }
+
+  private static func isSame(_ word: String?, _ store: String) -> Bool {
+    guard let word, word != store else { return word != nil }
+    var (named, other) = (stat(), stat())
+    return stat(word, &named) == 0 && stat(store, &other) == 0 && named.st_dev == other.st_dev
+      && named.st_ino == other.st_ino
   }
 
   /// Whether the words name both stores of a verb. The second one may be missing, and `restore` takes documents, too.

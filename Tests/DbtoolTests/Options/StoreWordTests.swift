@@ -42,6 +42,22 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
   }
 
+  /// The words of a page or script work beside the variable if they mean the same store.
+  @Test func acceptsVariablesStoreAsWord() throws {
+    let sandbox = try Sandbox.withStore()
+    sandbox.environment["DBTOOL_STORE"] = "n.coffer"
+    try sandbox.succeed("create", "n.coffer", "--test")
+    try sandbox.succeed("put", "n.coffer", "--text", "one")
+    try sandbox.succeed("put", "./n.coffer", "--text", "two")
+    try sandbox.write("in.txt", "three\n")
+    try sandbox.succeed("import", "-c", "lines", "n.coffer", "in.txt")
+    try sandbox.succeed("backup", "n.coffer", "b.coffer")
+    try sandbox.succeed("backup", "c.coffer")
+    #expect(try sandbox.succeed("show", "n.coffer", "2").text == "two")
+    #expect(try sandbox.succeed("show", "2").text == "two")
+    #expect(try sandbox.run("diff", "n.coffer", "b.coffer").status == 0)
+  }
+
   // MARK: - Recipients
 
   @Test func readsRecipientsFromFile() throws {
