@@ -46,8 +46,8 @@ package struct HeadData {
   }
 
   /// Writes i64 created || i64 modified || u64 text length || the text's digest || key || title || u64 born ||
-  /// u64 edited || u64 placed || uid || attributes. Each key, title and attributes value follows its length. Key and title start with a byte that
-  /// indicates whether they exist.
+  /// u64 edited || u64 placed || uid || attributes. Each key, title and attributes value follows its length. Key and
+  /// title start with a byte that indicates whether they exist.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
     memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)

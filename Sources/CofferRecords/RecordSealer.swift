@@ -50,8 +50,7 @@ package struct RecordSealer {
 
   /// Seals a whole document under the epoch of `fields`, which must be live.
   ///
-  /// - Throws: `damaged` if the content has the digest of another text: a holder of its old keys may have forged the
-  ///   text.
+  /// - Throws: `damaged` if the content has the digest of another text, because a key holder may have forged this one.
   package func seal(
     _ fields: RowFields, _ content: Content, text: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {

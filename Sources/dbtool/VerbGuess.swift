@@ -15,7 +15,8 @@ enum VerbGuess {
   private static let othersOfKey = ["rm": "remove", "delete": "remove", "ls": "list", "change": "passwd"]
 
   /// - Parameter place: the words in front of it.
-  /// - Returns: nil if the word is neither another program's nor within two edits of a verb, or one edit if it has up to four letters.
+  /// - Returns: nil if the word is neither another program's nor within two edits of a verb, or one edit if it has up to
+  ///   four letters.
   static func verb(for word: String, among verbs: [String], behind place: [String] = []) -> String? {
     if let meant = (place == ["key"] ? othersOfKey : place.isEmpty ? others : [:])[word] { return meant }
     let distances = verbs.map { (verb: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }

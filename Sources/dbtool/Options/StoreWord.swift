@@ -33,7 +33,7 @@ enum StoreWord {
     let source = named == nil ? variable : option
     let others = ordinary(words[..<(words.firstIndex(of: "--") ?? words.count)])
     let isFirst = !verbsWithTwo.contains(verb) || isPair(others, of: verb)
-    // Whoever names the variable's store as a word, too, means that one.
+    // The word and the variable name the same store.
     if named == nil, isFirst, isSame(others.first, store) { return arguments }
     let twice = isStore(others.first) && isFirst
     guard !twice else {
@@ -44,6 +44,7 @@ enum StoreWord {
     return arguments[..<start] + [store.hasPrefix("-") ? "./" + store : store] + words
   }
 
+  /// Returns whether a word is the path of a store, or another path of the same file.
   private static func isSame(_ word: String?, _ store: String) -> Bool {
     guard let word, word != store else { return word != nil }
     var (named, other) = (stat(), stat())
