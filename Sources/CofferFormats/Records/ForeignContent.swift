@@ -15,7 +15,7 @@ package struct ForeignContent: Sendable {
     switch kind {
     case .image(let name):
       self.name = "\(name) image"
-      advice = "leave it out, of a folder by --on-error skip: a document is text"
+      advice = "a document is text; import --on-error skip leaves such files of a folder out"
     case .compressed(let name, let command):
       self.name = "\(name) file"
       advice = "decompress it first: \(command)"

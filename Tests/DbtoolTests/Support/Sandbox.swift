@@ -134,7 +134,18 @@ extension Sandbox {
       arguments, in: self, under: prefix, without: variables,
       streams: .files(input: path(".in-\(number)"), output: path(".out-\(number)"), errors: path(".err-\(number)")))
     let status = child.wait()
-    return Outcome(status: status, output: try read(".out-\(number)"), errors: try text(of: ".err-\(number)"))
+    let outcome = Outcome(
+      status: status, output: try read(".out-\(number)"), errors: try text(of: ".err-\(number)"))
+    if outcome.errors.contains("hint: ") {
+      let unknown = try HintWords.unknown(in: outcome.errors, of: arguments, self)
+      #expect(unknown.isEmpty, "options of the hint that the verb hasn't: \(arguments): \(outcome.errors)")
+    }
+    return outcome
+  }
+
+  /// Returns the help of a verb with all its options.
+  func help(_ command: [String]) throws -> String {
+    try run(command + ["--help-hidden"]).text
   }
 
   /// Runs the command and requires success.

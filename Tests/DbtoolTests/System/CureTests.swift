@@ -184,6 +184,40 @@ import Testing
     Case(
       name: "unknown field of the header", fails: ["index", "add", "s.coffer", "f=@made:date"],
       hint: "the header's fields are @created", cures: [["index", "add", "s.coffer", "f=@created:date"]]),
+    Case(
+      name: "original with a newer root key",
+      prepare: { sandbox in
+        try sandbox.succeed("copy", "s.coffer", "c.coffer", "--editable")
+        try sandbox.succeed("rekey", "s.coffer")
+      },
+      fails: ["merge", "c.coffer", "s.coffer"], hint: "or --allow-rekey",
+      cures: [["merge", "c.coffer", "s.coffer", "--allow-rekey"]]),
+    Case(
+      name: "missing slot", fails: ["key", "remove", "s.coffer", "9"], hint: "key list lists the slots",
+      cures: [["key", "list", "s.coffer"]]),
+    Case(
+      name: "real key for a TEST store", prepare: { try $0.succeed("keygen", "real.key") },
+      fails: ["key", "add", "s.coffer", "--new-key-file", "real.key"], hint: "made by create without --test takes it",
+      cures: [["create", "n.coffer", "--key-file", "real.key"]]),
+    Case(
+      name: "recipient without a slot", prepare: { try $0.succeed("key", "add", "s.coffer", "-R", "recipient.txt") },
+      fails: ["rekey", "s.coffer", "--keep-recipient", "9"], hint: "key list shows the slots and their recipients",
+      cures: [["key", "list", "s.coffer"], ["rekey", "s.coffer", "--keep-recipient", "2"]]),
+    Case(
+      name: "recipient neither kept nor dropped",
+      prepare: { try $0.succeed("key", "add", "s.coffer", "-R", "recipient.txt") }, fails: ["rekey", "s.coffer"],
+      hint: "--keep-recipient SLOT, or drop the slots with --drop-slots",
+      cures: [["rekey", "s.coffer", "--keep-recipient", "2"], ["rekey", "s.coffer", "--drop-slots"]]),
+    Case(
+      name: "key with a slot", fails: ["key", "add", "s.coffer", "--new-key-file", "primary.key"],
+      hint: "key list shows the slots", cures: [["key", "list", "s.coffer"]]),
+    Case(
+      name: "damaged source of a backup", prepare: { try damage($0, "UPDATE coffer_record SET body = x'00'") },
+      fails: ["backup", "s.coffer", "b.coffer"], hint: "verify --keyless lists all that is damaged", cures: []),
+    Case(
+      name: "line that is no key", prepare: { try $0.write("bad.key", "coffer-key-1-00") },
+      fails: ["ls", "s.coffer", "--key-file", "bad.key"], hint: "take the file that keygen made, or a copy of it",
+      cures: [["ls", "s.coffer", "--key-file", "primary.key"]]),
   ]
 
   @Test(.slow, arguments: cases) func hintCuresError(_ example: Case) throws {
@@ -195,6 +229,19 @@ import Testing
     let hint = failed.diagnostics.split(separator: "\n").first { $0.hasPrefix("hint: ") }
     #expect(hint?.contains(example.hint) == true, "\(failed.errors)")
     for cure in example.cures { try sandbox.succeed(cure) }
+  }
+
+  @Test func compactionEndsOnceReadersAreClosed() throws {
+    let sandbox = try Sandbox.withStore("--wal")
+    for number in 1...20 { try sandbox.succeed("put", "s.coffer", "--text", "x\(number)") }
+    try sandbox.succeed("rm", "s.coffer", "1-19", "-f")
+    let reader = try Database(sandbox.path("s.coffer"))
+    try reader.execute("BEGIN; SELECT count(*) FROM coffer_record")
+    let blocked = try sandbox.run("compact", "s.coffer", "--wait", "0")
+    #expect(blocked.status == 11, "\(blocked.errors)")
+    #expect(blocked.errors.contains("close the readers, and call compact once more"), "\(blocked.errors)")
+    try reader.close()
+    try sandbox.succeed("compact", "s.coffer", "--wait", "0")
   }
 
   /// A second store is in its place, so the order of the words isn't the fault.

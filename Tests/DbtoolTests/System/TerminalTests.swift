@@ -43,6 +43,23 @@ import Testing
     }
   }
 
+  /// Bytes that a terminal can't show are written to a file, as the hint says.
+  @Test(arguments: [
+    ["export", "s.coffer", "--to", "plist"], ["export", "s.coffer", "--encoding", "utf-16le", "--to", "csv"],
+    ["convert", "in.txt", "--to", "utf-16"],
+  ])
+  func writesUnprintableOutputToFile(_ command: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    try sandbox.write("in.txt", "text\n")
+    let terminal = try PseudoTerminal()
+    let child = try Child(command, in: sandbox, streams: .terminal(terminal.path))
+    terminal.readToEnd()
+    #expect(child.wait() == 64 && terminal.shown.contains("hint: write it to a file with -o"), "\(terminal.shown)")
+    try sandbox.succeed(command + ["-o", "out"])
+    #expect(try !sandbox.read("out").isEmpty)
+  }
+
   @Test func rejectsDifferentPassphrases() throws {
     let sandbox = try Sandbox()
     let terminal = try PseudoTerminal()

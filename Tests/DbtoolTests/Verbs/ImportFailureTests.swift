@@ -186,7 +186,7 @@ import Testing
     arguments: [
       (
         [0x89, 0x50, 0x4E, 0x47, 0x0D], "a PNG image",
-        "leave it out, of a folder by --on-error skip: a document is text"
+        "a document is text; import --on-error skip leaves such files of a folder out"
       ),
       ([0x1F, 0x8B, 8, 0], "a gzip file", "decompress it first: gunzip"),
       (Array("%PDF-1.7\n%".utf8) + [0xE2], "a PDF", "extract its text first, with pdftotext for example"),
