@@ -5,7 +5,7 @@ Opens STORE, does every check of a reader, verifies every document, and prints o
 store_id, rk_generation, phase, pin, generation, anchor, descent ("same", "newer" or "newer, descent not proved", of
 the anchor given), titles, padded, test, next_id, count, target, cursor, unwiped, origin, epochs, changes {generation:
 entries of the ring, as [kind, collection, ranges of ids]}, collections {number: name}, documents in (coll, pos, id)
-order (key and uid in hex, dates in milliseconds since 1970, attributes as their JSON text), set_hash "ok" or
+order (pos, key and uid in hex, dates in milliseconds since 1970, attributes as their JSON text), set_hash "ok" or
 "mismatch", and problems, a list that should be empty.
 
 Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, or made before the first release, 16 TEST not allowed,

@@ -28,6 +28,7 @@
 @_exported public import struct CofferDocuments.DocumentHeader
 @_exported public import struct CofferDocuments.DocumentID
 @_exported public import struct CofferDocuments.DocumentKey
+@_exported public import struct CofferDocuments.DocumentPosition
 @_exported public import struct CofferDocuments.DraftBatch
 @_exported public import protocol CofferDocuments.DraftSource
 @_exported public import struct CofferDocuments.JSONPath

@@ -132,7 +132,7 @@ extension Browser {
     openMarked()
     guard let header = text?.header, let list else { return }
     var facts = [
-      "id           \(header.id)", "collection   \(list.collection.name)", "position     \(header.position)",
+      "id           \(header.id)", "collection   \(list.collection.name)",
       "title        \(header.title ?? "(none)")", "key          \(header.key.map(Self.name(of:)) ?? "(none)")",
       "size         \(grouped(header.byteCount)) bytes", "content      \(header.isJSON ? "JSON of a value" : "text")",
       "created      \(date(header.created))", "modified     \(date(header.modified))",

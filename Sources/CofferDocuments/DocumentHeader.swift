@@ -3,8 +3,8 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
   public let id: DocumentID
   /// The number of the collection (see ``CollectionID``).
   public let collection: CollectionID
-  /// Sort key within the collection; headers are sorted by (position, id).
-  public let position: Int64
+  /// The place in the collection; headers are sorted by (position, id).
+  public let position: DocumentPosition
   /// The document that this one belongs to, which may have been deleted; nil for none.
   public let parent: DocumentID?
   /// The title; nil for a document without one, and in a store that does not keep titles.
@@ -24,7 +24,7 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
 
   /// A header, such as for a preview or a test; stores nothing.
   public init(
-    id: DocumentID, collection: CollectionID, position: Int64, parent: DocumentID?, title: String?,
+    id: DocumentID, collection: CollectionID, position: DocumentPosition, parent: DocumentID?, title: String?,
     key: DocumentKey?, attributes: Attributes, created: Timestamp, modified: Timestamp, byteCount: Int, isJSON: Bool
   ) {
     self.id = id

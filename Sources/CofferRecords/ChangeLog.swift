@@ -2,8 +2,8 @@ package import CofferDocuments
 
 /// The changes in one write transaction, for the state's ring, the text cache and subscribers.
 package struct ChangeLog {
-  /// The parts of a document that a rewritten row changes for readers. The set is empty if the row was only shifted to
-  /// make space, or has a new blind index or encryption key.
+  /// The parts of a document that a rewritten row changes for readers. The set is empty if the row only has a new
+  /// blind index or encryption key.
   package struct Kind: OptionSet, Sendable {
     package let rawValue: UInt8
 

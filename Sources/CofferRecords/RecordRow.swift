@@ -1,3 +1,4 @@
+internal import CofferDocuments
 package import CofferSQLite
 internal import CofferSealing
 
@@ -81,7 +82,8 @@ package struct RecordRow {
     let epoch = try integer(2, 1...StoreFormat.maximumNumber, "epoch")
     let revision = try integer(3, 1...StoreFormat.maximumCounter, "rev")
     guard UInt64(revision) <= limits.generation else { throw .damagedDocument(id, "the state is older than this row") }
-    let position = try integer(4, Int64.min...Int64.max, "pos")
+    let place = try blob(4, 1...DocumentPosition.maximumCount, "pos")
+    guard let position = DocumentPosition(copying: place) else { throw .damagedDocument(id, "pos has another length") }
     let parent = columns[5].storageClass == .null ? nil : try integer(5, 1...Int64.max, "parent")
     let flags = try integer(6, 0...Int64(StoreFormat.RowFlags.known.rawValue), "flags")
     fields = RowFields(

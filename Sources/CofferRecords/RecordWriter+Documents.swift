@@ -11,7 +11,8 @@ extension RecordWriter {
   ///   - now: The default for both dates.
   ///   - stamps: The stamps of a document received from a copy, or `nil` for a new document.
   package func insert(
-    _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: Int64, now: Timestamp,
+    _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: DocumentPosition,
+    now: Timestamp,
     stamps: DocumentStamps? = nil
   ) throws(StoreError) {
     try willWrite()
@@ -36,7 +37,8 @@ extension RecordWriter {
   ///   - position: The new position, or `nil` to keep it. Required for another collection.
   ///   - stamps: The stamps of a change received from a copy, or `nil` for this transaction's change.
   package func replace(
-    _ old: StoredDocument, with new: Document, in collection: CollectionRecord, movedTo position: Int64? = nil,
+    _ old: StoredDocument, with new: Document, in collection: CollectionRecord,
+    movedTo position: DocumentPosition? = nil,
     stamps given: DocumentStamps? = nil
   ) throws(StoreError) {
     try willWrite()
@@ -121,13 +123,11 @@ extension RecordWriter {
 
   /// Re-encrypts the head at another position.
   ///
-  /// - Parameters:
-  ///   - collection: The document's collection according to an index, which must match the row.
-  ///   - isRequested: `false` if the document keeps its neighbors and only makes space for another document.
+  /// - Parameter collection: The document's collection according to an index, which must match the row.
   package func move(
-    _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, isRequested: Bool = true
+    _ id: DocumentID, toPosition position: DocumentPosition, in collection: UInt32? = nil
   ) throws(StoreError) {
-    try rewrite(id, changing: .position, as: isRequested ? .place : []) { _, fields throws(StoreError) in
+    try rewrite(id, changing: .position, as: .place) { _, fields throws(StoreError) in
       try fields.require(collection)
       fields.position = position
     }

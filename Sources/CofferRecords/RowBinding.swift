@@ -1,3 +1,4 @@
+package import CofferDocuments
 internal import CofferSealing
 
 /// A row's plaintext columns, which the head authenticates (FORMAT, "The row as bytes").
@@ -6,12 +7,13 @@ package struct RowFields {
   package var collection: UInt32
   package var epoch: UInt32
   package var revision: UInt64
-  package var position: Int64
+  package var position: DocumentPosition
   package var parent: Int64?
   package var flags: UInt32
 
   package init(
-    id: Int64, collection: UInt32, epoch: UInt32, revision: UInt64, position: Int64, parent: Int64?, flags: UInt32
+    id: Int64, collection: UInt32, epoch: UInt32, revision: UInt64, position: DocumentPosition, parent: Int64?,
+    flags: UInt32
   ) {
     self.id = id
     self.collection = collection
@@ -163,11 +165,11 @@ package final class RowBinding {
     UnsafeRawBufferPointer(rebasing: memory[..<used])
   }
 
-  /// Makes space for a title, key or sealed blobs. The other parts fit in 256 bytes.
+  /// Makes space for a title, key or sealed blobs. The other parts fit in 512 bytes.
   private func makeRoom(for extra: Int) {
-    guard memory.count < 256 + extra else { return }
+    guard memory.count < 512 + extra else { return }
     memory.deallocate()
-    memory = .allocate(byteCount: 2 * (256 + extra), alignment: 16)
+    memory = .allocate(byteCount: 2 * (512 + extra), alignment: 16)
   }
 
   private func begin(_ label: StaticString, _ width: Int, extra: Int = 0) {
@@ -186,7 +188,10 @@ package final class RowBinding {
     append(fields.collection)
     append(fields.epoch)
     append(fields.revision)
-    append(UInt64(bitPattern: fields.position))
+    fields.position.withBytes { bytes in
+      append(mark: UInt8(bytes.count))
+      append(bytes)
+    }
     append(UInt64(bitPattern: fields.parent ?? 0))
     append(fields.flags)
     if let blindIndex {

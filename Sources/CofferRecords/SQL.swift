@@ -72,8 +72,6 @@ package enum SQL {
   package static let someIDsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ?"
   package static let keyedIDsAfter =
     "SELECT id FROM coffer_record WHERE coll=? AND id>? AND lookup IS NOT NULL ORDER BY id LIMIT ?"
-  package static let idBefore =
-    "SELECT id FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3) ORDER BY pos DESC,id DESC LIMIT 1"
   package static let children = "\(read) WHERE r.parent=? ORDER BY r.pos,r.id"
   package static let idsAndParents = "SELECT id,parent FROM coffer_record WHERE coll=? ORDER BY pos,id"
   package static let firstBelow = "SELECT id FROM coffer_record WHERE coll=?1 AND parent IS ?2 ORDER BY pos,id LIMIT 1"
@@ -97,8 +95,11 @@ package enum SQL {
   package static let entryAtIndex = "\(entry) ORDER BY pos,id LIMIT 1 OFFSET ?2"
   package static let countBefore = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3)"
   package static let entries = "\(entry) ORDER BY pos,id"
-  package static let countWithin = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3"
-  package static let idsWithin = "SELECT id FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3 ORDER BY pos,id"
+  /// The entries beside a position, without those that have the same one.
+  package static let entryBelow = "\(entry) AND pos<?2 ORDER BY pos DESC,id DESC LIMIT 1"
+  package static let entryAbove = "\(entry) AND pos>?2 ORDER BY pos,id LIMIT 1"
+  package static let entriesUpTo = "\(entry) AND (pos,id)<=(?2,?3) ORDER BY pos DESC,id DESC LIMIT ?4"
+  package static let entriesAfter = "\(entry) AND (pos,id)>(?2,?3) ORDER BY pos,id LIMIT ?4"
 
   // MARK: Records, written
 

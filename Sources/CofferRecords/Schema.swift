@@ -24,7 +24,7 @@ package enum Schema {
     ),
     (
       "coffer_record",
-      "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT"
+      "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos BLOB NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT"
     ),
     ("coffer_body", "CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT"),
     (

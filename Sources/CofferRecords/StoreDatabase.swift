@@ -1,3 +1,4 @@
+package import CofferDocuments
 package import CofferSQLite
 
 /// A SQLite connection that throws ``StoreError``.
@@ -18,6 +19,21 @@ package struct StoreDatabase {
     try translatingErrors { () throws(SQLiteError) in
       let statement = StoreStatement(try connection.statement(sql))
       for (index, parameter) in parameters.enumerated() { try statement.base.bind(parameter, at: index + 1) }
+      return statement
+    }
+  }
+
+  /// Returns a cached statement for the entries beside a place in a collection's order.
+  ///
+  /// - Parameter others: The parameters after the collection, the position and the ID.
+  package func statement(
+    _ sql: String, in collection: UInt32, at position: DocumentPosition, _ others: Int64...
+  ) throws(StoreError) -> StoreStatement {
+    try translatingErrors { () throws(SQLiteError) in
+      let statement = StoreStatement(try connection.statement(sql))
+      try statement.base.bind(Int64(collection), at: 1)
+      try statement.base.bind(position, at: 2)
+      for (index, other) in others.enumerated() { try statement.base.bind(other, at: index + 3) }
       return statement
     }
   }
@@ -110,7 +126,17 @@ package struct StoreStatement {
 
   package func reset() { base.reset() }
   package func int64(at column: Int) -> Int64 { base.int64(at: column) }
+  /// Returns a position, or `nil` if the column isn't a blob of 1 to 255 bytes.
+  package func position(at column: Int) -> DocumentPosition? {
+    base.storageClass(at: column) == .blob ? DocumentPosition(copying: base.blobPointer(at: column)) : nil
+  }
   package func isNull(at column: Int) -> Bool { base.isNull(at: column) }
   /// Returns the row's columns, which are valid until the next step or reset.
   package func columns() -> UnsafeBufferPointer<StoredColumn> { base.columns() }
+}
+
+extension Statement {
+  func bind(_ position: DocumentPosition, at index: Int) throws(SQLiteError) {
+    try position.withBytes { bytes throws(SQLiteError) in try bindBlob(copying: bytes, at: index) }
+  }
 }

@@ -30,8 +30,6 @@ package enum StoreFormat {
   package static let maximumCollectionData = 64 << 10
   /// SQLite's limit for a single value.
   package static let maximumValue: Int32 = 320 << 20
-  /// The distance between neighbors at both ends of the order.
-  package static let positionGap: Int64 = 1 << 32
   /// The highest generation, root key generation, phase and revision.
   package static let maximumCounter = Int64(Keyring.maximumCounter)
   /// The maximum number of records in a store.

@@ -10,7 +10,7 @@ public struct StoreTail: Sendable, Hashable {
     /// The document is new.
     case inserted
     /// The text, title, key, attributes or flags changed. If the ring is too short, this includes documents with new
-    /// dates and documents that were moved to free a position.
+    /// dates.
     case changed
     /// The position, parent or collection changed.
     case moved
@@ -98,7 +98,7 @@ struct TailReader {
       if changes.contains(.inserted), named != nil, !namedInserted.contains(id) || namedDeleted.contains(id) {
         changes.insert(.deleted)
       }
-      // The ring lists documents with changed dates, but not rows that were moved to free a position.
+      // The ring lists documents with changed dates, but not rows that were only sealed again.
       guard !changes.isEmpty || named?.names(id) ?? true else { return }
       entries.append(
         StoreTail.Entry(

@@ -71,7 +71,7 @@ struct SoundStoresTests {
         let id = DocumentID(try #require(Int64(id)))
         let header = try reader.header(of: id)
         #expect(Int64(header.collection.rawValue) == document["coll"].int)
-        #expect(header.position == document["pos"].int)
+        #expect(header.position.description == document["pos"].string)
         #expect(header.parent?.rawValue == document["parent"].int)
         #expect(header.title == document["title"].string)
         #expect(header.key.map { Hexadecimal.text($0.bytes) } == document["key"].string)

@@ -7,8 +7,10 @@ import Testing
 struct ChangeLogTests {
   private typealias Entry = RingChanges.Entry
 
-  private func row(_ id: Int64, in collection: UInt32, at position: Int64 = 0) -> RowFields {
-    RowFields(id: id, collection: collection, epoch: 1, revision: 1, position: position, parent: nil, flags: 0)
+  private func row(_ id: Int64, in collection: UInt32, at place: UInt8 = 0) -> RowFields {
+    RowFields(
+      id: id, collection: collection, epoch: 1, revision: 1, position: DocumentPosition([place])!, parent: nil, flags: 0
+    )
   }
 
   /// Returns the ring changes of the transaction `work`.

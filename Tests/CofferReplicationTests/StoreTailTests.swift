@@ -76,16 +76,6 @@ struct StoreTailTests {
         == [3: [.deleted, .inserted], 4: [.deleted, .inserted], 9: [.inserted]])
   }
 
-  @Test func omitsRenumberedRows() throws {
-    let (test, base) = try filled()
-    // Repeated insertions between two documents exhaust the positions and force renumbering.
-    try test.store.write { writer in
-      for _ in 0..<80 { _ = try writer.insert(Document(text: ""), into: test.notes, at: .after(1)) }
-    }
-    let tail = try tail(test.store, since: base)
-    #expect(tail.entries.allSatisfy { $0.changes == [.inserted] } && tail.entries.count == 80)
-  }
-
   @Test func reportsUnknownDeletionsBeyondRing() throws {
     let (test, base) = try filled()
     try test.store.write { try $0.delete(4) }

@@ -16,7 +16,7 @@ extension DocumentStore {
   /// the last fifty commits. A row that an attacker without a key inserts, replaces or deletes is never reported.
   ///
   /// If more commits are new, or a commit changed very many documents, one scan reads every row's head. It reports
-  /// changed dates and shifted rows as updated, and a new parent as updated and moved. If documents were deleted, the
+  /// changed dates as updated, and a new parent as updated and moved. If documents were deleted, the
   /// change isn't complete (``StoreChange/isComplete``). In rollback journal mode, writers wait during a scan. Scans
   /// take at most a quarter of the time. If rows don't match the written rows, the iteration throws `damaged`.
   ///

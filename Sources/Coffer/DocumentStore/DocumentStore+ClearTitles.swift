@@ -9,8 +9,8 @@ public struct ClearHeader: Sendable, Hashable {
   public let id: DocumentID
   /// The document's collection.
   public let collection: CollectionID
-  /// The sort key in the collection. Documents are sorted by (position, ID).
-  public let position: Int64
+  /// The place in the collection. Documents are sorted by (position, ID).
+  public let position: DocumentPosition
   /// The plaintext title, or `nil` if the document is untitled or the title isn't valid UTF-8.
   public let title: String?
 }
@@ -91,10 +91,12 @@ extension DocumentStore {
 }
 
 extension ClearHeader {
-  /// Creates a header from a row of `SQL.clearTitles`, or returns `nil` if its ID or position isn't an integer.
+  /// Creates a header from a row of `SQL.clearTitles`, or returns `nil` if its ID or position is invalid.
   fileprivate init?(_ row: UnsafeBufferPointer<StoredColumn>, in collection: CollectionID) {
-    guard row[0].storageClass == .integer, row[1].storageClass == .integer else { return nil }
+    guard row[0].storageClass == .integer, row[1].storageClass == .blob,
+      let position = DocumentPosition(copying: row[1].bytes)
+    else { return nil }
     let title = row[2].storageClass == .text ? String(validating: row[2].bytes, as: UTF8.self) : nil
-    self.init(id: DocumentID(row[0].integer), collection: collection, position: row[1].integer, title: title)
+    self.init(id: DocumentID(row[0].integer), collection: collection, position: position, title: title)
   }
 }

@@ -16,8 +16,7 @@ extension DocumentStore {
   /// The first element inserts the whole list. Each later element is the difference after commits of this process or
   /// other processes, which are detected as in ``changes(in:)``. A slow task receives one difference for several
   /// commits. Each element comes from one read transaction and contains its generation. Texts aren't read, so an
-  /// updated row may have the same header and a different text. Rows that were shifted to make space get new positions
-  /// without being reported. To load another page, use `offset` rather than a header from this list.
+  /// updated row may have the same header and a different text.
   ///
   /// The list contains at most `limit` documents, from the top. For a long list, set a limit, and raise
   /// ``ObservedList/limit`` when the user reaches the end. The next element then inserts the missing rows.

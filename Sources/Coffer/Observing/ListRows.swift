@@ -53,7 +53,7 @@ struct ListRows {
     headers.sort { ($0.position, $0.id) < ($1.position, $1.id) }
     var places: [Place] = []
     for header in headers {
-      let before = try transaction.database.integer(SQL.idBefore, Int64(record.id), header.position, header.id.rawValue)
+      let before = try transaction.order.entry(SQL.entryBefore, in: record.id, header.position, header.id.rawValue)?.id
       if let before, !ids.contains(DocumentID(before)) {
         let other = try transaction.header(of: DocumentID(before))
         guard other.collection == collection, (other.position, other.id) < (header.position, header.id) else {

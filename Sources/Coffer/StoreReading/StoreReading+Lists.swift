@@ -59,7 +59,7 @@ extension StoreReading where Self: ~Copyable {
     let statement =
       if let previous {
         try transaction.database.statement(
-          SQL.pageAfter, number, previous.position, previous.id.rawValue, limit, offset)
+          SQL.pageAfter, in: record.id, at: previous.position, previous.id.rawValue, limit, offset)
       } else {
         try transaction.database.statement(SQL.page, number, limit, offset)
       }

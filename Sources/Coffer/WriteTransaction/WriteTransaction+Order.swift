@@ -4,8 +4,8 @@ internal import CofferRecords
 extension WriteTransaction {
   /// Moves a document in its collection's order. Re-encrypts only the head.
   ///
-  /// If no position is free between two rows, nearby rows are shifted. On average, a move shifts a few rows, for any
-  /// collection size.
+  /// No other document is written. Only after a hundred moves that each halve the last gap, the documents nearby get new
+  /// positions.
   ///
   /// - Throws: `noSuchDocument`, or `invalidArgument` for a neighbor in another collection.
   public func move(_ id: DocumentID, to placement: Placement) throws(StoreError) {

@@ -14,7 +14,7 @@ public struct DeletedDocuments: Sendable {
     let collection: CollectionInfo
     /// An identity that distinguishes the collection from a later collection with the same number.
     let collectionUID: UInt64
-    let position: Int64
+    let position: DocumentPosition
     /// The nearest neighbors that weren't deleted with the document.
     var previous: DocumentID?
     var next: DocumentID?

@@ -72,7 +72,7 @@ package struct StoreComparison {
     let id: Int64
     let uid: UInt64
     let collection: UInt32
-    let position: Int64
+    let position: DocumentPosition
     let parent: Int64?
   }
 

@@ -220,7 +220,7 @@ extension StoreMerge {
   }
 
   /// Writes a document, keeping its position if `position` is `nil`.
-  func write(_ pair: Pair, in record: CollectionRecord, at position: Int64?) throws {
+  func write(_ pair: Pair, in record: CollectionRecord, at position: DocumentPosition?) throws {
     let there = pair.theirs
     let source = try theirs.document(DocumentID(there.id))
     defer { if pair.takesContents { contentsThere.insert(pair.id) } }
@@ -231,8 +231,8 @@ extension StoreMerge {
       var stamps = base.keepsStamps ? there.stamps : DocumentStamps(born: writer.revision, uid: there.stamps.uid)
       // The other copy's birth generation isn't valid in this copy.
       if base.relation == .sibling, stamps.born >= base.firstOwn { stamps.born = writer.revision }
-      try writer.insert(
-        document, id: pair.id, in: record, isNew: false, position: position ?? 0, now: .now(), stamps: stamps)
+      let place = if let position { position } else { try mine.order.position(for: .bottom, in: record.id) }
+      try writer.insert(document, id: pair.id, in: record, isNew: false, position: place, now: .now(), stamps: stamps)
       departed.insert(pair.id)
       return note(
         .added, there.changes.born > base.seenHere ? .addedThere : .deletedHereEditedThere, id: pair.id,

@@ -45,36 +45,12 @@ extension StoreMerge {
   func write(_ group: Group) throws {
     let own = try ownGroup(behind: group.anchor, in: group.record)
     let isFirst = own.map { group.pairs[0].theirs.stamps.uid < $0.firstUID } ?? true
-    var previous = isFirst ? group.anchor : own?.last ?? group.anchor
-    let positions = try self.positions(group.pairs.count, behind: previous, in: group.record)
-    for (index, pair) in group.pairs.enumerated() {
-      let position =
-        try positions?[index] ?? mine.order.position(for: placement(behind: previous), in: group.record.id)
-      try write(pair, in: group.record, at: position)
-      previous = pair.id
-    }
-  }
-
-  private func placement(behind id: Int64) -> Placement { id == 0 ? .top : .after(DocumentID(id)) }
-
-  /// Returns evenly spaced positions, or `nil` if there isn't enough space between the neighbors.
-  private func positions(_ count: Int, behind id: Int64, in record: CollectionRecord) throws(StoreError) -> [Int64]? {
-    let spot = try mine.order.spot(for: placement(behind: id), in: record.id)
-    let gap = StoreFormat.positionGap
-    switch (spot.before, spot.after) {
-    case (let before?, let after?):
-      let step = UInt64(bitPattern: after.position &- before.position) / UInt64(count + 1)
-      guard step > 0 else { return nil }
-      return (1...count).map { before.position + Int64(step) * Int64($0) }
-    case (let before?, nil):
-      let room = UInt64(bitPattern: .max &- before.position) / UInt64(gap)
-      return room > UInt64(count) ? (1...count).map { before.position + gap * Int64($0) } : nil
-    case (nil, let after?):
-      let room = UInt64(bitPattern: after.position &- .min) / UInt64(gap)
-      return room > UInt64(count) ? (0..<count).map { after.position - gap * Int64(count - $0) } : nil
-    case (nil, nil):
-      return (1...count).map { gap * Int64($0) }
-    }
+    let previous = isFirst ? group.anchor : own?.last ?? group.anchor
+    let placement: Placement = previous == 0 ? .top : .after(DocumentID(previous))
+    var run = try mine.order.run(
+      at: mine.order.spot(for: placement, in: group.record.id), for: placement, in: group.record.id,
+      count: group.pairs.count)
+    for pair in group.pairs { try write(pair, in: group.record, at: run.take()) }
   }
 
   // MARK: Predecessors
@@ -92,7 +68,7 @@ extension StoreMerge {
     var passed: [Int64] = []
     var anchor: Int64 = 0
     var place = (row.fields.position, row.id)
-    while let entry = try theirs.order.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1) {
+    while let entry = try theirs.order.entry(SQL.entryBefore, in: row.fields.collection, place.0, place.1) {
       let previous = entry.id
       if let known = anchorsThere[previous] {
         anchor = known
@@ -117,7 +93,7 @@ extension StoreMerge {
     var passed: [Int64] = []
     var anchor: Int64 = 0
     var place = (row.fields.position, row.id)
-    while let previous = try mine.order.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1)?.id {
+    while let previous = try mine.order.entry(SQL.entryBefore, in: row.fields.collection, place.0, place.1)?.id {
       if let known = anchorsHere[previous] {
         anchor = known
         break
@@ -158,16 +134,16 @@ extension StoreMerge {
     var group: (firstUID: UInt64, last: Int64)?
     var next =
       if anchor != 0, let row = try MergeRow.find(anchor, in: mine) {
-        try mine.order.entry(SQL.entryAfter, Int64(record.id), row.fields.position, anchor)
+        try mine.order.entry(SQL.entryAfter, in: record.id, row.fields.position, anchor)
       } else {
-        try mine.order.entry(SQL.topEntry, Int64(record.id))
+        try mine.order.entry(SQL.topEntry, in: record.id)
       }
     while let entry = next, let row = try MergeRow.find(entry.id, in: mine) {
       if placed[entry.id] == nil {
         if try isUnmoved(row) { break }
         group = (group?.firstUID ?? row.stamps.uid, entry.id)
       }
-      next = try mine.order.entry(SQL.entryAfter, Int64(record.id), entry.position, entry.id)
+      next = try mine.order.entry(SQL.entryAfter, in: record.id, entry.position, entry.id)
     }
     return group
   }

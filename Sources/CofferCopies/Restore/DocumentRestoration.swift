@@ -170,7 +170,7 @@ package struct DocumentRestoration {
     where matches: (Int64) throws(StoreError) -> Bool
   ) throws(StoreError) -> Int64? {
     var place = (position: row.fields.position, id: row.id)
-    while let entry = try transaction.order.entry(next, Int64(row.fields.collection), place.position, place.id) {
+    while let entry = try transaction.order.entry(next, in: row.fields.collection, place.position, place.id) {
       if try matches(entry.id) { return entry.id }
       place = (entry.position, entry.id)
     }

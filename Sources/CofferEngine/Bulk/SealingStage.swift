@@ -45,7 +45,7 @@ package final class SealingStage {
     let records = try transaction.collections()
     newest = records.map(\.id).max() ?? 0
     lastOrder = records.map(\.settings.order).max() ?? 0
-    // Add each collection that drafts can name, because `run` may have to move rows to free positions.
+    // Add each collection that drafts can name, because `run` may have to renew positions.
     for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
       add(Target(record: record, positions: try transaction.order.run(in: record.id, atTop: options.atTop)))
     }
@@ -166,7 +166,7 @@ package final class SealingStage {
     newest += 1
     let settings = CollectionSettings(titleRule: options.titleRule ?? .asGiven, order: lastOrder)
     let record = try CollectionRecord.new(newest, name: name, settings: settings, revision: revision, keys)
-    add(Target(record: record, positions: PositionRun(from: StoreFormat.positionGap)))
+    add(Target(record: record, positions: PositionRun(tag: try keys.newPositionTag())))
     current = targets.count - 1
     batch.newCollections.append(record)
   }

@@ -149,7 +149,7 @@ package struct Upsert {
     return document
   }
 
-  private mutating func takePosition(in collection: UInt32) throws(StoreError) -> Int64 {
+  private mutating func takePosition(in collection: UInt32) throws(StoreError) -> DocumentPosition {
     var run =
       if let begun = positions[collection] { begun } else { try transaction.order.run(in: collection, atTop: atTop) }
     defer { positions[collection] = run }

@@ -98,7 +98,8 @@ extension NewSlot.Given {
         isTest
           ? "a TEST store takes test keys only: this \(line.kind.rawValue) is a real one"
           : "this \(line.kind.rawValue) is a published test key: anyone can open what it seals",
-        hint: isTest ? "a store made by \(.create) without \(.testStore) takes it" : "make another key with \(.makeKey)")
+        hint: isTest ? "a store made by \(.create) without \(.testStore) takes it" : "make another key with \(.makeKey)"
+      )
     }
     guard line.kind != .key else { return .key(line) }
     let recipient = try translatingErrors(line.recipientBytes)

@@ -1,8 +1,27 @@
 internal import CofferRecords
 
-/// The order of documents in a collection. A new position is midway between its neighbors, and nearby rows are spaced out
-/// if the neighbors have adjacent positions.
+/// A location in a collection's order, between two documents or at either end.
+package struct Spot {
+  package struct Entry {
+    package let position: DocumentPosition
+    package let id: Int64
+  }
+
+  /// The document right before the spot, if any.
+  package let before: Entry?
+  package let after: Entry?
+
+  /// Returns whether the document is already at this spot.
+  package func touches(_ id: DocumentID) -> Bool {
+    before?.id == id.rawValue || after?.id == id.rawValue
+  }
+}
+
+/// The order of documents in a collection. A new document gets a position between those of its neighbors.
 package struct CollectionOrder {
+  /// The maximum length of the positions that documents get when their neighborhood has no place left.
+  private static let renewedLength = 64
+
   package let transaction: StoreTransaction
 
   package init(_ transaction: StoreTransaction) {
@@ -16,20 +35,54 @@ package struct CollectionOrder {
     let rowsWritten: Int
   }
 
-  /// Returns the position for `placement`, spacing out nearby rows if necessary.
-  package func position(for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
+  /// Returns the position for `placement`.
+  package func position(for placement: Placement, in collection: UInt32) throws(StoreError) -> DocumentPosition {
     try position(at: try spot(for: placement, in: collection), for: placement, in: collection)
   }
 
-  /// Returns the position for a known spot, spacing out nearby rows if necessary.
-  package func position(at spot: Spot, for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
-    if let position = spot.position { return position }
-    guard let crowded = spot.before ?? spot.after else { throw .damagedStore("positions can't be spread") }
-    try spaceOut(around: crowded.position, in: collection)
-    guard let position = try self.spot(for: placement, in: collection).position else {
-      throw .damagedStore("positions can't be spread")
-    }
+  /// Returns the position for a known spot.
+  package func position(at spot: Spot, for placement: Placement, in collection: UInt32)
+    throws(StoreError) -> DocumentPosition
+  {
+    var run = try self.run(at: spot, for: placement, in: collection, count: 1)
+    let position = try run.take()
+    transaction.connection.lastPosition = position
     return position
+  }
+
+  /// Returns a run for consecutive documents at a spot.
+  ///
+  /// If no position is short enough, the neighbors get new ones. Only positions that were chosen for the purpose, such
+  /// as hundreds of insertions that each halve the last gap, reach that length.
+  ///
+  /// - Parameter count: The number of documents, or `nil` if it isn't known.
+  package func run(at spot: Spot, for placement: Placement, in collection: UInt32, count: Int?)
+    throws(StoreError) -> PositionRun
+  {
+    if let run = try run(at: spot, for: placement, in: collection, count) { return run }
+    try renewPositions(around: spot, in: collection)
+    let spot = try self.spot(for: placement, in: collection)
+    guard let run = try run(at: spot, for: placement, in: collection, count) else {
+      throw .damagedStore("its positions have another order than its list")
+    }
+    return run
+  }
+
+  private func run(at spot: Spot, for placement: Placement, in collection: UInt32, _ count: Int?)
+    throws(StoreError) -> PositionRun?
+  {
+    var (left, right) = (spot.before?.position, spot.after?.position)
+    // Documents with one position stay together: nothing fits between them.
+    if let tied = left, left == right {
+      if case .before = placement {
+        left = try entry(SQL.entryBelow, in: collection, tied)?.position
+      } else {
+        right = try entry(SQL.entryAbove, in: collection, tied)?.position
+      }
+    }
+    return PositionRun(
+      between: left, and: right, continuing: left != nil && left == transaction.connection.lastPosition,
+      tag: try transaction.keys.newPositionTag(), count: count)
   }
 
   /// Returns the spot for `placement`.
@@ -38,58 +91,58 @@ package struct CollectionOrder {
   package func spot(for placement: Placement, in collection: UInt32) throws(StoreError) -> Spot {
     switch placement {
     case .top:
-      return Spot(before: nil, after: try entry(SQL.topEntry, Int64(collection)))
+      return Spot(before: nil, after: try entry(SQL.topEntry, in: collection))
     case .bottom:
       if let bottom = transaction.bottom, bottom.collection == collection,
         try bottom.rowsWritten == transaction.writer.rowsWritten
       {
         return Spot(before: bottom.entry, after: nil)
       }
-      return Spot(before: try entry(SQL.bottomEntry, Int64(collection)), after: nil)
+      return Spot(before: try entry(SQL.bottomEntry, in: collection), after: nil)
     case .before(let neighbour):
       let here = try entry(of: neighbour, in: collection)
-      return Spot(before: try entry(SQL.entryBefore, Int64(collection), here.position, here.id), after: here)
+      return Spot(before: try entry(SQL.entryBefore, in: collection, here.position, here.id), after: here)
     case .after(let neighbour):
       let here = try entry(of: neighbour, in: collection)
-      return Spot(before: here, after: try entry(SQL.entryAfter, Int64(collection), here.position, here.id))
+      return Spot(before: here, after: try entry(SQL.entryAfter, in: collection, here.position, here.id))
     }
   }
 
   /// Returns the document at a zero-based index, reading an index entry for each document before it.
   package func id(at index: Int, in collection: UInt32) throws(StoreError) -> DocumentID? {
-    try entry(SQL.entryAtIndex, Int64(collection), Int64(index)).map { DocumentID($0.id) }
+    let statement = try transaction.database.statement(SQL.entryAtIndex, Int64(collection), Int64(index))
+    return try entry(statement).map { DocumentID($0.id) }
   }
 
   /// Returns a document's zero-based index in its collection, reading an index entry for each document before it.
   package func index(of header: DocumentHeader) throws(StoreError) -> Int {
     try transaction.requireOpen()
-    return Int(
-      try transaction.database.integer(
-        SQL.countBefore, Int64(header.collection.rawValue), header.position, header.id.rawValue) ?? 0)
+    let statement = try transaction.database.statement(
+      SQL.countBefore, in: header.collection.rawValue, at: header.position, header.id.rawValue)
+    defer { statement.reset() }
+    return try statement.step() ? Int(statement.int64(at: 0)) : 0
   }
 
   /// Returns the documents right before and after a document.
   package func neighbours(of header: DocumentHeader) throws(StoreError) -> (before: DocumentID?, after: DocumentID?) {
-    let (collection, position, id) = (Int64(header.collection.rawValue), header.position, header.id.rawValue)
-    let before = try entry(SQL.entryBefore, collection, position, id)
-    let after = try entry(SQL.entryAfter, collection, position, id)
+    let (collection, position, id) = (header.collection.rawValue, header.position, header.id.rawValue)
+    let before = try entry(SQL.entryBefore, in: collection, position, id)
+    let after = try entry(SQL.entryAfter, in: collection, position, id)
     return (before.map { DocumentID($0.id) }, after.map { DocumentID($0.id) })
   }
 
   /// Returns the placement for a document that had this position and ID.
-  package func placement(of position: Int64, _ id: DocumentID, in collection: UInt32) throws(StoreError) -> Placement {
-    let before = try entry(SQL.entryBefore, Int64(collection), position, id.rawValue)
+  package func placement(of position: DocumentPosition, _ id: DocumentID, in collection: UInt32)
+    throws(StoreError) -> Placement
+  {
+    let before = try entry(SQL.entryBefore, in: collection, position, id.rawValue)
     return before.map { .after(DocumentID($0.id)) } ?? .top
   }
 
   /// Returns a run for an unknown number of documents, after or before all existing documents.
   func run(in collection: UInt32, atTop: Bool) throws(StoreError) -> PositionRun {
-    guard atTop, let top = try entry(SQL.topEntry, Int64(collection)) else {
-      return PositionRun(from: try position(for: .bottom, in: collection))
-    }
-    if let run = PositionRun(before: top.position) { return run }
-    try pack(collection)
-    return try run(in: collection, atTop: true)
+    let placement: Placement = atTop ? .top : .bottom
+    return try run(at: spot(for: placement, in: collection), for: placement, in: collection, count: nil)
   }
 
   private func entry(of id: DocumentID, in collection: UInt32) throws(StoreError) -> Spot.Entry {
@@ -103,14 +156,38 @@ package struct CollectionOrder {
     }
   }
 
-  package func entry(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Spot.Entry? {
+  /// Returns the first entry of a collection's order that a statement selects.
+  package func entry(_ sql: String, in collection: UInt32) throws(StoreError) -> Spot.Entry? {
+    try entry(try transaction.database.statement(sql, Int64(collection)))
+  }
+
+  /// Returns the first entry that a statement selects beside a position and ID.
+  package func entry(_ sql: String, in collection: UInt32, _ position: DocumentPosition, _ id: Int64...)
+    throws(StoreError) -> Spot.Entry?
+  {
+    let statement =
+      if let id = id.first {
+        try transaction.database.statement(sql, in: collection, at: position, id)
+      } else {
+        try transaction.database.statement(sql, in: collection, at: position)
+      }
+    return try entry(statement)
+  }
+
+  private func entry(_ statement: StoreStatement) throws(StoreError) -> Spot.Entry? {
     try transaction.requireOpen()
-    var found: Spot.Entry?
-    try transaction.database.forEachRow(sql, parameters) { row in
-      found = Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1))
-      return false
+    return try entries(of: statement, limit: 1).first
+  }
+
+  private func entries(of statement: StoreStatement, limit: Int = .max) throws(StoreError) -> [Spot.Entry] {
+    defer { statement.reset() }
+    var entries: [Spot.Entry] = []
+    while entries.count < limit, try statement.step() {
+      let id = statement.int64(at: 1)
+      guard let position = statement.position(at: 0) else { throw .damagedDocument(id, "pos is no position") }
+      entries.append(Spot.Entry(position: position, id: id))
     }
-    return found
+    return entries
   }
 
   /// Reorders the collection's documents to match `ids`, which must contain all of them.
@@ -118,21 +195,18 @@ package struct CollectionOrder {
   /// - Returns: The number of moved documents.
   package func arrange(_ ids: [DocumentID], in collection: UInt32) throws(StoreError) -> Int {
     try transaction.requireOpen()
-    var entries: [Spot.Entry] = []
-    try transaction.database.forEachRow(SQL.entries, [Int64(collection)]) { row in
-      entries.append(Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1)))
-      return true
-    }
+    let entries = try entries(of: try transaction.database.statement(SQL.entries, Int64(collection)))
     guard entries.count == ids.count else { throw .damagedStore("its index of positions lacks documents") }
-    var places: [Int64: Int64] = [:]
+    var places: [Int64: DocumentPosition] = [:]
     for entry in entries { places[entry.id] = entry.position }
     // Documents with equal positions are ordered by ID, which may contradict the new order.
     let isStrict = zip(entries, entries.dropFirst()).allSatisfy { $0.position < $1.position }
+    var run = PositionRun(tag: try transaction.keys.newPositionTag())
     var changed = 0
     let writer = try transaction.writer
     try writer.changing { () throws(StoreError) in
       for (index, id) in ids.enumerated() {
-        let position = isStrict ? entries[index].position : Int64(index + 1) * StoreFormat.positionGap
+        let position = isStrict ? entries[index].position : try run.take()
         guard places[id.rawValue] != position else { continue }
         try writer.move(id, toPosition: position, in: collection)
         changed += 1
@@ -141,56 +215,43 @@ package struct CollectionOrder {
     return changed
   }
 
-  // MARK: Making room
-
-  /// Spaces out the rows in the smallest sufficiently sparse ``PositionWindow`` around a position.
-  private func spaceOut(around position: Int64, in collection: UInt32) throws(StoreError) {
-    for level in PositionWindow.levels {
-      let window = PositionWindow(around: position, level: level)
-      let count = try count(within: window.bounds, in: collection)
-      guard window.hasRoom(for: count) else { continue }
-      let ids = try transaction.writer.ids(
-        SQL.idsWithin, Int64(collection), window.bounds.lowerBound, window.bounds.upperBound)
-      return try place(ids, from: window.bounds.lowerBound, apart: window.gap(for: ids.count), in: collection)
-    }
-  }
-
-  /// Packs the fewest top rows against the next row to free a quarter of all positions.
+  /// Gives the documents around a spot new, short positions in the same order.
   ///
-  /// Each run takes positions for millions of documents. Packed rows remain packed, so packing moves about one row per
-  /// document added at the top.
-  private func pack(_ collection: UInt32) throws(StoreError) {
-    var ids: [DocumentID] = []
-    var below: Int64?
-    try transaction.database.forEachRow(SQL.entries, [Int64(collection)]) { row in
-      let position = row.int64(at: 0)
-      if PositionRun.hasRoom(before: position, packing: ids.count) {
-        below = position
-      } else {
-        ids.append(DocumentID(row.int64(at: 1)))
+  /// A damaged row prevents the commit, because a partial renewal could change the order.
+  private func renewPositions(around spot: Spot, in collection: UInt32) throws(StoreError) {
+    var radius: Int64 = 8
+    while true {
+      let before = try entries(SQL.entriesUpTo, from: spot.before, in: collection, limit: radius + 1)
+      let after = try entries(SQL.entriesAfter, from: spot.before, in: collection, limit: radius + 1)
+      // The outermost entries bound the window, unless it reaches the end.
+      let (left, right) = (
+        before.count > radius ? before.last : nil, after.count > radius ? after.last : nil
+      )
+      let window = before.prefix(Int(radius)).reversed() + after.prefix(Int(radius))
+      let run = PositionRun(
+        between: left?.position, and: right?.position, tag: try transaction.keys.newPositionTag(), count: window.count,
+        length: Self.renewedLength)
+      guard var run else {
+        radius *= 2
+        continue
       }
-      return below == nil
+      let writer = try transaction.writer
+      return try writer.changing { () throws(StoreError) in
+        for entry in window { try writer.move(DocumentID(entry.id), toPosition: try run.take(), in: collection) }
+      }
     }
-    // Renumber all rows if even the last row is too close to the lowest position.
-    let start = below.map { $0 - Int64(ids.count + 1) * StoreFormat.positionGap } ?? 0
-    try place(ids, from: start, apart: StoreFormat.positionGap, in: collection)
   }
 
-  /// Moves all rows. A damaged row prevents the commit, because a partial move could change the order.
-  private func place(_ ids: [DocumentID], from start: Int64, apart gap: Int64, in collection: UInt32) throws(StoreError)
+  /// Returns the entries up to an entry in descending order, or those after it; `nil` is the top.
+  private func entries(_ sql: String, from entry: Spot.Entry?, in collection: UInt32, limit: Int64)
+    throws(StoreError) -> [Spot.Entry]
   {
-    let writer = try transaction.writer
-    try writer.changing { () throws(StoreError) in
-      var position = start
-      for id in ids {
-        position += gap
-        try writer.move(id, toPosition: position, in: collection, isRequested: false)
-      }
+    guard let entry else {
+      guard sql == SQL.entriesAfter else { return [] }
+      return try entries(
+        of: try transaction.database.statement(SQL.entries, Int64(collection)), limit: Int(limit))
     }
-    transaction.renumbered += ids.count
-  }
-
-  private func count(within bounds: ClosedRange<Int64>, in collection: UInt32) throws(StoreError) -> Int {
-    Int(try transaction.database.integer(SQL.countWithin, Int64(collection), bounds.lowerBound, bounds.upperBound) ?? 0)
+    return try entries(
+      of: try transaction.database.statement(sql, in: collection, at: entry.position, entry.id, limit))
   }
 }

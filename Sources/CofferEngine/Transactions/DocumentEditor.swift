@@ -18,7 +18,7 @@ package struct DocumentEditor {
   package func add(
     _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
     titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
-    uid: UInt64? = nil, at findPosition: () throws(StoreError) -> Int64
+    uid: UInt64? = nil, at findPosition: () throws(StoreError) -> DocumentPosition
   ) throws(StoreError) -> DocumentID {
     if let wanted, try transaction.hasRow(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
@@ -51,13 +51,14 @@ package struct DocumentEditor {
   package func insert(
     _ document: Document, in record: CollectionRecord, isNew: Bool, id wanted: DocumentID?, at placement: Placement
   ) throws(StoreError) -> DocumentID {
-    var position: Int64 = 0
+    var position: DocumentPosition?
     let id = try add(document, in: record, isNew: isNew, id: wanted, titleRule: record.titleRule) {
       () throws(StoreError) in
-      position = try transaction.order.position(for: placement, in: record.id)
-      return position
+      let found = try transaction.order.position(for: placement, in: record.id)
+      position = found
+      return found
     }
-    if case .bottom = placement {
+    if case .bottom = placement, let position {
       let entry = Spot.Entry(position: position, id: id.rawValue)
       transaction.bottom = CollectionOrder.Bottom(
         collection: record.id, entry: entry, rowsWritten: try transaction.writer.rowsWritten)

@@ -10,7 +10,7 @@ package struct OrderCheck {
   }
 
   private let listed: Listed
-  private var last: (position: Int64, id: Int64)?
+  private var last: (position: DocumentPosition, id: Int64)?
   /// The number of rows that the list may still return, initially the store's document count. A writer exceeds it only
   /// if the list's own body moves rows ahead.
   private var left: UInt64
@@ -45,7 +45,7 @@ package struct OrderCheck {
     left = left == 0 ? 0 : left - 1
   }
 
-  private func isBehind(_ last: (position: Int64, id: Int64), _ fields: RowFields) -> Bool {
+  private func isBehind(_ last: (position: DocumentPosition, id: Int64), _ fields: RowFields) -> Bool {
     if case .ids = listed { return fields.id <= last.id }
     return (fields.position, fields.id) <= last
   }

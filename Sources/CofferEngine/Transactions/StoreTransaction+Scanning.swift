@@ -61,7 +61,7 @@ extension StoreTransaction {
     let number = Int64(record.id)
     let statement =
       if let previous {
-        try database.statement(SQL.pageAfterWithBody, number, previous.position, previous.id.rawValue)
+        try database.statement(SQL.pageAfterWithBody, in: record.id, at: previous.position, previous.id.rawValue)
       } else {
         try database.statement(scan.withTexts ? SQL.inOrderWithBody : SQL.inOrder, number)
       }

@@ -22,8 +22,6 @@ public final class _StoreTransaction {
   package var hasIndexesAfter: Bool?
   /// Whether this transaction has compared the number of rows with the state's count.
   var isCounted = false
-  /// The number of rows moved to free positions.
-  var renumbered = 0
   /// Whether this transaction is inserting documents from a source, which any thread may be reading.
   package var isInsertingFromSource = false
   /// The document that this transaction last added at the bottom of a collection.

@@ -7,6 +7,9 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   /// The collection of the last document, and the beginning of its objects.
   private var collection: String?
   private var opening: [UInt8] = []
+  /// The last document's place among those of its collection, from 1, and the last places in the other collections.
+  private var place: Int64 = 0
+  private var places: [String: Int64] = [:]
 
   init(_ sink: Output) {
     output = EncodedOutput(sink)
@@ -33,7 +36,8 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
     JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
     if file == nil {
       append(",\"position\":")
-      JSONWriter.appendInteger(header.position, to: &output.buffer)
+      place += 1
+      JSONWriter.appendInteger(place, to: &output.buffer)
     }
     if let title = header.title {
       append(",\"title\":")
@@ -67,7 +71,9 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   }
 
   private mutating func setCollection(_ name: String) {
+    if let collection { places[collection] = place }
     collection = name
+    place = places[name] ?? 0
     opening = Array("{\"collection\":".utf8)
     JSONWriter.appendString(name, to: &opening)
     opening += ",\"id\":".utf8

@@ -3,7 +3,7 @@ public import CofferDocuments
 /// Writes a line of JSON for each document, with all its fields.
 ///
 /// Members: `collection`, `id`, `position`, `title`, `text`, `key` (`{"$base64":…}` if it is not text), `created`,
-/// `modified`, `attributes`, `parent`, `json`; absent ones are left out. ``NDJSONSource`` reads equal documents back.
+/// `modified`, `attributes`, `parent`, `json`; absent ones are left out. `position` counts the documents of a collection. ``NDJSONSource`` reads equal documents back.
 public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
   private var objects: DocumentObjects<Output>
 

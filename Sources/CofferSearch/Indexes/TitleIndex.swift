@@ -21,7 +21,7 @@ final class TitleIndex: DocumentIndexTables {
   func makeTables() throws(SQLiteError) {
     try database.execute(
       """
-      CREATE TABLE main.document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, position INTEGER NOT NULL) STRICT;
+      CREATE TABLE main.document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, position BLOB NOT NULL) STRICT;
       CREATE TABLE main.made(coll INTEGER PRIMARY KEY) STRICT;
       """)
   }
@@ -36,7 +36,7 @@ final class TitleIndex: DocumentIndexTables {
     try database.execute("INSERT INTO main.made VALUES(?)", Int64(collection.number))
     try database.execute(
       """
-      CREATE TABLE main.\(Self.titles(collection.number))(position INTEGER NOT NULL, id INTEGER NOT NULL, header BLOB NOT NULL,
+      CREATE TABLE main.\(Self.titles(collection.number))(position BLOB NOT NULL, id INTEGER NOT NULL, header BLOB NOT NULL,
         PRIMARY KEY(position,id)) STRICT, WITHOUT ROWID
       """)
   }
@@ -53,14 +53,15 @@ final class TitleIndex: DocumentIndexTables {
     guard declaration.collection(number) != nil else { return }
     if !isNew { try remove(id) }
     try database.execute(
-      "INSERT INTO main.document VALUES(?,?,?,?)", id, Int64(number), document.marks.row, header.position)
+      "INSERT INTO main.document VALUES(?,?,?,?)", id, Int64(number), document.marks.row, header.position.bytes)
     try database.execute(
-      "INSERT INTO main.\(Self.titles(number)) VALUES(?,?,?)", header.position, id, PackedHeader.bytes(of: header))
+      "INSERT INTO main.\(Self.titles(number)) VALUES(?,?,?)", header.position.bytes, id, PackedHeader.bytes(of: header)
+    )
   }
 
   func remove(_ id: Int64) throws(SQLiteError) {
     guard let known = try database.query("SELECT coll,position FROM main.document WHERE id=?", id).rows.first,
-      let number = known[0].integer, let position = known[1].integer
+      let number = known[0].integer, case .blob(let position) = known[1]
     else { return }
     try database.execute("DELETE FROM main.document WHERE id=?", id)
     let collection = try IndexedNumbers.collection(number)
@@ -86,8 +87,10 @@ struct TitleList {
   func next() throws(StoreError) -> DocumentHeader? {
     try file.run { _ throws(SQLiteError) -> DocumentHeader? in
       guard try rows.step() else { return nil }
-      let (position, id) = (rows.int64(at: 0), rows.int64(at: 1))
-      guard let header = PackedHeader.header(id, in: collection, at: position, rows.blobPointer(at: 2)) else {
+      let id = rows.int64(at: 1)
+      guard let position = DocumentPosition(copying: rows.blobPointer(at: 0)),
+        let header = PackedHeader.header(id, in: collection, at: position, rows.blobPointer(at: 2))
+      else {
         throw SQLiteError(.corrupt, "an invalid header")
       }
       return header
@@ -131,7 +134,7 @@ enum PackedHeader {
 
   /// Decodes a header, or returns `nil` if the bytes are invalid.
   static func header(
-    _ id: Int64, in collection: UInt32, at position: Int64, _ bytes: UnsafeRawBufferPointer
+    _ id: Int64, in collection: UInt32, at position: DocumentPosition, _ bytes: UnsafeRawBufferPointer
   ) -> DocumentHeader? {
     var reader = ByteReader(bytes)
     guard let flags: UInt8 = reader.integer(), flags & ~Flag.all == 0, let created: Int64 = reader.integer(),

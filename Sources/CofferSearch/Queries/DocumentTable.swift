@@ -16,7 +16,7 @@ final class DocumentTable: VirtualTable {
       switch self {
       case .collection: VirtualColumn("collection", "TEXT")
       case .id: VirtualColumn("id", "INTEGER")
-      case .position: VirtualColumn("position", "INTEGER")
+      case .position: VirtualColumn("position", "TEXT")
       case .title: VirtualColumn("title", "TEXT")
       case .text: VirtualColumn("text", "TEXT")
       case .key: VirtualColumn("\"key\"", "TEXT")

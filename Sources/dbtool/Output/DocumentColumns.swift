@@ -3,11 +3,11 @@ internal import CofferDocuments
 
 /// The fields of a header in JSON and tables.
 enum HeaderField: String, CaseIterable {
-  case collection, id, position, title, size, key, created, modified, attributes
+  case collection, id, title, size, key, created, modified, attributes
 
   /// The columns of a short list.
   static let short: [HeaderField] = [.id, .title, .size, .modified]
-  static let long: [HeaderField] = [.id, .position, .title, .size, .key, .created, .modified, .attributes]
+  static let long: [HeaderField] = [.id, .title, .size, .key, .created, .modified, .attributes]
 
   /// The columns of a list that may hold documents of several collections. Other programs always get the collection,
   /// as the last column; a table shows it only if there are several.
@@ -17,14 +17,13 @@ enum HeaderField: String, CaseIterable {
   }
 
   var column: TableWriter.Column {
-    TableWriter.Column(name: rawValue, isNumber: self == .id || self == .size || self == .position)
+    TableWriter.Column(name: rawValue, isNumber: self == .id || self == .size)
   }
 
   func value(in header: DocumentHeader, of collection: String) -> JSONValue? {
     switch self {
     case .collection: .string(collection)
     case .id: .integer(header.id.rawValue)
-    case .position: .integer(header.position)
     case .title: header.title.map { .string($0) }
     case .size: .integer(header.byteCount)
     case .key: header.key.map(Self.json(of:))

@@ -197,7 +197,7 @@ struct EditableCopyTests {
       let raw = try test.raw()
       try raw.execute("PRAGMA cache_size = 2")
       try raw.execute("BEGIN IMMEDIATE")
-      try raw.execute("UPDATE coffer_record SET pos = pos + 1")
+      try raw.execute("UPDATE coffer_record SET pos = CAST(pos || x'01' AS BLOB)")
       try raw.execute("UPDATE coffer_body SET ct = zeroblob(length(ct))")
       for suffix in ["", "-journal"] {
         try FileManager.default.copyItem(atPath: test.url.path + suffix, toPath: shipped.path + suffix)

@@ -186,7 +186,8 @@ struct SalvageTests {
       test, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 7",
       "UPDATE coffer_record SET body = NULL WHERE id = 8",
       "UPDATE coffer_record SET head = zeroblob(length(head)) WHERE id = 9",
-      "UPDATE coffer_record SET pos = pos + 1 WHERE id = 10", "UPDATE coffer_record SET epoch = 9 WHERE id = 11",
+      "UPDATE coffer_record SET pos = CAST(pos || x'01' AS BLOB) WHERE id = 10",
+      "UPDATE coffer_record SET epoch = 9 WHERE id = 11",
       "DELETE FROM coffer_record WHERE id = 12")
     let (report, saved) = try salvage(test)
     #expect(report.leftOut.map(\.id) == [7, 8, 9, 10, 11])

@@ -70,16 +70,6 @@ struct LoggedChangesTests {
     #expect(changes == of(.moved, id: ids[0]))
   }
 
-  @Test func omitsRenumberedRows() throws {
-    let notes = test.notes
-    let changes = try changes { writer in
-      // Each insertion halves the remaining gap until rows must be renumbered.
-      for _ in 0..<80 { try writer.insert(Document(text: "x"), into: notes, at: .after(ids[0])) }
-      #expect(writer.transaction.renumbered > 0)
-    }
-    #expect(changes == .entries([Entry(.inserted, in: 1, [5...84])]))
-  }
-
   @Test func logsCollectionChanges() throws {
     let notes = test.notes
     let collection = RingChanges.entries([Entry(.collection, in: 1)])

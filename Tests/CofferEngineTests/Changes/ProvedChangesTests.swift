@@ -149,7 +149,7 @@ struct ProvedChangesTests {
       case .deletedRow:
         try database.execute("DELETE FROM coffer_record WHERE id=5")
       case .movedRow:
-        try database.execute("UPDATE coffer_record SET pos=pos-1,rev=rev+1 WHERE id=5")
+        try database.execute("UPDATE coffer_record SET pos=CAST(pos||x'01' AS BLOB),rev=rev+1 WHERE id=5")
       case .olderRow:
         try database.execute("UPDATE coffer_record SET rev=rev-1 WHERE id=5")
       }

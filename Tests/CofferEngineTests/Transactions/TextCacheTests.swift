@@ -265,7 +265,8 @@ private final class CacheReader {
 
   private func document(_ id: Int64, _ count: Int) -> CachedDocument {
     let header = DocumentHeader(
-      id: DocumentID(id), collection: CollectionID(1), position: 0, parent: nil, title: nil, key: nil,
+      id: DocumentID(id), collection: CollectionID(1), position: DocumentPosition([0x80])!, parent: nil, title: nil,
+      key: nil,
       attributes: Attributes(), created: Timestamp(millisecondsSince1970: 0),
       modified: Timestamp(millisecondsSince1970: 0), byteCount: count, isJSON: false)
     return [UInt8](repeating: 65, count: count).withUnsafeBytes { CachedDocument(header: header, text: $0) }

@@ -12,7 +12,8 @@ enum Samples {
     parent: DocumentID? = nil, created: Int64 = 0, modified: Int64 = 1, isJSON: Bool = false, collection: UInt32 = 1
   ) -> DocumentHeader {
     DocumentHeader(
-      id: DocumentID(id), collection: CollectionID(collection), position: id << 32, parent: parent, title: title,
+      id: DocumentID(id), collection: CollectionID(collection),
+      position: DocumentPosition([0x80 | UInt8(truncatingIfNeeded: id)])!, parent: parent, title: title,
       key: key, attributes: attributes, created: Timestamp(millisecondsSince1970: created),
       modified: Timestamp(millisecondsSince1970: modified), byteCount: 0, isJSON: isJSON)
   }

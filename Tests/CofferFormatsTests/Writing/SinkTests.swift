@@ -14,10 +14,10 @@ import Testing
     try sink.writeAll([(header, "a\nb\u{1}é"), (Samples.header(4), "")], collection: "c")
     #expect(
       String(decoding: sink.sink.bytes, as: UTF8.self) == """
-        {"collection":"c","id":3,"position":12884901888,"title":"T\\"","text":"a\\nb\\u0001é","key":"k",\
+        {"collection":"c","id":3,"position":1,"title":"T\\"","text":"a\\nb\\u0001é","key":"k",\
         "created":"2026-11-21T14:35:00.123Z","modified":"1969-12-30T23:59:59.999Z","attributes":{"a":2,"b":1},\
         "parent":1,"json":true}
-        {"collection":"c","id":4,"position":17179869184,"text":"","created":"1970-01-01T00:00:00.000Z",\
+        {"collection":"c","id":4,"position":2,"text":"","created":"1970-01-01T00:00:00.000Z",\
         "modified":"1970-01-01T00:00:00.001Z"}
 
         """)

@@ -179,8 +179,11 @@ import Testing
     (1, "INSERT INTO main.words_1(rowid,title,text) VALUES(5,'','forged')", 5, "words"),
     (1, "INSERT INTO main.parts_1(rowid,title,text) VALUES(6,'','forged')", 6, "substrings"),
     (2, "DELETE FROM main.titles_1 WHERE id=7", 7, "titles"),
-    (2, "UPDATE main.titles_1 SET position=position+1 WHERE id=7", 7, "titles"),
-    (2, "INSERT INTO main.titles_1 SELECT position+1,999,header FROM main.titles_1 WHERE id=7", 999, "titles"),
+    (2, "UPDATE main.titles_1 SET position=CAST(position||x'01' AS BLOB) WHERE id=7", 7, "titles"),
+    (
+      2, "INSERT INTO main.titles_1 SELECT CAST(position||x'01' AS BLOB),999,header FROM main.titles_1 WHERE id=7", 999,
+      "titles"
+    ),
     (2, "UPDATE main.titles_1 SET header=(SELECT header FROM main.titles_1 WHERE id=8) WHERE id=7", 7, "titles"),
     (2, "UPDATE main.titles_1 SET header=x'00' WHERE id=7", nil, "page"),
   ])

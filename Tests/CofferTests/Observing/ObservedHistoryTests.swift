@@ -45,7 +45,7 @@ struct ObservedHistoryTests {
       case 13, 14:
         if let id = pick(&self) { try writer.update(id) { $0.title = "updated \(count)" } }
       case 15:
-        // Inserts documents at one position until other rows have to move.
+        // Inserts documents at one position, so positions there get longer.
         guard let id = pick(&self) else { return }
         for _ in 0..<40 { try writer.insert(Document(text: "squeezed"), into: collection, at: .after(id)) }
       case 16: if let id = pick(&self) { try writer.move(id, into: ObservedHistoryTests.others) }

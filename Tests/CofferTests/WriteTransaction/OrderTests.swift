@@ -29,7 +29,7 @@ struct OrderTests {
         func add(_ title: String, to collection: DocumentCollection? = nil) throws -> DocumentID {
           try writer.insert(Document(title: title, text: ""), into: collection ?? test.notes)
         }
-        func place(_ id: DocumentID) throws -> Int64 { try writer.header(of: id).position }
+        func place(_ id: DocumentID) throws -> DocumentPosition { try writer.header(of: id).position }
         let a = try add("a")
         let b = try add("b")
         try writer.move(a, to: .bottom)
@@ -40,11 +40,11 @@ struct OrderTests {
           throw Interruption()
         }
         let d = try add("d")
-        #expect(try place(d) - place(c) == place(c) - place(a))
-        #expect(try place(add("first", to: other)) < place(d))
+        #expect(try place(d) > place(c))
+        _ = try add("first", to: other)
         try writer.delete(d)
         let e = try add("e")
-        #expect(try place(e) == place(c) + place(c) - place(a))
+        #expect(try place(e) > place(c))
       }
       #expect(try test.store.titles(in: test.notes) == ["b", "a", "c", "e"])
       try test.store.write { writer in
@@ -53,7 +53,6 @@ struct OrderTests {
         try writer.insert(Document(title: "new", text: ""), into: test.notes)
       }
       #expect(try test.store.titles(in: test.notes) == ["new"])
-      #expect(try test.store.read { try $0.headers(in: test.notes)[0].position } == 1 << 32)
     }
   }
 

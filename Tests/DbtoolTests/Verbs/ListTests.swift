@@ -55,7 +55,7 @@ import Testing
     let table = try sandbox.succeed("ls", "s.coffer", "--format", "table").text
     #expect(table.hasPrefix("ID  TITLE"))
     let ndjson = try sandbox.succeed("ls", "s.coffer", "--format", "ndjson").text
-    #expect(ndjson.hasPrefix(#"{"collection":"documents","id":1,"position":"#))
+    #expect(ndjson.hasPrefix(#"{"collection":"documents","id":1,"#))
     let json = try sandbox.succeed("ls", "s.coffer", "--json")
     struct Item: Decodable {
       let id: Int

@@ -96,7 +96,7 @@ def document(writer, r):
     """A document as a reader must give it; in title mode `none` without a title, except in a row below the target."""
     has_title = r.title is not None and (writer.titles != NONE or r.column is not None or r.epoch < writer.target)
     found = {
-        "id": r.id, "coll": r.coll, "pos": r.pos, "parent": r.parent, "flags": r.flags,
+        "id": r.id, "coll": r.coll, "pos": r.pos.hex(), "parent": r.parent, "flags": r.flags,
         "title": r.title.decode() if has_title else None, "key": None if r.key is None else r.key.hex(),
         "created": r.created, "modified": r.modified, "length": len(r.text), "attributes": r.attributes.decode(),
         "epoch": r.epoch, "rev": r.rev, "born": r.born, "edited": r.edited, "placed": r.placed, "uid": r.uid.hex(),

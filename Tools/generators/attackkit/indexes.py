@@ -199,12 +199,12 @@ def _folded(text):
 def _titles(inner, writer, records):
     inner.execute(
         "CREATE TABLE document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL,"
-        " position INTEGER NOT NULL) STRICT")
+        " position BLOB NOT NULL) STRICT")
     inner.execute("CREATE TABLE made(coll INTEGER PRIMARY KEY) STRICT")
     for coll in sorted(writer.collections):
         inner.execute("INSERT INTO made VALUES(?)", (coll,))
         inner.execute(
-            f"CREATE TABLE titles_{coll}(position INTEGER NOT NULL, id INTEGER NOT NULL, header BLOB NOT NULL,"
+            f"CREATE TABLE titles_{coll}(position BLOB NOT NULL, id INTEGER NOT NULL, header BLOB NOT NULL,"
             " PRIMARY KEY(position,id)) STRICT, WITHOUT ROWID")
     for r in records:
         inner.execute("INSERT INTO document VALUES(?,?,?,?)", (r.id, r.coll, _mark(writer, r), r.pos))

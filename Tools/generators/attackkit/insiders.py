@@ -7,7 +7,8 @@ from storereader.primitives import hkdf, u8, u32, u64
 
 from . import secrets
 from .attack import IDS, Attack
-from .stores import usual_slots
+from .positions import LIMIT
+from .stores import MOVED_TO, usual_slots
 
 BAD_ATTRIBUTES = {
     "empty-object": b"{}", "array": b"[1]", "number": b"1", "space": b'{"a": 1}', "order": b'{"b":1,"a":2}',
@@ -189,11 +190,16 @@ def _keys():
 
 def _rows():
     yield _document("flags-unknown", "a flag that no writer sets", flags=2, quick="mismatch", verify="mismatch")
+    yield _document("pos-empty", "a position of no bytes", pos=b"", quick="mismatch", verify="mismatch")
+    yield _document(
+        "pos-long", "a position of 256 bytes, whose length is sealed as 0", pos=bytes(LIMIT + 1), quick="mismatch",
+        verify="mismatch")
     yield _rev()
     for name, changes, options in (
         ("parent-itself", {"parent": 2}, {}), ("parent-gone", {"parent": 6}, {}), ("parent-elsewhere", {"parent": 4}, {}),
-        ("parent-above-next", {"parent": 2**62}, {}), ("pos-least", {"pos": -(2**63)}, {}), ("pos-greatest", {"pos": 2**63 - 1}, {}),
-        ("pos-equal", {"pos": 5 * 2**33}, {}), ("created-least", {"created": -(2**63)}, {}), ("modified-greatest", {"modified": 2**63 - 1}, {}),
+        ("parent-above-next", {"parent": 2**62}, {}), ("pos-least", {"pos": b"\0"}, {}),
+        ("pos-greatest", {"pos": b"\xff" * LIMIT}, {}), ("pos-equal", {"pos": MOVED_TO}, {}),
+        ("created-least", {"created": -(2**63)}, {}), ("modified-greatest", {"modified": 2**63 - 1}, {}),
     ):
         yield Attack(
             f"forged-sound-{name}", "sealed", f"unusual and sound: {name}", forge=_committed(**changes), verify="ok",

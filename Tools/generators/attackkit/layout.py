@@ -20,7 +20,7 @@ SCHEMA = (
     "CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,"
     "sealed BLOB NOT NULL) STRICT",
     "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,"
-    "rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,"
+    "rev INTEGER NOT NULL,pos BLOB NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,"
     "head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT",
     "CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
     "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL",

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from storereader.primitives import XAES, hkdf, hmac, label16, padme, pae, u8, u32, u64
 
 from . import layout
+from .positions import place
 from .secrets import OTHER_PASSPHRASE, PASSPHRASE, key_line
 from .writer import CLEAR, PADDED, SEALED, TEST, Collection, Epoch, Record, Slot, Writer
 
@@ -163,12 +164,13 @@ def frames():
 
 
 RECORDS = (
-    {"titles": SEALED, "id": 1, "coll": 1, "rev": 5, "pos": -(2**32), "title": "Hello", "text": "Some text",
-     "stamps": (5, 5, 5)},
-    {"titles": SEALED, "id": 2, "coll": 1, "rev": 6, "pos": 2**40, "parent": 1, "flags": 1, "key": b"key-2",
-     "title": "Gr\u00fc\u00dfe", "text": '{"a":1}', "attributes": '{"color":"red"}', "stamps": (2, 4, 6)},
-    {"titles": CLEAR, "id": 7, "coll": 2, "rev": 9, "pos": 0, "parent": 2, "key": "\u00e9".encode(), "title": "",
-     "text": "", "stamps": (1, 2**62, 2**40)},
+    {"titles": SEALED, "id": 1, "coll": 1, "rev": 5, "pos": place(-(2**32), 0, b"run"), "title": "Hello",
+     "text": "Some text", "stamps": (5, 5, 5)},
+    {"titles": SEALED, "id": 2, "coll": 1, "rev": 6, "pos": place(2**40, 300) + place(-1, 63, b"\xff\0\x80"),
+     "parent": 1, "flags": 1, "key": b"key-2", "title": "Gr\u00fc\u00dfe", "text": '{"a":1}',
+     "attributes": '{"color":"red"}', "stamps": (2, 4, 6)},
+    {"titles": CLEAR, "id": 7, "coll": 2, "rev": 9, "pos": place(0), "parent": 2, "key": "\u00e9".encode(),
+     "title": "", "text": "", "stamps": (1, 2**62, 2**40)},
 )
 
 
@@ -227,7 +229,7 @@ def _record(writer, fields, total):
 
     return layout.add_lanes(total, layout.lanes(d)), {
         "titles_mode": fields["titles"], "id": record.id, "coll": record.coll, "epoch": EPOCH, "rev": record.rev,
-        "pos": record.pos, "parent": record.parent, "flags": record.flags,
+        "pos": record.pos.hex(), "parent": record.parent, "flags": record.flags,
         "external_key": None if key is None else key.hex(),
         "title": fields["title"], "text": fields["text"], "attributes": fields.get("attributes", ""),
         "created": record.created, "modified": record.modified, "born": born, "edited": edited, "placed": placed,

@@ -30,8 +30,8 @@ slot-: label label-256-bytes number number-zero kind-* wrapped-zeros wrapped-47-
 body-: *-first-byte *-cut-by-one *-empty *-next-size
 place-: *-of-5 *-of-6 row-of-5-unpadded table-of-6-unpadded
 collection-: epoch rev rev-high tag ciphertext empty number number-zero
-class-: coll-1 epoch-3 rev-2 parent-1 flags-1 lookup-1 title-1 head-1 body_nt-2 body-text ct-text collection-rev
-  phase-real slot-label-blob state-text mac-null
+class-: coll-1 epoch-3 rev-2 pos-1 pos-5 parent-1 flags-1 lookup-1 title-1 head-1 body_nt-2 body-text ct-text
+  collection-rev phase-real slot-label-blob state-text mac-null
 schema-: trigger-insert trigger-ours view view-by-text virtual-* table table-almost-ours table-is-view index-on-record
   index-ours-on-record changed-index-of-format-1 changed-body-* changed-column-added changed-not-strict
   changed-spare-check-taken changed-lower-case changed-generated without-* tolerated-extension-table
@@ -51,7 +51,7 @@ forged-collection-: born-0 edited-4611686018427387905 gone name-twice of-format-
 forged-header-: compat incompat ro-compat newer older older-in-row phase-* rk-generation-* not-test slots-64
   keyring-of-64 keyring-active-not-last keyring-active-closed keyring-old-not-closed keyring-old-floor-zero
   keyring-falling keyring-of-format-1
-forged-sound-: pos-least parent-cycle
+forged-sound-: pos-greatest pos-least parent-cycle
 forged-state-: count-more cursor-without-target extensions generation-above generation-greatest generation-low
   header-mac next-id-low next-id-greatest of-4278-bytes origin-kind-3 origin-none-with-mark origin-phase-zero
   set-hash-lane target-unknown unwiped-4611686018427387905 ring-behind ring-entries-fall ring-everything

@@ -189,7 +189,7 @@ class Dbtool:
         elif key is not None:
             key = key.encode().hex()
         document = {
-            "pos": found["position"], "parent": found.get("parent"), "flags": int(found.get("json", False)),
+            "parent": found.get("parent"), "flags": int(found.get("json", False)),
             "title": found.get("title"), "key": key, "text": found["text"], "attributes": found.get("attributes"),
             "length": len(found["text"].encode()),
         }

@@ -1,6 +1,7 @@
 """Attacks on the file without a key: single columns edited, their values, storage classes, lengths."""
 
 from .attack import Attack, loosely, run
+from .positions import LIMIT
 from .writer import database
 
 VICTIM = 2
@@ -23,8 +24,8 @@ def _columns():
         "epoch-above-u32": "epoch=4294967297", "epoch-2-to-31": "epoch=2147483648",
         "rev-lower": "rev=rev-1", "rev-higher": "rev=rev+1", "rev-zero": "rev=0", "rev-negative": "rev=-3",
         "rev-above-generation": "rev=1000", "rev-greatest": "rev=9223372036854775807",
-        "pos-next": "pos=pos+1", "pos-least": "pos=-9223372036854775807-1", "pos-greatest": "pos=9223372036854775807",
-        "pos-as-another": "pos=(SELECT pos FROM coffer_record WHERE id=1)",
+        "pos-next": "pos=CAST(pos||x'00' AS BLOB)", "pos-least": "pos=x'00'",
+        "pos-greatest": f"pos=x'{'ff' * LIMIT}'", "pos-as-another": "pos=(SELECT pos FROM coffer_record WHERE id=1)",
         "parent-planted": "parent=1", "parent-itself": "parent=2", "parent-zero": "parent=0",
         "parent-negative": "parent=-1", "parent-greatest": "parent=9223372036854775807",
         "flags-value": "flags=1", "flags-unknown": "flags=2", "flags-negative": "flags=-1",
@@ -129,7 +130,8 @@ def _classes():
     """STRICT guards writes only: values of other storage classes, planted past it."""
     wrong = {
         "coll": ("CAST(coll AS TEXT)", "CAST(coll AS REAL)", "NULL"), "epoch": ("'1'", "1.5", "x'01'"),
-        "rev": ("'5'", "NULL", "x'05'"), "pos": ("1.5", "'high'", "NULL"), "parent": ("'2'", "x'02'", "2.5"),
+        "rev": ("'5'", "NULL", "x'05'"), "pos": ("1", "'high'", "NULL", "x''", "zeroblob(256)"),
+        "parent": ("'2'", "x'02'", "2.5"),
         "flags": ("0.5", "NULL", "''"), "lookup": ("CAST(lookup AS TEXT)", "0", "1.5"),
         "title": ("x'6f6e65'", "5", "1.5"), "head": ("NULL", "CAST(head AS TEXT)", "7"),
         "body_nt": ("NULL", "CAST(body_nt AS TEXT)", "0"),

@@ -38,7 +38,7 @@ def _planted():
         "table-litestream-like": ["CREATE TABLE litestream_seq(a)"],
         "index-on-record": ["CREATE INDEX planted ON coffer_record(epoch)"],
         "index-ours-on-record": ["CREATE INDEX coffer_x_i ON coffer_record(epoch)"],
-        "index-expression": ["CREATE INDEX planted ON coffer_record(abs(pos))"],
+        "index-expression": ["CREATE INDEX planted ON coffer_record(hex(pos))"],
         "index-on-body": ["CREATE INDEX coffer_x_i ON coffer_body(length(ct))"],
         "index-unique": ["CREATE UNIQUE INDEX planted ON coffer_slot(params)"],
         "index-on-slot": ["CREATE INDEX coffer_slot_kind ON coffer_slot(kind)"],
@@ -64,7 +64,9 @@ def _changed():
     record, body = "coffer_record", "coffer_body"
     for name, table, old, new in (
         ("not-strict", record, ") STRICT", ")"), ("not-null-taken", record, "head BLOB NOT NULL", "head BLOB"),
-        ("type", record, "pos INTEGER NOT NULL", "pos INT NOT NULL"), ("type-any", body, "ct BLOB NOT NULL", "ct ANY NOT NULL"),
+        ("type", record, "rev INTEGER NOT NULL", "rev INT NOT NULL"),
+        ("type-of-pos", record, "pos BLOB NOT NULL", "pos INTEGER NOT NULL"),
+        ("type-any", body, "ct BLOB NOT NULL", "ct ANY NOT NULL"),
         ("collation", record, "title TEXT", "title TEXT COLLATE NOCASE"), ("default", record, "title TEXT", "title TEXT DEFAULT 'x'"),
         ("check", record, "title TEXT", "title TEXT CHECK(length(title)<9)"),
         ("check-on-random", body, "ct BLOB NOT NULL", "ct BLOB NOT NULL CHECK(random()!=0)"),
@@ -72,7 +74,7 @@ def _changed():
         ("generated-added", record, ") STRICT", ",planted TEXT AS (hex(head)) VIRTUAL) STRICT"),
         ("column-added", record, ") STRICT", ",planted TEXT) STRICT"),
         ("column-dropped", record, "title TEXT,", ""), ("columns-exchanged", record, "epoch INTEGER NOT NULL,rev INTEGER NOT NULL", "rev INTEGER NOT NULL,epoch INTEGER NOT NULL"),
-        ("unique", record, "pos INTEGER NOT NULL", "pos INTEGER NOT NULL ON CONFLICT REPLACE"),
+        ("unique", record, "pos BLOB NOT NULL", "pos BLOB NOT NULL ON CONFLICT REPLACE"),
         ("conflict", body, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY ON CONFLICT REPLACE"),
         ("autoincrement", record, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY AUTOINCREMENT"),
         ("primary-key-descending", body, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY DESC"),
@@ -88,7 +90,7 @@ def _changed():
         ("body-taken", record, ",body BLOB)", ")"), ("spare-check-taken", "coffer_spare", " CHECK(one=1)", ""),
         ("index-collation", "coffer_record_lookup", "coll,lookup", "coll,lookup COLLATE NOCASE"),
         ("index-more-columns", "coffer_record_pos", "id,title", "id,title,epoch"),
-        ("index-expression-in-place", "coffer_record_pos", "coll,pos", "coll,abs(pos)"),
+        ("index-expression-in-place", "coffer_record_pos", "coll,pos", "coll,hex(pos)"),
         ("nul-after-text", body, ") STRICT", ") STRICT'||char(0)||'"), ("space-after-text", body, ") STRICT", ") STRICT "),
     ):
         quoted = f"replace(sql,'{_sql(old)}','{new if 'char(0)' in new else _sql(new)}')"
@@ -143,7 +145,7 @@ def _lie(columns, where="", index="pos", target="coll,pos,id,title"):
 
     def edit(db, kit):
         for statement in (
-            "CREATE TABLE other(coll INTEGER NOT NULL,pos INTEGER NOT NULL,lookup BLOB,parent INTEGER,title TEXT,"
+            "CREATE TABLE other(coll INTEGER NOT NULL,pos BLOB NOT NULL,lookup BLOB,parent INTEGER,title TEXT,"
             "id INTEGER PRIMARY KEY)",
             f"INSERT INTO other SELECT {columns} FROM coffer_record {where}", f"CREATE INDEX other_i ON other({target})",
             "PRAGMA writable_schema=ON",
@@ -163,7 +165,8 @@ def _indexes_that_lie():
         ("empty", "the index of places is empty", _lie("coll,pos,lookup,parent,title,id", "WHERE 0"), {}),
         ("wrong-collection", "the index of places names documents under the other collection",
          _lie("3-coll,pos,lookup,parent,title,id"), {"list": "damaged"}),
-        ("wrong-order", "the index of places has another order", _lie("coll,-pos,lookup,parent,title,id"), {"list": "damaged"}),
+        ("wrong-order", "the index of places has another order", _lie("coll,CAST(9-id AS BLOB),lookup,parent,title,id"),
+         {"list": "damaged"}),
         ("wrong-numbers", "the index of places names numbers that there are not",
          _lie("coll,pos,lookup,parent,title,id+100"), {"list": "damaged"}),
         ("shifted", "the index of places names each document's neighbour", _lie("coll,pos,lookup,parent,title,id%7+1", "WHERE id<5"),

@@ -60,7 +60,7 @@ SESSIONS = [
     _session(
         "planted-changes", "rows are deleted and moved by an outsider, and a row of an unknown number is planted",
         "changes tells none of it; exists is false for the planted row",
-        edit="DELETE FROM coffer_record WHERE id=2; UPDATE coffer_record SET pos=3 WHERE id=1; "
+        edit="DELETE FROM coffer_record WHERE id=2; UPDATE coffer_record SET pos=x'03' WHERE id=1; "
         "INSERT INTO coffer_record SELECT 6, ... WHERE id=3"),
     _session(
         "export-of-an-incomplete-store", "a document is missing", "export --to store: mismatch, no new store",

@@ -7,6 +7,7 @@ slots 1 (key), 2 (passphrase) and 3 (recipient) unless its function gives it oth
 import unicodedata
 
 from . import indexes, layout
+from .positions import STEP, place
 from .secrets import KEY, NEXT, OTHER_PASSPHRASE, PASSPHRASE, RECIPIENT, REMOVED, SECRETS, WRONG, value
 from .writer import CLEAR, NONE, SEALED, Random, Writer
 
@@ -14,6 +15,8 @@ FOLDED = b'{"folding":1,"title":1}'
 # A body of this many bytes fills a frame of 2,048 bytes, which is a padded length too.
 FULL_ROW = layout.BODY_IN_ROW - 8
 FAR = 2**50
+# Where document 1 of `fill` is at last: behind all others.
+MOVED_TO = place(2 * STEP)
 
 
 def usual_slots(writer):
@@ -47,7 +50,7 @@ def fill(writer):
     writer.add(2, "Gr\u00fc\u00dfe\n\u2028\0 and more", title="Stra\u00dfe".encode(), key="Stra\u00dfe".encode())
     writer.add(2, "x" * 2500, title=None, flags=0)
     writer.add(1, "Deleted later.", title=b"six", key=b"k6")
-    writer.add(1, '{"a":1}', title=b"seven", flags=1, pos=2**31)
+    writer.add(1, '{"a":1}', title=b"seven", flags=1, pos=place(-STEP))
     writer.add(1, "A long text. " * 200, title=b"eight")
     yield "filled", writer.commit()
     writer.change(2, text=b"Second, as it is now.", title=b"two now", modified=1_700_000_000_500)
@@ -60,7 +63,7 @@ def fill(writer):
     yield "slot-removed", writer.commit()
     writer.change(8, text=b"Another long text. " * 130)
     yield "before-last", writer.commit()
-    writer.change(1, pos=5 * 2**33)
+    writer.change(1, pos=MOVED_TO)
     yield "last", writer.commit()
 
 
@@ -154,10 +157,10 @@ def _plain(seed, made):
     writer.add(2, "e", title=b"composed", key="CAFE\u0301".encode())
     writer.add(2, "p", title=b"parent is gone", parent=10)
     writer.add(1, "b", title=b"binary key", key=bytes(range(256)))
-    writer.add(1, "n", title=b"negative", pos=-5)
+    writer.add(1, "n", title=b"negative", pos=place(-5))
     writer.commit()
     writer.add(2, "d", title=b"deleted")
-    writer.add(1, "n", title=b"same position", pos=-5)
+    writer.add(1, "n", title=b"same position", pos=place(-5))
     writer.commit()
     writer.delete(10)
     yield "keys-and-parents", writer.commit()
@@ -312,21 +315,21 @@ def _rings(seed, made):
         writer.add(1 if id < 7 else 200, f"text {id}", id=id, title=str(id).encode())
     writer.add(70000, "dropped with its collection")
     writer.commit()
-    writer.change(1, text=b"1, 2 and 3", title=b"all", pos=2**33 + 1)
+    # Between documents 2 and 3, whose positions have one number.
+    writer.change(1, text=b"1, 2 and 3", title=b"all", pos=writer.records[2].pos + place(0))
     for id in (2, 4, 5):
         writer.change(id, text=b"changed")
     writer.change(3, parent=1)
     writer.change(6, created=5)
-    writer.change(300, pos=3)
+    writer.change(300, pos=place(-STEP))
     writer.delete(10)
     writer.commit()
-    writer.change(11, coll=1, pos=2**40)
+    writer.change(11, coll=1, pos=place(2**40))
     writer.change_collection(200, name=b"Renamed")
     writer.drop_collection(70000)
     writer.commit()
     writer.add(1, "inserted and deleted", id=2**40 + 2)
     writer.delete(2**40 + 2)
-    writer.renumber(2, 2**34 + 7)
     writer.commit()
     writer.add_key_file(value(NEXT), b"slot change: no entries")
     yield "ring", writer.commit()
@@ -344,7 +347,7 @@ def _rings(seed, made):
         writer.add(1, "t", id=number * FAR, title=b"t")
     writer.commit()
     for number in range(1, 81):
-        writer.change(number * FAR, text=b"u", title=b"u", pos=number)
+        writer.change(number * FAR, text=b"u", title=b"u", pos=place(number))
     writer.commit()
     writer.change(FAR, text=b"after")
     yield "ring-everything", writer.commit()

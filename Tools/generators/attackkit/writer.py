@@ -19,6 +19,7 @@ from storereader.records import fold
 
 from . import layout
 from .layout import COLLECTION, DELETED, DETAILS, FORMAT, INSERTED, MOVED, TEXT
+from .positions import STEP, TAG_SIZE, first_number, place
 
 PAGE_SIZE = 512
 TEST, PADDED = 1, 2
@@ -78,7 +79,7 @@ class Record:
     coll: int
     epoch: int
     rev: int
-    pos: int
+    pos: bytes
     born: int
     edited: int
     placed: int
@@ -116,6 +117,8 @@ class Writer:
         self.incompat, self.ro_compat, self.compat = TEST | (PADDED if padded else 0), 0, 0
         self.titles, self.page_size, self.journal = titles, page_size, journal
         self.slots, self.collections, self.records = [], {}, {}
+        # Number, count and tag of the last position that this writer chose.
+        self.run = None
         self.generation, self.next_id, self.target, self.cursor = 0, 1, 0, 0
         self.origin, self.unwiped = layout.origin_fields(), 0
         # The record's bytes and the changes in it, keyed by generation.
@@ -203,10 +206,10 @@ class Writer:
 
     def add(self, coll, text, id=None, **fields):
         id, now = id or self.next_id, self.generation + 1
-        last = max((r.pos for r in self.records.values() if r.coll == coll), default=0)
         stamps = {name: fields.pop(name, now) for name in ("born", "edited", "placed")}
+        pos = fields.pop("pos") if "pos" in fields else self.end(coll)
         record = Record(
-            id, coll, self.active, now, fields.pop("pos", last + 2**32), uid=fields.pop("uid", None) or self.random(8),
+            id, coll, self.active, now, pos, uid=fields.pop("uid", None) or self.random(8),
             text=text.encode() if isinstance(text, str) else text, **stamps, **fields)
         self.records[id] = record
         self.next_id = max(self.next_id, id + 1)
@@ -231,11 +234,15 @@ class Writer:
         self.seal(record)
         return record
 
-    def renumber(self, id, pos):
-        """Gives a document another position to make room; stamps and ring do not show this change."""
-        record = self.records[id]
-        record.pos, record.rev, record.epoch = pos, self.generation + 1, self.active
-        self.seal(record)
+    def end(self, coll):
+        """A position at a collection's end: the next of the writer's run if the last one is of it, else a new run."""
+        last = max((r.pos for r in self.records.values() if r.coll == coll), default=None)
+        if last is not None and self.run and last == place(*self.run):
+            number, count, tag = self.run
+            self.run = number, count + 1, tag
+        else:
+            self.run = 0 if last is None else first_number(last) + STEP, 0, self.random(TAG_SIZE)
+        return place(*self.run)
 
     def delete(self, id):
         record = self.records.pop(id)
@@ -301,9 +308,14 @@ class Writer:
 
     def row(self, r):
         return (
-            self.store_id + u64(r.id) + u32(r.coll) + u32(r.epoch) + u64(r.rev) + i64(r.pos) + u64(r.parent or 0)
+            self.store_id + u64(r.id) + u32(r.coll) + u32(r.epoch) + u64(r.rev) + self.p(r) + u64(r.parent or 0)
             + u32(r.flags) + (bytes(17) if r.lookup is None else u8(1) + r.lookup) + r.body_nt
         )
+
+    @staticmethod
+    def p(r):
+        """The position with its length, of which a forged position of 256 bytes has the low byte."""
+        return u8(len(r.pos) % 256) + r.pos
 
     @staticmethod
     def t(r):

@@ -6,6 +6,7 @@ Does not know: the present root key, or any epoch key that only its keyring hold
 import copy
 import random
 
+from attackkit.positions import place
 from attackkit.secrets import OUTSIDER, RECIPIENT, value
 from attackkit.stores import FOLDED
 from attackkit.writer import Collection, Random, Record, Writer
@@ -216,7 +217,7 @@ class Insider:
         rev = rng.choice((1, self._near(closed.closed if closed and closed.closed else now.generation),
                           self._near(now.generation), rng.randint(1, now.generation)))
         record = Record(
-            id, rng.choice((1, 1, 2)), epoch, rev, rng.randrange(1, 2**40), 1, rev, rev, self.random(8),
+            id, rng.choice((1, 1, 2)), epoch, rev, place(rng.randrange(1, 2**40)), 1, rev, rev, self.random(8),
             f"{FORGED} {self.random(4).hex()}".encode() + b" and more" * rng.choice((0, 0, 300)), b"Forged title",
             key=rng.choice((None, b"key 1", b"forged key")))
         known = [moment.writer.records[id] for moment in self.moments if id in moment.writer.records]
@@ -255,7 +256,7 @@ class Insider:
         if not rows:
             return
         row, forger = self.rng.choice(sorted(rows, key=lambda row: row.id)), self._forger()
-        row.title, row.pos = b"Forged title", self.rng.randrange(1, 2**40)
+        row.title, row.pos = b"Forged title", place(self.rng.randrange(1, 2**40))
         row.column = row.title if forger.titles == 1 else None
         forger.seal_head(row)
         self._plant(row)

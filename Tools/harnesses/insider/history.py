@@ -4,6 +4,7 @@ import hashlib
 import random
 from dataclasses import dataclass
 
+from attackkit.positions import place
 from attackkit.secrets import IDENTITY, KEY, NEXT, PASSPHRASE, RECIPIENT, REMOVED, key_line, value
 from attackkit.stores import FOLDED
 from attackkit.writer import CLEAR, SEALED, Random, Writer
@@ -87,7 +88,7 @@ class History:
             self.texts += 1
             writer.change(id, title=f"Title {self.texts}".encode())
         elif act == "move":
-            writer.change(id, pos=rng.randrange(1, 2**40))
+            writer.change(id, pos=place(rng.randrange(1, 2**40)))
         elif act == "delete":
             writer.delete(id)
         elif act == "rename":

@@ -30,7 +30,7 @@ SCHEMA = {
     b"coffer_collection": b"CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,"
     b"rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
     b"coffer_record": b"CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,"
-    b"epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,"
+    b"epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos BLOB NOT NULL,parent INTEGER,flags INTEGER NOT NULL,"
     b"lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT",
     b"coffer_body": b"CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
     b"coffer_record_lookup": b"CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) "

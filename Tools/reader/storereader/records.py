@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from .database import blob, counter, integer, short, text, utf8
 from .errors import Damaged
 from .jcs import canonical_object, canonical_text
-from .primitives import NONCE_SIZE, TAG_SIZE, XAES, Cursor, frame_data, hkdf, hmac, i64, label16, pae, u8, u32, u64
+from .primitives import NONCE_SIZE, TAG_SIZE, XAES, Cursor, frame_data, hkdf, hmac, label16, pae, u8, u32, u64
 
 HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
-TITLE_LIMIT, UNTITLED_LIMIT = 65536, 900 << 10
+TITLE_LIMIT, UNTITLED_LIMIT, POSITION_LIMIT = 65536, 900 << 10, 255
 # The longest frame of a body in the row; a longer one is in `coffer_body`.
 INLINE_LIMIT = 2048
 SEALED, CLEAR = 0, 1
@@ -155,7 +155,7 @@ class RecordRow:
         self.id = integer(row[0], what + ": id", 1, context.next_id - 1)
         self.coll, self.epoch = short(row[1], what + ": coll"), short(row[2], what + ": epoch")
         self.rev = integer(row[3], what + ": rev", 1, context.generation)
-        self.pos = integer(row[4], what + ": pos", -(2**63))
+        self.pos = blob(row[4], what + ": pos", least=1, most=POSITION_LIMIT)
         self.parent = None if row[5] is None else integer(row[5], what + ": parent", 1)
         self.flags = integer(row[6], what + ": flags", 0, 1)
         self.lookup = None if row[7] is None else blob(row[7], what + ": lookup", 16)
@@ -167,8 +167,8 @@ class RecordRow:
         self._what, self._context = what, context
         self.keys = context.keys(self.epoch, what)
         self.row = (
-            context.store_id + u64(self.id) + u32(self.coll) + u32(self.epoch) + u64(self.rev) + i64(self.pos)
-            + u64(self.parent or 0) + u32(self.flags)
+            context.store_id + u64(self.id) + u32(self.coll) + u32(self.epoch) + u64(self.rev)
+            + u8(len(self.pos)) + self.pos + u64(self.parent or 0) + u32(self.flags)
             + (bytes(17) if self.lookup is None else u8(1) + self.lookup) + self.body_nt
         )
         self.t = u8(0) if self.title is None else u8(1) + self.title

@@ -20,9 +20,9 @@ OR length(b.ct) <= {INLINE_LIMIT}
 
 
 def plain(row, head, text):
-    """A document as plain data, with key and uid in hex."""
+    """A document as plain data, with position, key and uid in hex."""
     return {
-        "id": row.id, "coll": row.coll, "pos": row.pos, "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
+        "id": row.id, "coll": row.coll, "pos": row.pos.hex(), "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
         "flags": row.flags, "title": head.title, "key": None if head.key is None else head.key.hex(),
         "created": head.created, "modified": head.modified, "length": head.length, "born": head.born,
         "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(), "attributes": head.attributes, "text": text,

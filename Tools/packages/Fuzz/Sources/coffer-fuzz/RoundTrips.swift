@@ -10,7 +10,7 @@ private struct Sample {
 
   private static let dates: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
-  init(_ slices: inout Slices, id: Int64, position: Int64) {
+  init(_ slices: inout Slices, id: Int64, position: UInt8) {
     let flags = slices.byte()
     func has(_ bit: UInt8) -> Bool { flags & 1 << bit != 0 }
     let title = has(0) ? slices.text() : nil
@@ -27,7 +27,8 @@ private struct Sample {
     }
     text = Array(slices.text().utf8)
     header = DocumentHeader(
-      id: DocumentID(id), collection: CollectionID(1), position: position, parent: nil, title: title, key: key,
+      id: DocumentID(id), collection: CollectionID(1), position: DocumentPosition([position])!, parent: nil,
+      title: title, key: key,
       attributes: attributes, created: date(created), modified: date(modified), byteCount: text.count, isJSON: has(6))
   }
 
@@ -36,7 +37,7 @@ private struct Sample {
     var samples: [Sample] = []
     while !slices.isEmpty, samples.count < 40 {
       let number = Int64(samples.count)
-      samples.append(Sample(&slices, id: (number ^ 5) * 1_000_003 + 1, position: number << 32))
+      samples.append(Sample(&slices, id: (number ^ 5) * 1_000_003 + 1, position: UInt8(truncatingIfNeeded: number)))
     }
     return samples
   }

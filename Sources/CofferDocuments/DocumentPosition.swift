@@ -1,0 +1,71 @@
+/// A document's place in its collection: 1 to 255 bytes, compared bytewise. Between any two places there is another.
+///
+/// Documents are sorted by (position, ID). A position travels with its document to copies of the store.
+public struct DocumentPosition: Sendable {
+  /// The greatest number of bytes.
+  package static let maximumCount = 255
+  /// The number of bytes in `high` and `low`.
+  private static let inlineCount = 16
+
+  /// The first 16 bytes as big-endian numbers, padded with zeros.
+  private let high: UInt64
+  private let low: UInt64
+  private let count: UInt8
+  /// The bytes after the first 16. Positions that long are rare, so a position needs no allocation as a rule.
+  private let rest: [UInt8]
+
+  /// Creates a position, or returns `nil` unless there are 1 to 255 bytes.
+  public init?(_ bytes: some Collection<UInt8>) {
+    let bytes = Array(bytes)
+    guard let position = bytes.withUnsafeBytes({ DocumentPosition(copying: $0) }) else { return nil }
+    self = position
+  }
+
+  package init?(copying bytes: UnsafeRawBufferPointer) {
+    guard (1...Self.maximumCount).contains(bytes.count) else { return nil }
+    count = UInt8(bytes.count)
+    guard bytes.count < Self.inlineCount else {
+      high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+      low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      rest = bytes.count == Self.inlineCount ? [] : Array(bytes[Self.inlineCount...])
+      return
+    }
+    var words: (UInt64, UInt64) = (0, 0)
+    withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
+    (high, low, rest) = (UInt64(bigEndian: words.0), UInt64(bigEndian: words.1), [])
+  }
+
+  /// Calls `body` with the bytes, which are valid during the call.
+  package func withBytes<Value, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let words = (high.bigEndian, low.bigEndian)
+    guard rest.isEmpty else {
+      var all = withUnsafeBytes(of: words) { Array($0) }
+      all += rest
+      let result = all.withUnsafeBytes { bytes in Result { () throws(Failure) in try body(bytes) } }
+      return try result.get()
+    }
+    return try Swift.withUnsafeBytes(of: words) { bytes throws(Failure) in
+      try body(UnsafeRawBufferPointer(rebasing: bytes[..<Int(count)]))
+    }
+  }
+
+  /// The bytes, 1 to 255.
+  public var bytes: [UInt8] { withBytes { Array($0) } }
+}
+
+extension DocumentPosition: Hashable, Comparable {
+  public static func < (lhs: DocumentPosition, rhs: DocumentPosition) -> Bool {
+    if lhs.high != rhs.high { return lhs.high < rhs.high }
+    if lhs.low != rhs.low { return lhs.low < rhs.low }
+    // Equal up to the padding: a prefix comes before its extensions.
+    if lhs.rest.isEmpty || rhs.rest.isEmpty { return lhs.count < rhs.count }
+    return lhs.rest.lexicographicallyPrecedes(rhs.rest)
+  }
+}
+
+extension DocumentPosition: CustomStringConvertible {
+  /// The bytes as lower-case hexadecimal digits, which have the same order.
+  public var description: String { Hexadecimal.text(bytes) }
+}
