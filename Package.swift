@@ -123,12 +123,14 @@ let package = Package(
       dependencies: ["Coffer", "CofferCopies", "CofferEngine", "CofferFoundation", "CofferText", "CofferTestSupport"]
         + foundations,
       path: "Tests/StoreSupport", swiftSettings: settings),
+    .target(name: "CofferMergeModel", path: "Tests/MergeModel", swiftSettings: settings),
+    tests(of: "CofferMergeModel", ["CofferMergeModel"]),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),
     tests(of: "CofferPatterns", ["CofferPatterns", "CofferText"]),
     tests(of: "CofferSealing", ["CofferSealing", "CofferText"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
-    tests(of: "CofferRecords", ["CofferRecords", "CofferDocuments"]),
+    tests(of: "CofferRecords", ["CofferRecords", "CofferDocuments", "CofferMergeModel"]),
     tests(
       of: "CofferFormats",
       ["CofferFormats", "CofferPropertyLists", "CofferText", "CofferDocuments", "CofferSQLite"]),

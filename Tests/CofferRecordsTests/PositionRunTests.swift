@@ -1,4 +1,5 @@
 import CofferDocuments
+import CofferMergeModel
 import CofferTestSupport
 import Testing
 
@@ -100,6 +101,35 @@ struct PositionRunTests {
         #expect(previous.map { $0 < new } ?? true && right.map { new < $0 } ?? true)
         previous = new
       }
+    }
+  }
+
+  /// Random insertions get the positions that the model of the merge gives them.
+  @Test(arguments: 0..<20) func agreesWithModel(_ seed: UInt64) throws {
+    var source = Pseudorandom(seed: seed)
+    var row: [Position] = []
+    var last: Position?
+    for _ in 0..<200 {
+      let index = Int.random(in: 0...row.count, using: &source)
+      let (left, right) = (index > 0 ? row[index - 1] : nil, index < row.count ? row[index] : nil)
+      let count = Int.random(in: 1...3, using: &source)
+      let number = source.next()
+      // The model takes the tag from the upper 24 bits of its generator's next number.
+      var drawn = SeededGenerator(seed: number).next()
+      let tag = (0..<3).map { _ in
+        defer { drawn <<= 8 }
+        return UInt8(drawn >> 56)
+      }
+      let continues = left != nil && left == last && source.next() % 2 == 0
+      let expected = Position.between(
+        left, right, count: count, continuesRun: continues, using: SeededGenerator(seed: number))
+      var run = try #require(
+        PositionRun(
+          between: left.flatMap { DocumentPosition($0.bytes) }, and: right.flatMap { DocumentPosition($0.bytes) },
+          continuing: continues, tag: tag, count: count))
+      for position in expected { #expect(try run.take().bytes == position.bytes) }
+      row.insert(contentsOf: expected, at: index)
+      last = expected.last
     }
   }
 

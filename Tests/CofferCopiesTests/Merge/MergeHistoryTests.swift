@@ -179,18 +179,8 @@ struct MergeHistoryTests {
     return try Side(test.store)
   }
 
-  /// The seeds of the histories. `COFFER_HISTORIES` selects a single seed or a range such as `0-2999`.
-  private static let seeds: [UInt64] = {
-    let environment = ProcessInfo.processInfo.environment
-    guard let given = environment["COFFER_HISTORIES"] else {
-      return Array(0..<(environment["COFFER_LONG"] == nil ? 60 : 10_000))
-    }
-    let bounds = given.split(separator: "-").compactMap { UInt64($0) }
-    return Array(bounds[0]...bounds[bounds.count - 1])
-  }()
-
   /// Returns a quarter of the seeds.
-  private static func seeds(_ part: Int) -> [UInt64] { seeds.filter { $0 % 4 == UInt64(part) } }
+  private static func seeds(_ part: Int) -> [UInt64] { HistorySeeds.first(60).filter { $0 % 4 == UInt64(part) } }
 
   @Test(.slow, arguments: 0..<4) func copyFollowsOriginal(_ part: Int) throws {
     for seed in Self.seeds(part) { try followOriginal(seed) }

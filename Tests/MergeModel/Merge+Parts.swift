@@ -1,0 +1,58 @@
+extension Merge {
+  private enum Side {
+    case mine, theirs
+  }
+
+  /// Returns the state of a record that both sides have, merged part by part.
+  ///
+  /// The content that the other side did not know stays. Of two contents that were written without knowing each other,
+  /// the one with the greater dot stays, with its own dot. A person who insists on their own content makes an edit; a
+  /// person who accepts the other side's content takes it with its own dot.
+  mutating func joined(
+    _ id: RecordID, _ own: ModelRecord, _ other: ModelRecord, isDocument: Bool
+  ) throws(ModelError) -> ModelRecord {
+    var parts: [PartName: Part] = [:]
+    var accepted = false
+    for name in Set(own.parts.keys).union(other.parts.keys).sorted() {
+      let ownPart = own.parts[name, default: .unset]
+      let otherPart = other.parts[name, default: .unset]
+      if ownPart.dot == otherPart.dot, ownPart.value != otherPart.value, ownPart.dot != .never {
+        throw .cloned(ownPart.dot.replica)
+      }
+      let iKnow = mine.vector.covers(otherPart.dot)
+      let theyKnow = theirs.end.covers(ownPart.dot)
+      let side: Side
+      if iKnow != theyKnow {
+        side = iKnow ? .mine : .theirs
+      } else if iKnow {
+        // The parts are the same, or one came back over the other when a deletion was undone.
+        let theirsIsGreater =
+          (own.kept, ownPart.dot, ownPart.value) < (other.kept, otherPart.dot, otherPart.value)
+        side = theirsIsGreater ? .theirs : .mine
+      } else {
+        side = ownPart.dot < otherPart.dot ? .theirs : .mine
+      }
+      parts[name] = side == .mine ? ownPart : otherPart
+      if iKnow != theyKnow || ownPart.value == otherPart.value { continue }
+
+      if isDocument, name == .text, iKnow || policy == .both || policy == .fail {
+        let (record, text) = side == .mine ? (other, otherPart) : (own, ownPart)
+        lostTexts.append(LostText(document: id, record: record, text: text))
+      }
+      if iKnow { continue }
+      report.conflicts.append(.bothChanged(id, name, mine: ownPart, theirs: otherPart))
+      if policy == .mine {
+        parts[name] = Part(ownPart.value, mergeDot())
+      } else if policy == .theirs {
+        parts[name] = otherPart
+        accepted = true
+      }
+    }
+    if parts != own.parts {
+      note(.changed, id)
+    }
+    let kept = accepted ? mergeDot() : max(own.kept, other.kept)
+    let stamps = [own, other].filter { $0.parts == parts && $0.kept == kept }.map(\.stamp)
+    return ModelRecord(parts: parts, stamp: stamps.max() ?? mergeDot(), kept: kept)
+  }
+}
