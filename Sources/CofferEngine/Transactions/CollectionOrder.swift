@@ -59,6 +59,8 @@ package struct CollectionOrder {
   package func run(at spot: Spot, for placement: Placement, in collection: UInt32, count: Int?)
     throws(StoreError) -> PositionRun
   {
+    // The run may give any number of positions, so the next document must not continue it from the last one known here.
+    defer { transaction.connection.lastPosition = nil }
     if let run = try run(at: spot, for: placement, in: collection, count) { return run }
     try renewPositions(around: spot, in: collection)
     let spot = try self.spot(for: placement, in: collection)
@@ -221,12 +223,11 @@ package struct CollectionOrder {
   private func renewPositions(around spot: Spot, in collection: UInt32) throws(StoreError) {
     var radius: Int64 = 8
     while true {
-      let before = try entries(SQL.entriesUpTo, from: spot.before, in: collection, limit: radius + 1)
-      let after = try entries(SQL.entriesAfter, from: spot.before, in: collection, limit: radius + 1)
+      let before = try entries(upTo: spot.before, in: collection, limit: radius + 1)
+      let after = try entries(after: spot.before, in: collection, limit: radius + 1)
       // The outermost entries bound the window, unless it reaches the end.
-      let (left, right) = (
-        before.count > radius ? before.last : nil, after.count > radius ? after.last : nil
-      )
+      let left = before.count > radius ? before.last : nil
+      let right = after.count > radius ? after.last : nil
       let window = before.prefix(Int(radius)).reversed() + after.prefix(Int(radius))
       let run = PositionRun(
         between: left?.position, and: right?.position, tag: try transaction.keys.newPositionTag(), count: window.count,
@@ -242,16 +243,21 @@ package struct CollectionOrder {
     }
   }
 
-  /// Returns the entries up to an entry in descending order, or those after it; `nil` is the top.
-  private func entries(_ sql: String, from entry: Spot.Entry?, in collection: UInt32, limit: Int64)
-    throws(StoreError) -> [Spot.Entry]
+  /// Returns an entry and those before it, in descending order.
+  private func entries(upTo entry: Spot.Entry?, in collection: UInt32, limit: Int64) throws(StoreError) -> [Spot.Entry]
+  {
+    guard let entry else { return [] }
+    return try entries(
+      of: try transaction.database.statement(SQL.entriesUpTo, in: collection, at: entry.position, entry.id, limit))
+  }
+
+  /// Returns the entries after an entry, or the first ones of the collection for `nil`.
+  private func entries(after entry: Spot.Entry?, in collection: UInt32, limit: Int64) throws(StoreError) -> [Spot.Entry]
   {
     guard let entry else {
-      guard sql == SQL.entriesAfter else { return [] }
-      return try entries(
-        of: try transaction.database.statement(SQL.entries, Int64(collection)), limit: Int(limit))
+      return try entries(of: try transaction.database.statement(SQL.entries, Int64(collection)), limit: Int(limit))
     }
     return try entries(
-      of: try transaction.database.statement(sql, in: collection, at: entry.position, entry.id, limit))
+      of: try transaction.database.statement(SQL.entriesAfter, in: collection, at: entry.position, entry.id, limit))
   }
 }

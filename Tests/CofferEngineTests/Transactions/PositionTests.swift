@@ -59,6 +59,21 @@ struct PositionTests {
     }
   }
 
+  /// Another copy of the store may still have the deleted documents, so their positions aren't given again.
+  @Test func bulkInsertEndsRun() throws {
+    try withTestStore { test in
+      _ = try inserted(1, test)
+      try test.store.write { writer in
+        try writer.insert(contentsOf: ListSource(ListSource.items(5)), into: test.notes)
+      }
+      let bulk = try positions(test).dropFirst()
+      let ids = try test.store.read { try $0.headers(in: test.notes).dropFirst().map(\.id) }
+      try test.store.write { writer in for id in ids { try writer.delete(id) } }
+      _ = try inserted(3, test)
+      #expect(try Set(bulk).isDisjoint(with: positions(test)))
+    }
+  }
+
   /// Each insertion halves the last gap, so that positions grow until those around them are renewed.
   @Test func exhaustedNeighborhoodGetsNewPositions() throws {
     try withTestStore { test in
