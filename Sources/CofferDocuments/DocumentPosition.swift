@@ -35,24 +35,24 @@ public struct DocumentPosition: Sendable {
     (high, low, rest) = (UInt64(bigEndian: words.0), UInt64(bigEndian: words.1), [])
   }
 
-  /// Calls `body` with the bytes, which are valid during the call.
-  package func withBytes<Value, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
-  ) throws(Failure) -> Value {
-    let words = (high.bigEndian, low.bigEndian)
-    guard rest.isEmpty else {
-      var all = withUnsafeBytes(of: words) { Array($0) }
-      all += rest
-      let result = all.withUnsafeBytes { bytes in Result { () throws(Failure) in try body(bytes) } }
-      return try result.get()
+  /// The number of bytes.
+  package var byteCount: Int { Int(count) }
+
+  /// Writes the bytes to the beginning of memory with at least ``byteCount`` bytes.
+  package func write(to memory: UnsafeMutableRawBufferPointer) {
+    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { bytes in
+      memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(byteCount)))
     }
-    return try Swift.withUnsafeBytes(of: words) { bytes throws(Failure) in
-      try body(UnsafeRawBufferPointer(rebasing: bytes[..<Int(count)]))
-    }
+    if !rest.isEmpty { UnsafeMutableRawBufferPointer(rebasing: memory[Self.inlineCount...]).copyBytes(from: rest) }
   }
 
   /// The bytes, 1 to 255.
-  public var bytes: [UInt8] { withBytes { Array($0) } }
+  public var bytes: [UInt8] {
+    Array(unsafeUninitializedCapacity: byteCount) { memory, count in
+      write(to: UnsafeMutableRawBufferPointer(memory))
+      count = byteCount
+    }
+  }
 }
 
 extension DocumentPosition: Hashable, Comparable {

@@ -3,33 +3,42 @@ package import CofferDocuments
 /// A level of a position: an order-preserving number, three random bytes that name a run, and the place in the run
 /// (FORMAT, "Positions").
 struct PositionLevel: Equatable {
-  static let tagCount = 3
-
   var number: Int64
-  var tag: [UInt8]
+  var tag: PositionTag
   var place: Int64
 
   /// Parses the levels of a position, or returns `nil` if another program chose the bytes in another way.
   static func levels(of position: DocumentPosition?) -> [PositionLevel]? {
-    guard let position else { return [] }
-    return position.withBytes { bytes -> [PositionLevel]? in
-      var levels: [PositionLevel] = []
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        guard let number = OrderedInteger.parse(&rest), rest.count > tagCount else { return nil }
-        let tag = Array(rest.prefix(tagCount))
-        rest = rest.dropFirst(tagCount)
-        guard let place = OrderedInteger.parse(&rest) else { return nil }
-        levels.append(PositionLevel(number: number, tag: tag, place: place))
-      }
-      return levels
+    guard let bytes = position?.bytes else { return [] }
+    var levels: [PositionLevel] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard let number = OrderedInteger.parse(&rest), rest.count > PositionTag.byteCount else { return nil }
+      let tag = PositionTag(rest.prefix(PositionTag.byteCount))
+      rest = rest.dropFirst(PositionTag.byteCount)
+      guard let place = OrderedInteger.parse(&rest) else { return nil }
+      levels.append(PositionLevel(number: number, tag: tag, place: place))
     }
+    return levels
   }
 
   func append(to bytes: inout [UInt8]) {
     OrderedInteger.append(number, to: &bytes)
-    bytes += tag
+    bytes += tag.bytes
     OrderedInteger.append(place, to: &bytes)
+  }
+}
+
+/// Three random bytes that name a run of positions.
+package struct PositionTag: Equatable {
+  package static let byteCount = 3
+
+  let bytes: [UInt8]
+
+  /// - Parameter bytes: Three bytes.
+  package init(_ bytes: some Collection<UInt8>) {
+    precondition(bytes.count == Self.byteCount, "internal error: a tag of another length")
+    self.bytes = Array(bytes)
   }
 }
 
@@ -38,30 +47,63 @@ enum OrderedInteger {
   /// The least number above those that have an encoding. The least of all is the complement of the greatest.
   static let limit: Int64 = 1 << 49
   static let maximumCount = 7
-  /// The number of bytes, the first bits of the first byte, and the number of other bits.
-  private static let forms: [(count: Int, head: UInt64, bits: Int)] = [
-    (1, 0x80, 6), (2, 0xC0, 13), (3, 0xE0, 20), (4, 0xF0, 27), (5, 0xF8, 34), (7, 0xFC, 49),
-  ]
+
+  /// The first bits of the first byte, and the number of bits after them.
+  private typealias Form = (head: UInt64, bits: Int)
+
+  /// Returns the shortest form for a number in 0 ..< 2^49.
+  private static func form(for value: UInt64) -> Form {
+    switch value {
+    case ..<(1 << 6): (0x80, 6)
+    case ..<(1 << 13): (0xC0, 13)
+    case ..<(1 << 20): (0xE0, 20)
+    case ..<(1 << 27): (0xF0, 27)
+    case ..<(1 << 34): (0xF8, 34)
+    default: (0xFC, 49)
+    }
+  }
+
+  /// Returns the form that begins with a byte, or `nil` if none does.
+  private static func form(of first: UInt8) -> Form? {
+    switch first {
+    case 0x80..<0xC0: (0x80, 6)
+    case 0xC0..<0xE0: (0xC0, 13)
+    case 0xE0..<0xF0: (0xE0, 20)
+    case 0xF0..<0xF8: (0xF0, 27)
+    case 0xF8..<0xFC: (0xF8, 34)
+    case 0xFC..<0xFE: (0xFC, 49)
+    default: nil
+    }
+  }
 
   /// Appends a number in -2^49 ..< 2^49.
   static func append(_ number: Int64, to bytes: inout [UInt8]) {
+    withUnsafeTemporaryAllocation(byteCount: maximumCount, alignment: 1) { memory in
+      bytes += memory.prefix(write(number, to: memory))
+    }
+  }
+
+  /// Writes a number in -2^49 ..< 2^49 to memory with at least 7 bytes, and returns the number of bytes written.
+  static func write(_ number: Int64, to memory: UnsafeMutableRawBufferPointer) -> Int {
     let mask: UInt8 = number < 0 ? 0xFF : 0
     let value = UInt64(number < 0 ? ~number : number)
-    let form = forms.first { value < 1 << $0.bits } ?? forms[forms.count - 1]
-    let whole = form.head << (8 * (form.count - 1)) | value
-    for index in (0..<form.count).reversed() { bytes.append(UInt8(truncatingIfNeeded: whole >> (8 * index)) ^ mask) }
+    let (head, bits) = form(for: value)
+    let count = (bits + 7) / 8
+    let whole = head << (8 * (count - 1)) | value
+    for index in 0..<count { memory[index] = UInt8(truncatingIfNeeded: whole >> (8 * (count - 1 - index))) ^ mask }
+    return count
   }
 
   /// Removes a number from the beginning of `bytes`, or returns `nil` if there is none.
-  static func parse(_ bytes: inout Slice<UnsafeRawBufferPointer>) -> Int64? {
+  static func parse(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
     guard let first = bytes.first else { return nil }
     let mask: UInt8 = first < 0x80 ? 0xFF : 0
-    let head = UInt64(first ^ mask)
-    guard head < 0xFE, let form = forms.last(where: { head >= $0.head }), bytes.count >= form.count else { return nil }
+    guard let (_, bits) = form(of: first ^ mask), bytes.count >= (bits + 7) / 8 else { return nil }
+    let count = (bits + 7) / 8
     var whole: UInt64 = 0
-    for byte in bytes.prefix(form.count) { whole = whole << 8 | UInt64(byte ^ mask) }
-    bytes = bytes.dropFirst(form.count)
-    let value = Int64(whole & (1 << UInt64(form.bits) - 1))
+    for byte in bytes.prefix(count) { whole = whole << 8 | UInt64(byte ^ mask) }
+    bytes = bytes.dropFirst(count)
+    let value = Int64(whole & (1 << UInt64(bits) - 1))
     return mask == 0 ? value : ~value
   }
 }
@@ -73,26 +115,20 @@ package struct PositionRun {
 
   private let beginning: [UInt8]
   private var next: Int64
+  /// The last position that the run gave.
+  private var last: DocumentPosition?
 
   /// Creates a run between two positions; `nil` is an end of the collection.
   ///
   /// - Parameters:
-  ///   - continuing: Whether `left` is the last position that this store made, so the run of `left` can go on.
-  ///   - tag: Three random bytes for a new run.
   ///   - count: The number of positions that the run must provide, or `nil` for any number.
   ///   - length: The maximum number of bytes of each position.
   /// - Returns: `nil` if there's no place of that length, or another program chose the neighbors in another way.
   package init?(
-    between left: DocumentPosition?, and right: DocumentPosition?, continuing: Bool = false, tag: [UInt8],
-    count: Int? = nil, length: Int = DocumentPosition.maximumCount
+    between left: DocumentPosition?, and right: DocumentPosition?, tag: PositionTag, count: Int? = nil,
+    length: Int = DocumentPosition.maximumCount
   ) {
-    let greatest = count.map { Int64(max(0, $0 - 1)) }
-    guard let lower = PositionLevel.levels(of: left) else { return nil }
-    if continuing, let level = lower.last {
-      self.init(after: lower.dropLast(), level.number, level.tag, from: level.place + 1)
-      if fits(left, right, greatest, length) { return }
-    }
-    guard let upper = PositionLevel.levels(of: right) else { return nil }
+    guard let lower = PositionLevel.levels(of: left), let upper = PositionLevel.levels(of: right) else { return nil }
     var (low, high) = (lower[...], upper[...])
     var above: [PositionLevel] = []
     // Find the topmost level with room.
@@ -109,38 +145,47 @@ package struct PositionRun {
       case (nil, nil): Int64(0)
       }
     guard (-OrderedInteger.limit..<OrderedInteger.limit).contains(number) else { return nil }
-    self.init(after: above[...], number, tag, from: 0)
-    guard fits(left, right, greatest, length) else { return nil }
+    self.init(after: above, number, tag)
+    guard fits(left, right, count, length) else { return nil }
   }
 
-  private init(after levels: ArraySlice<PositionLevel>, _ number: Int64, _ tag: [UInt8], from next: Int64) {
+  private init(after levels: [PositionLevel], _ number: Int64, _ tag: PositionTag) {
     var bytes: [UInt8] = []
     for level in levels { level.append(to: &bytes) }
     OrderedInteger.append(number, to: &bytes)
-    beginning = bytes + tag
-    self.next = next
+    beginning = bytes + tag.bytes
+    next = 0
   }
 
   /// The first run of an empty collection.
-  package init(tag: [UInt8]) {
-    self.init(after: [], 0, tag, from: 0)
+  package init(tag: PositionTag) {
+    self.init(after: [], 0, tag)
   }
 
-  /// Returns whether the run's first and last positions are between the neighbors. Positions that another program chose
-  /// are compared too, so a run never depends on their form.
-  private func fits(
-    _ left: DocumentPosition?, _ right: DocumentPosition?, _ greatest: Int64?, _ length: Int
-  ) -> Bool {
-    let last = greatest.map { next + $0 } ?? OrderedInteger.limit - 1
-    guard last < OrderedInteger.limit, let first = position(next), let end = position(last) else { return false }
-    return left.map { $0 < first } ?? true && right.map { end < $0 } ?? true && end.bytes.count <= length
+  /// Returns whether the run can go on between two positions, because `left` is the last position that it gave.
+  ///
+  /// - Parameter count: The number of positions that the run must provide, or `nil` for any number.
+  package func continues(between left: DocumentPosition?, and right: DocumentPosition?, count: Int?) -> Bool {
+    last != nil && left == last && fits(left, right, count, DocumentPosition.maximumCount)
+  }
+
+  /// Returns whether the run's next positions are between the neighbors. Positions that another program chose are
+  /// compared too, so a run never depends on their form.
+  private func fits(_ left: DocumentPosition?, _ right: DocumentPosition?, _ count: Int?, _ length: Int) -> Bool {
+    let greatest = count.map { next + Int64(max(0, $0 - 1)) } ?? OrderedInteger.limit - 1
+    guard greatest < OrderedInteger.limit, let first = position(next) else { return false }
+    guard let end = greatest == next ? first : position(greatest) else { return false }
+    return left.map { $0 < first } ?? true && right.map { end < $0 } ?? true && end.byteCount <= length
   }
 
   private func position(_ place: Int64) -> DocumentPosition? {
-    var bytes = beginning
-    bytes.reserveCapacity(bytes.count + OrderedInteger.maximumCount)
-    OrderedInteger.append(place, to: &bytes)
-    return bytes.withUnsafeBytes { DocumentPosition(copying: $0) }
+    let capacity = beginning.count + OrderedInteger.maximumCount
+    return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { memory in
+      memory.copyBytes(from: beginning)
+      let count = OrderedInteger.write(
+        place, to: UnsafeMutableRawBufferPointer(rebasing: memory[beginning.count...]))
+      return DocumentPosition(copying: UnsafeRawBufferPointer(rebasing: memory[..<(beginning.count + count)]))
+    }
   }
 
   /// Returns the next position.
@@ -151,6 +196,7 @@ package struct PositionRun {
       throw StoreError(.tooLarge, "no more documents can be placed in this collection")
     }
     next += 1
+    last = position
     return position
   }
 }

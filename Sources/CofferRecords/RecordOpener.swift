@@ -44,7 +44,8 @@ package final class RecordOpener {
     let context = try context(of: row)
     if checksBounds { try requireBounds(row) }
     let mode = keys.session.titles
-    let additional = keys.binding.head(row.fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)
+    let additional = keys.binding.head(
+      row.fields, position: row.position, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)
     let frame = memory ?? headMemory.room(row.head.count - XAESKey.overhead)
     let head: HeadData?
     do throws(SealingError) {
@@ -122,7 +123,8 @@ package final class RecordOpener {
   package func element(of row: RecordRow) throws(StoreError) -> SetElement {
     let context = try context(of: row)
     let element = keys.binding.element(
-      row.fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title, head: row.head)
+      row.fields, position: row.position, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title,
+      head: row.head)
     return try translatingErrors { () throws(SealingError) in try context.set.element(of: element) }
   }
 }
@@ -130,12 +132,22 @@ package final class RecordOpener {
 extension DocumentHeader {
   package init(_ row: RecordRow, _ head: HeadData) {
     self.init(
-      id: DocumentID(row.fields.id), collection: CollectionID(row.fields.collection), position: row.fields.position,
-      parent: row.fields.parent.map { DocumentID($0) },
+      id: DocumentID(row.fields.id), collection: CollectionID(row.fields.collection),
+      position: DocumentPosition(verified: row.position), parent: row.fields.parent.map { DocumentID($0) },
       title: head.title.map { String(decoding: $0, as: UTF8.self) }, key: head.key.map { DocumentKey(bytes: $0) },
       attributes: head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes),
       created: Timestamp(millisecondsSince1970: head.created),
       modified: Timestamp(millisecondsSince1970: head.modified), byteCount: head.textCount,
       isJSON: row.fields.isJSON)
+  }
+}
+
+extension DocumentPosition {
+  /// Creates the position of a row, which has checked its length.
+  package init(verified bytes: UnsafeRawBufferPointer) {
+    guard let position = DocumentPosition(copying: bytes) else {
+      preconditionFailure("internal error: a row has a position of another length")
+    }
+    self = position
   }
 }

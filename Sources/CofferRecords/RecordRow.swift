@@ -40,6 +40,8 @@ package struct RecordRow {
   private static let otherBodyColumn = 12
 
   package let fields: RowFields
+  /// The position, 1 to 255 bytes.
+  package private(set) var position: UnsafeRawBufferPointer
   package private(set) var blindIndex: UnsafeRawBufferPointer?
   package private(set) var title: UnsafeRawBufferPointer?
   package private(set) var head: UnsafeRawBufferPointer
@@ -82,13 +84,12 @@ package struct RecordRow {
     let epoch = try integer(2, 1...StoreFormat.maximumNumber, "epoch")
     let revision = try integer(3, 1...StoreFormat.maximumCounter, "rev")
     guard UInt64(revision) <= limits.generation else { throw .damagedDocument(id, "the state is older than this row") }
-    let place = try blob(4, 1...DocumentPosition.maximumCount, "pos")
-    guard let position = DocumentPosition(copying: place) else { throw .damagedDocument(id, "pos has another length") }
+    position = try blob(4, 1...DocumentPosition.maximumCount, "pos")
     let parent = columns[5].storageClass == .null ? nil : try integer(5, 1...Int64.max, "parent")
     let flags = try integer(6, 0...Int64(StoreFormat.RowFlags.known.rawValue), "flags")
     fields = RowFields(
-      id: id, collection: UInt32(collection), epoch: UInt32(epoch), revision: UInt64(revision), position: position,
-      parent: parent, flags: UInt32(flags))
+      id: id, collection: UInt32(collection), epoch: UInt32(epoch), revision: UInt64(revision), parent: parent,
+      flags: UInt32(flags))
     isBelowTarget = fields.epoch < limits.target
     isBehindCursor = isBelowTarget && UInt64(id) < limits.cursor
     blindIndex =
@@ -123,28 +124,29 @@ package struct RecordRow {
 
   /// The number of bytes that the row refers to.
   package var byteCount: Int {
-    (blindIndex?.count ?? 0) + (title?.count ?? 0) + head.count + bodyTag.count + (body?.count ?? 0)
+    position.count + (blindIndex?.count ?? 0) + (title?.count ?? 0) + head.count + bodyTag.count + (body?.count ?? 0)
   }
 
   /// Returns the row with its bytes copied to `memory`, which needs ``byteCount`` bytes and must remain valid.
   package func copied(to memory: UnsafeMutableRawBufferPointer) -> RecordRow {
-    var rest = memory[...]
+    var used = 0
     var row = self
-    if let blindIndex { row.blindIndex = Self.copy(blindIndex, to: &rest) }
-    if let title { row.title = Self.copy(title, to: &rest) }
-    row.head = Self.copy(head, to: &rest)
-    row.bodyTag = Self.copy(bodyTag, to: &rest)
-    if let body { row.body = Self.copy(body, to: &rest) }
+    row.position = Self.copy(position, to: memory, &used)
+    if let blindIndex { row.blindIndex = Self.copy(blindIndex, to: memory, &used) }
+    if let title { row.title = Self.copy(title, to: memory, &used) }
+    row.head = Self.copy(head, to: memory, &used)
+    row.bodyTag = Self.copy(bodyTag, to: memory, &used)
+    if let body { row.body = Self.copy(body, to: memory, &used) }
     return row
   }
 
   @inline(__always)
-  private static func copy(_ bytes: UnsafeRawBufferPointer, to rest: inout Slice<UnsafeMutableRawBufferPointer>)
-    -> UnsafeRawBufferPointer
-  {
-    let target = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(bytes.count))
+  private static func copy(
+    _ bytes: UnsafeRawBufferPointer, to memory: UnsafeMutableRawBufferPointer, _ used: inout Int
+  ) -> UnsafeRawBufferPointer {
+    let target = UnsafeMutableRawBufferPointer(rebasing: memory[used..<used + bytes.count])
     target.copyMemory(from: bytes)
-    rest = rest.dropFirst(bytes.count)
+    used += bytes.count
     return UnsafeRawBufferPointer(target)
   }
 }

@@ -1,4 +1,4 @@
-internal import CofferDocuments
+package import CofferDocuments
 package import CofferSealing
 internal import CofferText
 
@@ -6,8 +6,9 @@ internal import CofferText
 ///
 /// Use it on one thread at a time. Each frame is written where its ciphertext goes, and sealed in place.
 package struct RecordSealer {
-  /// A document's sealed parts. Its other parts are columns of its row.
+  /// A document's parts of any length and its sealed parts. ``RowFields`` has its other parts.
   package struct Content {
+    package var position: DocumentPosition
     package var title: UnsafeRawBufferPointer?
     package var key: UnsafeRawBufferPointer?
     package var blindIndex: [UInt8]?
@@ -20,10 +21,11 @@ package struct RecordSealer {
     package var textDigest: TextDigest?
 
     package init(
-      title: UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, blindIndex: [UInt8]?,
+      position: DocumentPosition, title: UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, blindIndex: [UInt8]?,
       attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64, stamps: DocumentStamps,
       textDigest: TextDigest? = nil
     ) {
+      self.position = position
       self.title = title
       self.key = key
       self.blindIndex = blindIndex
@@ -34,11 +36,12 @@ package struct RecordSealer {
       self.textDigest = textDigest
     }
 
-    /// Creates the content of an opened head.
-    package init(_ head: HeadData, blindIndex: [UInt8]?) {
+    /// Creates the content of a row and its opened head.
+    package init(_ row: RecordRow, _ head: HeadData, blindIndex: [UInt8]?) {
       self.init(
-        title: head.title, key: head.key, blindIndex: blindIndex, attributes: head.attributes, created: head.created,
-        modified: head.modified, stamps: head.stamps, textDigest: head.textDigest)
+        position: DocumentPosition(verified: row.position), title: head.title, key: head.key, blindIndex: blindIndex,
+        attributes: head.attributes, created: head.created, modified: head.modified, stamps: head.stamps,
+        textDigest: head.textDigest)
     }
   }
 
@@ -110,6 +113,8 @@ package struct RecordSealer {
         documentID: DocumentID(fields.id))
     }
     let head = batch.reserve(frameCount + XAESKey.overhead)
+    let position = batch.reserve(content.position.byteCount)
+    content.position.write(to: batch.mutable(position))
     let blindIndex = content.blindIndex.map { blindIndex in blindIndex.withUnsafeBytes { batch.append(bytes: $0) } }
     let title = mode == .clear ? content.title.map { batch.append(bytes: $0) } : nil
     // The following code doesn't reserve memory in the batch, so these pointers remain valid.
@@ -117,19 +122,23 @@ package struct RecordSealer {
     let frame = UnsafeMutableRawBufferPointer(rebasing: blob[XAESKey.nonceCount..<blob.count - XAESKey.tagCount])
     Self.write(frame: frame, count: dataCount)
     data.write(to: UnsafeMutableRawBufferPointer(rebasing: frame[Frame.headerCount...]))
+    let positionBytes = batch.bytes(position)
     let blindIndexBytes = blindIndex.map { batch.bytes($0) }
     let titleBytes = title.map { batch.bytes($0) }
     let tag = batch.bytes(bodyTag)
     try translatingErrors { () throws(SealingError) in
-      let additional = keys.binding.head(fields, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes)
+      let additional = keys.binding.head(
+        fields, position: positionBytes, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes)
       try context.head.seal(
         UnsafeRawBufferPointer(frame), authenticating: additional, nonces: keys.nonces, into: blob)
       let element = keys.binding.element(
-        fields, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes, head: UnsafeRawBufferPointer(blob))
+        fields, position: positionBytes, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes,
+        head: UnsafeRawBufferPointer(blob))
       batch.append(
         SealedBatch.Row(
-          fields: fields, blindIndex: blindIndex, title: title, head: head, bodyTag: bodyTag, body: body,
-          isBodyInRecord: isBodyInRecord(textCount: textCount), element: try context.set.element(of: element)))
+          fields: fields, position: position, blindIndex: blindIndex, title: title, head: head, bodyTag: bodyTag,
+          body: body, isBodyInRecord: isBodyInRecord(textCount: textCount),
+          element: try context.set.element(of: element)))
     }
   }
 

@@ -19,10 +19,10 @@ extension RecordWriter {
     defer { batch.removeAll() }
     let stamps = if let stamps { stamps } else { DocumentStamps(born: revision, uid: try keys.newUID()) }
     let fields = RowFields(
-      id: id, collection: collection.id, epoch: keys.active.epoch, revision: revision, position: position,
+      id: id, collection: collection.id, epoch: keys.active.epoch, revision: revision,
       parent: document.parent?.rawValue, flags: document.rowFlags)
     try seal(
-      document, fields, blindIndex: try blindIndex(of: document.key, in: collection),
+      document, fields, at: position, blindIndex: try blindIndex(of: document.key, in: collection),
       created: document.created ?? now, modified: document.modified ?? now,
       stamps: stamps)
     if isNew { try insertCollection(collection) }
@@ -46,7 +46,7 @@ extension RecordWriter {
     let active = keys.active.epoch
     let fields = RowFields(
       id: old.fields.id, collection: collection.id, epoch: active, revision: revision,
-      position: position ?? old.fields.position, parent: new.parent?.rawValue, flags: new.rowFlags)
+      parent: new.parent?.rawValue, flags: new.rowFlags)
     let staysThere = collection.id == old.fields.collection
     let keepsEpoch = old.fields.epoch == active
     var kind = old.document.changes(to: new)
@@ -56,7 +56,7 @@ extension RecordWriter {
       keepsEpoch && staysThere && new.key == old.document.key
       ? old.blindIndex : try blindIndex(of: new.key, in: collection)
     try seal(
-      new, fields, blindIndex: index, created: new.created ?? old.header.created,
+      new, fields, at: position ?? old.header.position, blindIndex: index, created: new.created ?? old.header.created,
       modified: new.modified ?? old.header.modified, stamps: stamps,
       textDigest: kind.contains(.text) ? nil : old.textDigest,
       keepingBody: keepsEpoch && staysThere && !kind.contains(.text) ? old.bodyTag : nil)
@@ -100,7 +100,7 @@ extension RecordWriter {
       row.fields, try reader.opener.element(of: row),
       isBodyInRecord: sealer.isBodyInRecord(textCount: head.textCount))
     var fields = row.fields
-    var content = RecordSealer.Content(head, blindIndex: row.blindIndex.map { Array($0) })
+    var content = RecordSealer.Content(row, head, blindIndex: row.blindIndex.map { Array($0) })
     fields.revision = revision
     fields.epoch = keys.active.epoch
     content.stamps = stamps(content.stamps, changedBy: kind)
@@ -127,9 +127,9 @@ extension RecordWriter {
   package func move(
     _ id: DocumentID, toPosition position: DocumentPosition, in collection: UInt32? = nil
   ) throws(StoreError) {
-    try rewrite(id, changing: .position, as: .place) { _, fields throws(StoreError) in
+    try rewrite(id, changing: .position, as: .place) { content, fields throws(StoreError) in
       try fields.require(collection)
-      fields.position = position
+      content.position = position
     }
   }
 
@@ -147,8 +147,9 @@ extension RecordWriter {
   ///
   /// - Parameter textDigest: The stored digest of an unchanged text.
   private func seal(
-    _ document: Document, _ fields: RowFields, blindIndex: [UInt8]?, created: Timestamp, modified: Timestamp,
-    stamps: DocumentStamps, textDigest: TextDigest? = nil, keepingBody kept: [UInt8]? = nil
+    _ document: Document, _ fields: RowFields, at position: DocumentPosition, blindIndex: [UInt8]?,
+    created: Timestamp, modified: Timestamp, stamps: DocumentStamps, textDigest: TextDigest? = nil,
+    keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
     if let fault = document.attributes.fault { throw .refusedAttributes(fault) }
     guard created.isStorable, modified.isStorable else { throw .refusedDate }
@@ -160,7 +161,7 @@ extension RecordWriter {
           try withBytes(document.key?.bytes) { key throws(StoreError) in
             try document.attributes.canonicalJSON.withBytes { attributes throws(StoreError) in
               let content = RecordSealer.Content(
-                title: title, key: key, blindIndex: blindIndex, attributes: attributes,
+                position: position, title: title, key: key, blindIndex: blindIndex, attributes: attributes,
                 created: created.millisecondsSince1970, modified: modified.millisecondsSince1970, stamps: stamps,
                 textDigest: textDigest)
               guard let kept else {

@@ -1,25 +1,21 @@
-package import CofferDocuments
 internal import CofferSealing
 
-/// A row's plaintext columns, which the head authenticates (FORMAT, "The row as bytes").
+/// A row's plaintext numbers, which the head authenticates with the row's other columns (FORMAT, "The row as bytes").
 package struct RowFields {
   package var id: Int64
   package var collection: UInt32
   package var epoch: UInt32
   package var revision: UInt64
-  package var position: DocumentPosition
   package var parent: Int64?
   package var flags: UInt32
 
   package init(
-    id: Int64, collection: UInt32, epoch: UInt32, revision: UInt64, position: DocumentPosition, parent: Int64?,
-    flags: UInt32
+    id: Int64, collection: UInt32, epoch: UInt32, revision: UInt64, parent: Int64?, flags: UInt32
   ) {
     self.id = id
     self.collection = collection
     self.epoch = epoch
     self.revision = revision
-    self.position = position
     self.parent = parent
     self.flags = flags
   }
@@ -55,22 +51,22 @@ package final class RowBinding {
 
   /// Returns `label16("coffer3/head") || row || t`.
   package func head(
-    _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
-    title: UnsafeRawBufferPointer?
+    _ fields: RowFields, position: UnsafeRawBufferPointer, blindIndex: UnsafeRawBufferPointer?,
+    bodyTag: UnsafeRawBufferPointer, title: UnsafeRawBufferPointer?
   ) -> UnsafeRawBufferPointer {
     begin("coffer3/head", Self.labelCount, extra: title?.count ?? 0)
-    append(row: fields, blindIndex, bodyTag)
+    append(row: fields, position, blindIndex, bodyTag)
     append(title: title)
     return bytes
   }
 
   /// Returns `label16("coffer3/row") || row || u32 length of the head || head || t`.
   package func element(
-    _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
-    title: UnsafeRawBufferPointer?, head: UnsafeRawBufferPointer
+    _ fields: RowFields, position: UnsafeRawBufferPointer, blindIndex: UnsafeRawBufferPointer?,
+    bodyTag: UnsafeRawBufferPointer, title: UnsafeRawBufferPointer?, head: UnsafeRawBufferPointer
   ) -> UnsafeRawBufferPointer {
     begin("coffer3/row", Self.labelCount, extra: head.count + (title?.count ?? 0))
-    append(row: fields, blindIndex, bodyTag)
+    append(row: fields, position, blindIndex, bodyTag)
     append(UInt32(head.count))
     append(head)
     append(title: title)
@@ -181,17 +177,16 @@ package final class RowBinding {
   }
 
   private func append(
-    row fields: RowFields, _ blindIndex: UnsafeRawBufferPointer?, _ bodyTag: UnsafeRawBufferPointer
+    row fields: RowFields, _ position: UnsafeRawBufferPointer, _ blindIndex: UnsafeRawBufferPointer?,
+    _ bodyTag: UnsafeRawBufferPointer
   ) {
     append(storeID)
     append(UInt64(bitPattern: fields.id))
     append(fields.collection)
     append(fields.epoch)
     append(fields.revision)
-    fields.position.withBytes { bytes in
-      append(mark: UInt8(bytes.count))
-      append(bytes)
-    }
+    append(mark: UInt8(position.count))
+    append(position)
     append(UInt64(bitPattern: fields.parent ?? 0))
     append(fields.flags)
     if let blindIndex {

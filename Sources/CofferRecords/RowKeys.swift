@@ -77,13 +77,12 @@ package final class RowKeys {
     return uid
   }
 
-  /// Returns three random bytes that name a run of positions.
-  package func newPositionTag() throws(StoreError) -> [UInt8] {
-    var tag = [UInt8](repeating: 0, count: PositionLevel.tagCount)
+  package func newPositionTag() throws(StoreError) -> PositionTag {
+    var tag = [UInt8](repeating: 0, count: PositionTag.byteCount)
     try translatingErrors { () throws(SealingError) in
       try tag.withMutableBytes { bytes throws(SealingError) in try nonces.draw(into: bytes) }
     }
-    return tag
+    return PositionTag(tag)
   }
 
   /// Starts a transaction's run. All its rows share the first half of their nonces, which doesn't reveal more than

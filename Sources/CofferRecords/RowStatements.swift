@@ -41,7 +41,7 @@ struct RecordStatement {
     if columns.contains(.collection) { try statement.bind(Int64(fields.collection), at: 2) }
     try statement.bind(Int64(fields.epoch), at: 3)
     try statement.bind(Int64(fields.revision), at: 4)
-    if columns.contains(.position) { try statement.bind(fields.position, at: 5) }
+    if columns.contains(.position) { try statement.bindBlob(batch.bytes(row.position), at: 5) }
     if columns.contains(.parent) {
       if let parent = fields.parent { try statement.bind(parent, at: 6) } else { try statement.bindNull(at: 6) }
     }

@@ -29,8 +29,16 @@ package enum SQL {
   package static let updateCollection = "UPDATE coffer_collection SET epoch=?,rev=?,sealed=? WHERE coll=?"
   package static let deleteCollection = "DELETE FROM coffer_collection WHERE coll=?"
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
-  package static let documentCount =
-    "SELECT count(*) FROM coffer_record WHERE coll IN (SELECT coll FROM coffer_collection)"
+  /// The number of entries in the index of positions, the only index of all rows. SQLite counts them by page.
+  package static let documentCount = "SELECT count(*) FROM coffer_record"
+  /// A collection that has rows in the index of positions, but no row itself. Seeks once for each collection.
+  package static let unknownCollection = """
+    WITH RECURSIVE listed(coll) AS (
+      SELECT min(coll) FROM coffer_record
+      UNION ALL
+      SELECT (SELECT min(coll) FROM coffer_record WHERE coll>listed.coll) FROM listed WHERE listed.coll IS NOT NULL)
+    SELECT coll FROM listed WHERE coll IS NOT NULL AND coll NOT IN (SELECT coll FROM coffer_collection) LIMIT 1
+    """
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
   /// The newest generation that a row still shows.
   package static let newestRevision = """

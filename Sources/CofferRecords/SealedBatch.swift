@@ -7,6 +7,7 @@ package final class SealedBatch {
   /// A row's columns, whose ranges refer to the batch's memory.
   package struct Row {
     package var fields: RowFields
+    package var position: Range<Int>
     package var blindIndex: Range<Int>?
     package var title: Range<Int>?
     package var head: Range<Int>

@@ -32,7 +32,7 @@ package struct StoreDatabase {
     try translatingErrors { () throws(SQLiteError) in
       let statement = StoreStatement(try connection.statement(sql))
       try statement.base.bind(Int64(collection), at: 1)
-      try statement.base.bind(position, at: 2)
+      try statement.base.bind(position.bytes, at: 2)
       for (index, other) in others.enumerated() { try statement.base.bind(other, at: index + 3) }
       return statement
     }
@@ -133,10 +133,4 @@ package struct StoreStatement {
   package func isNull(at column: Int) -> Bool { base.isNull(at: column) }
   /// Returns the row's columns, which are valid until the next step or reset.
   package func columns() -> UnsafeBufferPointer<StoredColumn> { base.columns() }
-}
-
-extension Statement {
-  func bind(_ position: DocumentPosition, at index: Int) throws(SQLiteError) {
-    try position.withBytes { bytes throws(SQLiteError) in try bindBlob(copying: bytes, at: index) }
-  }
 }

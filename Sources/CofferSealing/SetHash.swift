@@ -82,17 +82,20 @@ package struct SetHash: Hashable, Sendable {
 /// elements, and bulk work sums them on the thread that seals.
 package final class SetSummer {
   private let context: OpaquePointer
+  private let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: SetHash.byteCount, alignment: 16)
   private let lanes = UnsafeMutableRawBufferPointer.allocate(byteCount: SetHash.byteCount, alignment: 16)
 
   package init() throws(SealingError) {
     let cipher = try Algorithms.aes256CTR.pointer()
     guard let context = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
     self.context = context
+    zeros.initializeMemory(as: UInt8.self, repeating: 0)
     guard EVP_EncryptInit_ex2(context, cipher, nil, nil, nil) == 1 else { throw .openSSL("AES-256-CTR") }
   }
 
   deinit {
     EVP_CIPHER_CTX_free(context)
+    zeros.deallocate()
     lanes.deallocate()
   }
 
@@ -106,12 +109,12 @@ package final class SetSummer {
 
   /// The element's lanes: 2,048 bytes of key stream under the element as key, from a counter block of zeros.
   private func expand(_ element: SetElement) throws(SealingError) -> UnsafeBufferPointer<UInt16> {
-    let memory = lanes.initializeMemory(as: UInt8.self, repeating: 0)
     var written: Int32 = 0
     let succeeded = withUnsafeBytes(of: (element.words, UInt64(0), UInt64(0))) { keyAndCounter in
       let key = keyAndCounter.bytePointer!
       return EVP_EncryptInit_ex2(context, nil, key, key + SetElement.byteCount, nil) == 1
-        && EVP_EncryptUpdate(context, memory.baseAddress, &written, memory.baseAddress, Int32(memory.count)) == 1
+        && EVP_EncryptUpdate(
+          context, lanes.bytePointer, &written, UnsafeRawBufferPointer(zeros).bytePointer, Int32(lanes.count)) == 1
     }
     guard succeeded else { throw .openSSL("AES-256-CTR") }
     return UnsafeBufferPointer(lanes.assumingMemoryBound(to: UInt16.self))

@@ -128,7 +128,9 @@ struct OldKeysTests {
         var fields = row.fields
         fields.epoch = epoch
         return (
-          head: Array(binding.head(fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)),
+          head: Array(
+            binding.head(
+              fields, position: row.position, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)),
           body: Array(binding.body(id: fields.id, collection: fields.collection, epoch: epoch))
         )
       }

@@ -7,10 +7,8 @@ import Testing
 struct ChangeLogTests {
   private typealias Entry = RingChanges.Entry
 
-  private func row(_ id: Int64, in collection: UInt32, at place: UInt8 = 0) -> RowFields {
-    RowFields(
-      id: id, collection: collection, epoch: 1, revision: 1, position: DocumentPosition([place])!, parent: nil, flags: 0
-    )
+  private func row(_ id: Int64, in collection: UInt32) -> RowFields {
+    RowFields(id: id, collection: collection, epoch: 1, revision: 1, parent: nil, flags: 0)
   }
 
   /// Returns the ring changes of the transaction `work`.
@@ -42,7 +40,7 @@ struct ChangeLogTests {
 
   @Test func movedNeighborHasStaleText() {
     var log = ChangeLog(hasListeners: true)
-    log.replace(row(1, in: 1), with: row(1, in: 1, at: 5), as: [])
+    log.replace(row(1, in: 1), with: row(1, in: 1), as: [])
     #expect(log.ringChanges == .entries([]) && log.changes == .entries([]) && log.staleTexts == [1])
   }
 

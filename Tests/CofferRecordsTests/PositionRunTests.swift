@@ -7,12 +7,16 @@ import Testing
 
 /// Positions and the runs that they belong to (FORMAT, "Positions").
 struct PositionRunTests {
-  private static let tag: [UInt8] = [0xAA, 0xBB, 0xCC]
+  private static let tag = PositionTag([0xAA, 0xBB, 0xCC])
 
-  private func between(
-    _ left: DocumentPosition?, _ right: DocumentPosition?, _ tag: [UInt8] = tag, continuing: Bool = false
-  ) throws -> DocumentPosition {
-    var run = try #require(PositionRun(between: left, and: right, continuing: continuing, tag: tag, count: 1))
+  private func run(_ left: DocumentPosition?, _ right: DocumentPosition?, _ tag: PositionTag = tag) throws
+    -> PositionRun
+  {
+    try #require(PositionRun(between: left, and: right, tag: tag, count: 1))
+  }
+
+  private func between(_ left: DocumentPosition?, _ right: DocumentPosition?) throws -> DocumentPosition {
+    var run = try run(left, right)
     return try run.take()
   }
 
@@ -28,10 +32,8 @@ struct PositionRunTests {
     OrderedInteger.append(Int64(number), to: &bytes)
     #expect(Hexadecimal.text(bytes) == digits)
     bytes.append(7)
-    bytes.withUnsafeBytes { memory in
-      var rest = memory[...]
-      #expect(OrderedInteger.parse(&rest) == Int64(number) && rest.count == 1)
-    }
+    var rest = bytes[...]
+    #expect(OrderedInteger.parse(&rest) == Int64(number) && rest == [7])
   }
 
   @Test func orderedIntegersSortByBytes() {
@@ -48,11 +50,14 @@ struct PositionRunTests {
   }
 
   @Test func followsRulesOfLevels() throws {
-    let first = try between(nil, nil)
+    var beginning = try run(nil, nil)
+    let first = try beginning.take()
     #expect(first.description == "80aabbcc80")
     #expect(try between(first, nil).description == "d000aabbcc80")
     #expect(try between(nil, first).description == "3000aabbcc80")
-    #expect(try between(first, nil, continuing: true).description == "80aabbcc81")
+    #expect(beginning.continues(between: first, and: nil, count: 1))
+    #expect(try beginning.take().description == "80aabbcc81")
+    #expect(!beginning.continues(between: first, and: nil, count: 1))
     let last = try between(first, nil)
     let middle = try between(first, last)
     #expect(middle.description == "c800aabbcc80")
@@ -66,16 +71,18 @@ struct PositionRunTests {
   @Test(arguments: 0..<20) func randomInsertionsKeepOrder(_ seed: UInt64) throws {
     var source = Pseudorandom(seed: seed)
     var row: [DocumentPosition] = []
-    var last: DocumentPosition?
+    var last: PositionRun?
     for _ in 0..<400 {
       let isRandom = seed % 2 == 0
       let index = isRandom ? Int.random(in: 0...row.count, using: &source) : row.count / 2
       let (left, right) = (index > 0 ? row[index - 1] : nil, index < row.count ? row[index] : nil)
-      let tag = (0..<3).map { _ in UInt8.random(in: 0...255, using: &source) }
-      let new = try between(left, right, tag, continuing: isRandom && left != nil && left == last)
+      let tag = PositionTag((0..<3).map { _ in UInt8.random(in: 0...255, using: &source) })
+      var run = try run(left, right, tag)
+      if isRandom, let last, last.continues(between: left, and: right, count: 1) { run = last }
+      let new = try run.take()
       #expect(left.map { $0 < new } ?? true && right.map { new < $0 } ?? true)
       row.insert(new, at: index)
-      last = new
+      last = run
     }
     #expect(row.allSatisfy { $0.bytes.count <= (seed % 2 == 0 ? 40 : 200) })
   }
@@ -108,7 +115,7 @@ struct PositionRunTests {
   @Test(arguments: 0..<20) func agreesWithModel(_ seed: UInt64) throws {
     var source = Pseudorandom(seed: seed)
     var row: [Position] = []
-    var last: Position?
+    var (last, lastRun): (Position?, PositionRun?) = (nil, nil)
     for _ in 0..<200 {
       let index = Int.random(in: 0...row.count, using: &source)
       let (left, right) = (index > 0 ? row[index - 1] : nil, index < row.count ? row[index] : nil)
@@ -116,20 +123,24 @@ struct PositionRunTests {
       let number = source.next()
       // The model takes the tag from the upper 24 bits of its generator's next number.
       var drawn = SeededGenerator(seed: number).next()
-      let tag = (0..<3).map { _ in
-        defer { drawn <<= 8 }
-        return UInt8(drawn >> 56)
-      }
+      let tag = PositionTag(
+        (0..<3).map { _ in
+          defer { drawn <<= 8 }
+          return UInt8(drawn >> 56)
+        })
       let continues = left != nil && left == last && source.next() % 2 == 0
       let expected = Position.between(
         left, right, count: count, continuesRun: continues, using: SeededGenerator(seed: number))
-      var run = try #require(
-        PositionRun(
-          between: left.flatMap { DocumentPosition($0.bytes) }, and: right.flatMap { DocumentPosition($0.bytes) },
-          continuing: continues, tag: tag, count: count))
+      let neighbors = [left, right].map { $0.flatMap { DocumentPosition($0.bytes) } }
+      var run: PositionRun
+      if continues, let lastRun, lastRun.continues(between: neighbors[0], and: neighbors[1], count: count) {
+        run = lastRun
+      } else {
+        run = try #require(PositionRun(between: neighbors[0], and: neighbors[1], tag: tag, count: count))
+      }
       for position in expected { #expect(try run.take().bytes == position.bytes) }
       row.insert(contentsOf: expected, at: index)
-      last = expected.last
+      (last, lastRun) = (expected.last, run)
     }
   }
 

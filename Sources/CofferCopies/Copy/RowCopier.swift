@@ -60,7 +60,7 @@ final class RowCopier {
     if let key = head.key {
       index = try keys.blindIndex(of: DocumentKey(bytes: key), in: collection, under: keys.active)
     }
-    var content = RecordSealer.Content(head, blindIndex: index)
+    var content = RecordSealer.Content(row, head, blindIndex: index)
     if !keepsStamps { content.stamps = DocumentStamps(born: revision, uid: head.stamps.uid) }
     try sealer.seal(fields, content, text: text, into: batch)
   }

@@ -137,7 +137,7 @@ package struct StoreComparison {
       entries.append(
         Entry(
           id: row.fields.id, uid: try opener.openHead(row).stamps.uid, collection: row.fields.collection,
-          position: row.fields.position, parent: row.fields.parent))
+          position: DocumentPosition(verified: row.position), parent: row.fields.parent))
     }
     if pairing != .identity { entries.sort { ($0.position, $0.id) < ($1.position, $1.id) } }
     return entries

@@ -135,6 +135,7 @@ extension ChangesThere.Named {
 /// The parts of a row that a merge reads without decrypting texts.
 struct MergeRow {
   let fields: RowFields
+  let position: DocumentPosition
   let stamps: DocumentStamps
   let created: Int64
   let modified: Int64
@@ -152,7 +153,8 @@ extension MergeRow {
         let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
         let head = try reader.opener.openHead(row)
         return MergeRow(
-          fields: row.fields, stamps: head.stamps, created: head.created, modified: head.modified, changes: head.stamps)
+          fields: row.fields, position: DocumentPosition(verified: row.position), stamps: head.stamps,
+          created: head.created, modified: head.modified, changes: head.stamps)
       }
     } catch {
       guard error.code == .noSuchDocument else { throw error }

@@ -102,7 +102,7 @@ extension StoreMerge {
     }
     try writer.delete(DocumentID(row.id))
     try writer.insert(
-      stored.document, id: id, in: record, isNew: false, position: row.fields.position, now: .now(),
+      stored.document, id: id, in: record, isNew: false, position: row.position, now: .now(),
       stamps: row.stamps)
     for child in try writer.ids(SQL.idsOfChildren, row.id) { try setParent(of: child.rawValue, to: id) }
     departed.insert(row.id)

@@ -22,8 +22,8 @@ extension StoreMerge {
 
   func groups(of pairs: [Pair]) throws -> [Group] {
     let ordered = pairs.sorted {
-      ($0.theirs.fields.collection, $0.theirs.fields.position, $0.theirs.id)
-        < ($1.theirs.fields.collection, $1.theirs.fields.position, $1.theirs.id)
+      ($0.theirs.fields.collection, $0.theirs.position, $0.theirs.id)
+        < ($1.theirs.fields.collection, $1.theirs.position, $1.theirs.id)
     }
     var groups: [Group] = []
     var known: [Gap: Int] = [:]
@@ -67,7 +67,7 @@ extension StoreMerge {
   func anchorThere(of row: MergeRow) throws(StoreError) -> Int64 {
     var passed: [Int64] = []
     var anchor: Int64 = 0
-    var place = (row.fields.position, row.id)
+    var place = (row.position, row.id)
     while let entry = try theirs.order.entry(SQL.entryBefore, in: row.fields.collection, place.0, place.1) {
       let previous = entry.id
       if let known = anchorsThere[previous] {
@@ -92,7 +92,7 @@ extension StoreMerge {
   private func anchorHere(of row: MergeRow) throws(StoreError) -> Int64 {
     var passed: [Int64] = []
     var anchor: Int64 = 0
-    var place = (row.fields.position, row.id)
+    var place = (row.position, row.id)
     while let previous = try mine.order.entry(SQL.entryBefore, in: row.fields.collection, place.0, place.1)?.id {
       if let known = anchorsHere[previous] {
         anchor = known
@@ -105,7 +105,7 @@ extension StoreMerge {
         break
       }
       passed.append(previous)
-      place = (here.fields.position, previous)
+      place = (here.position, previous)
     }
     for id in passed + [row.id] { anchorsHere[id] = anchor }
     return anchor
@@ -134,7 +134,7 @@ extension StoreMerge {
     var group: (firstUID: UInt64, last: Int64)?
     var next =
       if anchor != 0, let row = try MergeRow.find(anchor, in: mine) {
-        try mine.order.entry(SQL.entryAfter, in: record.id, row.fields.position, anchor)
+        try mine.order.entry(SQL.entryAfter, in: record.id, row.position, anchor)
       } else {
         try mine.order.entry(SQL.topEntry, in: record.id)
       }

@@ -33,7 +33,7 @@ package struct DocumentRestoration {
     }
     // Restore in the backup's order, so each document can be the next document's predecessor.
     rows.sort {
-      ($0.fields.collection, $0.fields.position, $0.id) < ($1.fields.collection, $1.fields.position, $1.id)
+      ($0.fields.collection, $0.position, $0.id) < ($1.fields.collection, $1.position, $1.id)
     }
     try freeKeys(of: rows)
     var outcomes: [DocumentID: RestoreOutcome] = [:]
@@ -169,7 +169,7 @@ package struct DocumentRestoration {
     to row: MergeRow, _ next: String, in transaction: StoreTransaction,
     where matches: (Int64) throws(StoreError) -> Bool
   ) throws(StoreError) -> Int64? {
-    var place = (position: row.fields.position, id: row.id)
+    var place = (position: row.position, id: row.id)
     while let entry = try transaction.order.entry(next, in: row.fields.collection, place.position, place.id) {
       if try matches(entry.id) { return entry.id }
       place = (entry.position, entry.id)

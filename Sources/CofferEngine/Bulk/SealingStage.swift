@@ -99,14 +99,13 @@ package final class SealingStage {
       if options.keepsIDs { parent = wanted.rawValue } else { parentsDropped += 1 }
     }
     let fields = RowFields(
-      id: id, collection: record.id, epoch: keys.active.epoch, revision: revision,
-      position: try targets[current].positions.take(), parent: parent,
+      id: id, collection: record.id, epoch: keys.active.epoch, revision: revision, parent: parent,
       flags: StoreFormat.RowFlags(isJSON: draft.isJSON).rawValue)
     let created = draft.created ?? draft.modified ?? now
     let modified = draft.modified ?? created
     guard created.isStorable, modified.isStorable else { throw StoreError.refusedDate.of(record: draft.record) }
     var content = RecordSealer.Content(
-      title: part(draft.title), key: key, blindIndex: index,
+      position: try targets[current].positions.take(), title: part(draft.title), key: key, blindIndex: index,
       attributes: part(draft.attributes) ?? UnsafeRawBufferPointer(start: nil, count: 0),
       created: created.millisecondsSince1970, modified: modified.millisecondsSince1970,
       stamps: DocumentStamps(born: revision, uid: try keys.newUID()))

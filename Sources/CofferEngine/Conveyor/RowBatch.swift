@@ -52,11 +52,12 @@ final class RowBatch<Work: RowWork> {
     do throws(StoreError) {
       repeat {
         guard let row = try next() else { return .end }
-        guard row.byteCount <= Self.rowLimit else {
+        let count = row.byteCount
+        guard count <= Self.rowLimit else {
           tail = .large(row)
           return .moreAfterTaking
         }
-        append(row)
+        append(row, count)
       } while byteCount + Self.rowLimit <= Self.capacity
       return .more
     } catch {
@@ -65,9 +66,8 @@ final class RowBatch<Work: RowWork> {
     }
   }
 
-  private func append(_ row: RecordRow) {
+  private func append(_ row: RecordRow, _ count: Int) {
     let memory = storage.room(Self.capacity)
-    let count = row.byteCount
     rows.append(row.copied(to: UnsafeMutableRawBufferPointer(rebasing: memory[byteCount..<byteCount + count])))
     byteCount += count
   }

@@ -53,7 +53,7 @@ final class ResealedRows: RowWork {
       var fields = row.fields
       fields.epoch = keys.active.epoch
       let index = try keys.blindIndex(of: head.key, in: fields.collection, of: collections)
-      try sealer.seal(fields, RecordSealer.Content(head, blindIndex: index), text: text, into: sealed)
+      try sealer.seal(fields, RecordSealer.Content(row, head, blindIndex: index), text: text, into: sealed)
       former.append(RecordWriter.Former(row.fields, element, isBodyInRecord: row.hasBodyInRecord))
       hadTitle.append(row.title != nil)
     } catch {

@@ -46,7 +46,7 @@ package struct CollectionOrder {
   {
     var run = try self.run(at: spot, for: placement, in: collection, count: 1)
     let position = try run.take()
-    transaction.connection.lastPosition = position
+    transaction.connection.lastRun = run
     return position
   }
 
@@ -59,8 +59,8 @@ package struct CollectionOrder {
   package func run(at spot: Spot, for placement: Placement, in collection: UInt32, count: Int?)
     throws(StoreError) -> PositionRun
   {
-    // The run may give any number of positions, so the next document must not continue it from the last one known here.
-    defer { transaction.connection.lastPosition = nil }
+    // The caller takes the positions, so a later document can't tell here whether it continues the run.
+    defer { transaction.connection.lastRun = nil }
     if let run = try run(at: spot, for: placement, in: collection, count) { return run }
     try renewPositions(around: spot, in: collection)
     let spot = try self.spot(for: placement, in: collection)
@@ -82,9 +82,8 @@ package struct CollectionOrder {
         right = try entry(SQL.entryAbove, in: collection, tied)?.position
       }
     }
-    return PositionRun(
-      between: left, and: right, continuing: left != nil && left == transaction.connection.lastPosition,
-      tag: try transaction.keys.newPositionTag(), count: count)
+    if let run = transaction.connection.lastRun, run.continues(between: left, and: right, count: count) { return run }
+    return PositionRun(between: left, and: right, tag: try transaction.keys.newPositionTag(), count: count)
   }
 
   /// Returns the spot for `placement`.
@@ -154,7 +153,7 @@ package struct CollectionOrder {
       guard row.fields.collection == collection else {
         throw StoreError(.invalidArgument, "document \(id) is in another collection", documentID: id)
       }
-      return Spot.Entry(position: row.fields.position, id: row.fields.id)
+      return Spot.Entry(position: DocumentPosition(verified: row.position), id: row.fields.id)
     }
   }
 

@@ -31,22 +31,25 @@ package struct OrderCheck {
     left = .max
   }
 
-  package mutating func check(_ fields: RowFields, isWriting: Bool) throws(StoreError) {
+  package mutating func check(_ fields: RowFields, at position: DocumentPosition, isWriting: Bool) throws(StoreError) {
     switch listed {
     case .collection(let collection), .ids(of: let collection): try fields.require(collection)
     case .children(let parent):
       guard fields.parent == parent else { throw .damagedDocument(fields.id, "the list names it under another parent") }
     }
-    if let last, isBehind(last, fields) {
+    let place = (position: position, id: fields.id)
+    if let last, isBehind(last, place) {
       throw .damagedDocument(fields.id, "the list is not in order")
     }
-    last = (fields.position, fields.id)
+    last = place
     guard left > 0 || !isWriting else { throw .writtenWhileListed(fields.id) }
     left = left == 0 ? 0 : left - 1
   }
 
-  private func isBehind(_ last: (position: DocumentPosition, id: Int64), _ fields: RowFields) -> Bool {
-    if case .ids = listed { return fields.id <= last.id }
-    return (fields.position, fields.id) <= last
+  private func isBehind(
+    _ last: (position: DocumentPosition, id: Int64), _ place: (position: DocumentPosition, id: Int64)
+  ) -> Bool {
+    if case .ids = listed { return place.id <= last.id }
+    return place <= last
   }
 }

@@ -21,8 +21,8 @@ package final class StoreConnection {
   private var cipher: StateCipher
   /// The state row last read or written, kept to open an unchanged row only once.
   private var lastState: (sealed: [UInt8], state: StoreState)?
-  /// The last position that this store gave a document, so the next document can continue its run.
-  var lastPosition: DocumentPosition?
+  /// The run of the last position that this connection gave a document, which the next document can continue.
+  var lastRun: PositionRun?
   /// The version of the file whose row count matched the state's count.
   var countedVersion: FileVersion?
 

@@ -32,7 +32,7 @@ extension StoreTransaction {
 
   /// Requires the number of rows to match the state's count, so no row is missing from a list that reached its end.
   ///
-  /// Reads an index entry for each row, once for each version of the file and for each transaction. Later changes of the
+  /// Reads the pages of an index, once for each version of the file and for each transaction. Later changes of the
   /// transaction update rows and count alike.
   ///
   /// - Throws: `setMismatch`.
@@ -40,9 +40,9 @@ extension StoreTransaction {
     guard !isCounted else { return }
     let version = hasWritten ? nil : try connection.fileVersion()
     if version == nil || connection.countedVersion != version {
-      guard let count = try database.integer(SQL.documentCount), UInt64(count) == state.count else {
-        throw .setMismatch
-      }
+      guard let count = try database.integer(SQL.documentCount), UInt64(count) == state.count,
+        try database.integer(SQL.unknownCollection) == nil
+      else { throw .setMismatch }
     }
     connection.countedVersion = version
     isCounted = true

@@ -109,7 +109,7 @@ extension StoreTransaction {
     let marks = scan.noteMarks == nil ? nil : try RowMarks(row, opener)
     try scan.proof?.add(row, opener)
     let head = try opener.openHead(row)
-    try order.check(row.fields, isWriting: hasWritten)
+    try order.check(row.fields, at: DocumentPosition(verified: row.position), isWriting: hasWritten)
     let text = scan.withTexts ? try opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
     guard matcher?.matches(head, text, isValue: row.fields.isJSON) != false else { return }
     scan.noteFields?(row.fields)
@@ -160,7 +160,8 @@ extension StoreTransaction {
     let opened = batch.work.opened
     var next = opened.startIndex
     for index in 0..<batch.work.verifiedCount {
-      try order.check(batch.rows[index].fields, isWriting: hasWritten)
+      let position = DocumentPosition(verified: batch.rows[index].position)
+      try order.check(batch.rows[index].fields, at: position, isWriting: hasWritten)
       guard next < opened.endIndex else { continue }
       let document = opened[next]
       guard document.row == index else { continue }

@@ -128,7 +128,8 @@ final class DocumentRows: VirtualRows {
         if try statement.step() {
           let row = try transaction.row(statement, within: transaction.limits)
           let head = try reader.opener.openHead(row)
-          try order?.check(row.fields, isWriting: transaction.hasWritten)
+          try order?.check(
+            row.fields, at: DocumentPosition(verified: row.position), isWriting: transaction.hasWritten)
           document.load(row, head)
           return true
         }

@@ -45,7 +45,7 @@ final class DocumentValues {
         if let record { result.giveText(record.name) }
       }
     case .id: result.give(row.fields.id)
-    case .position: result.giveText(row.fields.position.description)
+    case .position: result.giveText(DocumentPosition(verified: row.position).description)
     case .title: if let title = head.title { result.giveText(title) }
     case .text: result.giveText(try openedText(row, head))
     case .key:
