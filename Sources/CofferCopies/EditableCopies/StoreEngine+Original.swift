@@ -39,12 +39,14 @@ extension StoreEngine {
     let anchor = StoreAnchor(origin)
     switch try compared(anchor, with: transaction, allowingRekey: allowingRekey) {
     case .success(let relation): return relation != .same
-    case .failure(let fault): throw error(fault, anchor, found: transaction.state, copy)
+    case .failure(let fault):
+      throw error(fault, anchor, found: transaction.state, copy, allowsRekey: allowingRekey)
     }
   }
 
   private func error(
-    _ fault: StoreAnchor.Fault, _ anchor: StoreAnchor, found state: StoreState, _ copy: String
+    _ fault: StoreAnchor.Fault, _ anchor: StoreAnchor, found state: StoreState, _ copy: String,
+    allowsRekey: Bool
   ) -> StoreError {
     switch fault {
     case .otherStore:
@@ -57,7 +59,9 @@ extension StoreEngine {
     case .newerRootKey:
       StoreError(
         .anchorMismatch, "\(path) has a newer root key than when \(copy) was made from it",
-        hint: "if you know of the rekey, give the original's new pin, or \(.acceptRekey)")
+        hint: allowsRekey
+          ? "open it with a passphrase or key file: an identity doesn't prove who changed the key"
+          : "accept it with \(.acceptRekey), if you know of the rekey")
     case .otherRootKey:
       StoreError(.anchorMismatch, "\(path) has another root key than the store that \(copy) was made from")
     case .forked, .newer, .unproved:

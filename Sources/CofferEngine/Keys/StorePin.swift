@@ -113,7 +113,7 @@ public struct StorePin: Sendable, Hashable, Codable, LosslessStringConvertible {
     guard acceptsUnfinished else {
       throw StoreError(
         .pinUnfinished, "this pin is the one that the store has when its rekey has ended; the rekey is unfinished",
-        hint: "finish it with \(.resumeRekey), or compare the pin that the rekey began with")
+        hint: "finish it with \(.resumeRekey), or compare the pin that the store has until then")
     }
   }
 

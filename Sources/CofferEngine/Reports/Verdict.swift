@@ -42,7 +42,8 @@ public struct Verdict: Sendable {
         damaged.count == 1
           ? "document \(first.id) is damaged"
           : "\(damaged.count) of \(documents) documents are damaged, the first is \(first.id)",
-        hint: "restore them from a backup, or bring the others into a new store with \(.salvage)", documentID: first.id)
+        hint: "remove them and restore them from a backup, or bring the others into a new store with \(.salvage)",
+        documentID: first.id)
     }
     if let first = problems.first {
       return StoreError(
@@ -53,7 +54,7 @@ public struct Verdict: Sendable {
       return StoreError(
         .damaged, first.summary,
         hint: first.collection == nil
-          ? "the documents are sound; \(.updateIndex) makes the index again"
+          ? "the documents are sound; \(.updateIndex) makes the index again, or removes it: then use \(.addIndex)"
           : "the documents are sound; drop the index and declare it again with \(.addIndex)")
     }
     return nil

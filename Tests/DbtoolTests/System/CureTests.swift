@@ -64,9 +64,13 @@ import Testing
       cures: [["export", "s.coffer", "--to", "text", "-o", "texts/"], ["export", "s.coffer", "1", "-o", "x.txt"]]),
     Case(
       name: "damaged document",
-      prepare: { try damage($0, "UPDATE coffer_record SET body = zeroblob(length(body))") },
-      fails: ["verify", "s.coffer"], hint: "bring the others into a new store with copy --salvage",
-      cures: []),
+      prepare: { sandbox in
+        try sandbox.succeed("backup", "s.coffer", "b.coffer")
+        try damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body))")
+      },
+      fails: ["verify", "s.coffer"],
+      hint: "remove them and restore them from a backup, or bring the others into a new store with copy --salvage",
+      cures: [["rm", "s.coffer", "1"], ["restore", "s.coffer", "b.coffer", "1"], ["verify", "s.coffer"]]),
     Case(
       name: "search without an index", fails: ["search", "s.coffer", "--ranked", "x"], hint: "index add",
       cures: [["index", "add", "s.coffer", "words"], ["search", "s.coffer", "--ranked", "x"]]),
@@ -151,21 +155,12 @@ import Testing
     Case(
       name: "rejects over a file",
       prepare: { sandbox in
-        try sandbox.write("bad.ndjson", "{\n")
+        try sandbox.write("in.txt", "text")
         try sandbox.write("r.txt", "mine")
       },
-      fails: ["import", "s.coffer", "bad.ndjson", "--rejects", "r.txt"], hint: "name another for --rejects", cures: []),
-    Case(
-      name: "damaged structure", prepare: { try damage($0, "UPDATE coffer_record SET body = x'00'") },
-      fails: ["verify", "s.coffer", "--keyless"], hint: "'copy --salvage'", cures: []),
-    Case(
-      name: "document left behind by a rekey",
-      prepare: { sandbox in
-        try sandbox.succeed("put", "s.coffer", "--text", "y")
-        try damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 1")
-      },
-      fails: ["rekey", "s.coffer"], hint: "restore or remove them, then rekey --resume",
-      cures: [["rm", "s.coffer", "1"], ["rekey", "s.coffer", "--resume"], ["verify", "s.coffer"]]),
+      fails: ["import", "s.coffer", "in.txt", "--rejects", "r.txt"],
+      hint: "remove it, or name another for --rejects",
+      cures: [["import", "s.coffer", "in.txt", "--rejects", "other.txt"]]),
     Case(
       name: "query of a collection with a number",
       prepare: { try $0.succeed("put", "s.coffer", "-c", "05", "--text", "y") },
@@ -190,8 +185,18 @@ import Testing
         try sandbox.succeed("copy", "s.coffer", "c.coffer", "--editable")
         try sandbox.succeed("rekey", "s.coffer")
       },
-      fails: ["merge", "c.coffer", "s.coffer"], hint: "or --allow-rekey",
+      fails: ["merge", "c.coffer", "s.coffer"], hint: "accept it with --allow-rekey, if you know of the rekey",
       cures: [["merge", "c.coffer", "s.coffer", "--allow-rekey"]]),
+    Case(
+      name: "original with a newer root key, opened with an identity",
+      prepare: { sandbox in
+        try sandbox.succeed("key", "add", "s.coffer", "-R", "recipient.txt")
+        try sandbox.succeed("copy", "s.coffer", "c.coffer", "--editable", "-k", "identity.key")
+        try sandbox.succeed("rekey", "s.coffer", "--keep-recipient", "all")
+      },
+      fails: ["merge", "c.coffer", "s.coffer", "--allow-rekey", "-k", "identity.key"],
+      hint: "open it with a passphrase or key file",
+      cures: [["merge", "c.coffer", "s.coffer", "--allow-rekey", "-k", "primary.key", "-k", "identity.key"]]),
     Case(
       name: "missing slot", fails: ["key", "remove", "s.coffer", "9"], hint: "key list lists the slots",
       cures: [["key", "list", "s.coffer"]]),
@@ -212,15 +217,144 @@ import Testing
       name: "key with a slot", fails: ["key", "add", "s.coffer", "--new-key-file", "primary.key"],
       hint: "key list shows the slots", cures: [["key", "list", "s.coffer"]]),
     Case(
-      name: "damaged source of a backup", prepare: { try damage($0, "UPDATE coffer_record SET body = x'00'") },
-      fails: ["backup", "s.coffer", "b.coffer"], hint: "verify --keyless lists all that is damaged", cures: []),
-    Case(
       name: "line that is no key", prepare: { try $0.write("bad.key", "coffer-key-1-00") },
       fails: ["ls", "s.coffer", "--key-file", "bad.key"], hint: "take the file that keygen made, or a copy of it",
       cures: [["ls", "s.coffer", "--key-file", "primary.key"]]),
+    Case(
+      name: "test key for a real store",
+      prepare: { sandbox in
+        try sandbox.succeed("keygen", "real.key")
+        try sandbox.succeed("create", "r.coffer", "-k", "real.key")
+      },
+      fails: ["key", "add", "r.coffer", "-k", "real.key", "--new-key-file", "next.key"],
+      hint: "make another key with keygen",
+      cures: [["keygen", "n.key"], ["key", "add", "r.coffer", "-k", "real.key", "--new-key-file", "n.key"]]),
+    Case(
+      name: "document of a missing collection", fails: ["rm", "s.coffer", "-c", "nots", "1"],
+      hint: "collection list lists the collections", cures: [["collection", "list", "s.coffer"]]),
+    Case(
+      name: "text emptied in the editor", prepare: { $0.environment["EDITOR"] = "truncate -s 0" },
+      fails: ["edit", "s.coffer", "1"], hint: "rm deletes the document, put --allow-empty stores this",
+      cures: [["put", "s.coffer", "--id", "1", "--text", "", "--allow-empty"], ["rm", "s.coffer", "1"]]),
   ]
 
-  @Test(.slow, arguments: cases) func hintCuresError(_ example: Case) throws {
+  private static let restoring = ["restore", "s.coffer", "b.coffer", "--force"]
+  private static let salvaging = ["copy", "s.coffer", "n.coffer", "--salvage", "--new-key-file", "next.key"]
+
+  /// Damages the store after a backup.
+  private static func damageAfterBackup(_ sandbox: Sandbox, _ statement: String) throws {
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
+    try damage(sandbox, statement)
+  }
+
+  private static let damages: [Case] = [
+    Case(
+      name: "table of another program", prepare: { try damageAfterBackup($0, "CREATE TABLE extra(a)") },
+      fails: ["ls", "s.coffer"],
+      hint: "restore it from a backup, or bring what can be read into a new store with copy --salvage",
+      cures: [salvaging, restoring, ["ls", "s.coffer"]]),
+    Case(
+      name: "pages in disorder",
+      prepare: { sandbox in
+        try sandbox.succeed("backup", "s.coffer", "b.coffer")
+        var bytes = try sandbox.read("s.coffer")
+        // The seventh page is the root of the documents.
+        bytes.replaceSubrange(6 * 8192..<7 * 8192, with: repeatElement(0xFF, count: 8192))
+        try sandbox.write("s.coffer", bytes: bytes)
+      },
+      fails: ["ls", "s.coffer"],
+      hint: "restore it from a backup, or bring what can be read into a new store with copy --salvage",
+      cures: [restoring, ["ls", "s.coffer"]]),
+    Case(
+      name: "document newer than the state",
+      prepare: { sandbox in
+        let columns = "coll, epoch, rev, x'ff01', parent, flags, lookup, title, head, body_nt, body"
+        try damageAfterBackup(sandbox, "INSERT INTO coffer_record SELECT 2, \(columns) FROM coffer_record")
+      },
+      fails: ["put", "s.coffer", "--text", "y"],
+      hint: "restore it from a backup, or bring what can be read into a new store with copy --salvage",
+      cures: [restoring, ["put", "s.coffer", "--text", "y"], ["verify", "s.coffer"]]),
+    Case(
+      name: "text in the place of a new one",
+      prepare: { sandbox in
+        try damageAfterBackup(sandbox, "INSERT INTO coffer_body VALUES(2, x'00')")
+        try sandbox.write("long.txt", String(repeating: "x", count: 40_000))
+      },
+      fails: ["put", "s.coffer", "long.txt"], hint: "verify shows what else is; restore it from a backup",
+      cures: [restoring, ["put", "s.coffer", "long.txt"], ["verify", "s.coffer"]]),
+    Case(
+      name: "damaged structure", prepare: { try damageAfterBackup($0, "UPDATE coffer_record SET body = x'00'") },
+      fails: ["verify", "s.coffer", "--keyless"], hint: "restore it from a backup, or 'copy --salvage'",
+      cures: [restoring, ["verify", "s.coffer", "--keyless"]]),
+    Case(
+      name: "damaged page of an index",
+      prepare: { sandbox in
+        try sandbox.succeed("index", "add", "s.coffer", "words")
+        try damage(sandbox, "UPDATE coffer_x_index_page SET sealed = zeroblob(length(sealed))")
+      },
+      fails: ["verify", "s.coffer"], hint: "the documents are sound; index update makes the index again, or removes it",
+      cures: [["index", "update", "s.coffer"], ["verify", "s.coffer"]]),
+    Case(
+      name: "damaged root of an index",
+      prepare: { sandbox in
+        try sandbox.succeed("index", "add", "s.coffer", "words")
+        try damage(sandbox, "UPDATE coffer_x_index SET sealed = zeroblob(length(sealed))")
+      },
+      fails: ["index", "update", "s.coffer"], hint: "declare its indexes again with index add",
+      cures: [["index", "add", "s.coffer", "words"], ["verify", "s.coffer"]]),
+    Case(
+      name: "salvage with a key of no slot",
+      prepare: { try $0.succeed("key", "add", "s.coffer", "--new-key-file", "next.key") },
+      fails: salvaging + ["-k", "wrong.key"],
+      hint: "try the key of each slot that info shows: one sound slot is enough",
+      cures: [["info", "s.coffer"], salvaging + ["-k", "next.key"]]),
+  ]
+
+  private static let changing = ["rekey", "s.coffer", "--keys-only"]
+  private static let resuming = ["rekey", "s.coffer", "--resume"]
+
+  private static let rekeys: [Case] = [
+    Case(
+      name: "merge into an unfinished rekey",
+      prepare: { sandbox in
+        try sandbox.succeed("copy", "s.coffer", "c.coffer", "--editable")
+        try sandbox.succeed("rekey", "c.coffer", "--keys-only")
+      },
+      fails: ["merge", "c.coffer", "s.coffer"], hint: "finish it with rekey --resume",
+      cures: [["rekey", "c.coffer", "--resume"], ["merge", "c.coffer", "s.coffer"]]),
+    Case(
+      name: "promotion of an unfinished rekey", prepare: { try $0.succeed(changing) },
+      fails: ["replica", "promote", "s.coffer", "--no-anchor"],
+      hint: "finish it with rekey --resume, then promote the store",
+      cures: [resuming, ["replica", "promote", "s.coffer", "--no-anchor"]]),
+    Case(
+      name: "old id in an unfinished rekey",
+      prepare: { sandbox in
+        try sandbox.succeed("put", "s.coffer", "--text", "y")
+        try sandbox.succeed("rm", "s.coffer", "1")
+        try sandbox.succeed(changing)
+      },
+      fails: ["put", "s.coffer", "--id", "1", "--text", "z"], hint: "finish it with rekey --resume",
+      cures: [resuming, ["put", "s.coffer", "--id", "1", "--text", "z"]]),
+    Case(
+      name: "restart of ids in an unfinished rekey", prepare: { try $0.succeed(changing) },
+      fails: ["collection", "clear", "s.coffer", "documents", "--force", "--restart-ids"],
+      hint: "finish it with rekey --resume",
+      cures: [resuming, ["collection", "clear", "s.coffer", "documents", "--force", "--restart-ids"]]),
+    Case(
+      name: "document left behind by a rekey",
+      prepare: { sandbox in
+        try sandbox.succeed("put", "s.coffer", "--text", "y")
+        try damageAfterBackup(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 1")
+      },
+      fails: ["rekey", "s.coffer"],
+      hint: "remove them, finish with rekey --resume, and restore them from a backup",
+      cures: [
+        ["rm", "s.coffer", "1"], resuming, ["restore", "s.coffer", "b.coffer", "1"], ["verify", "s.coffer"],
+      ]),
+  ]
+
+  @Test(.slow, arguments: cases + damages + rekeys + replicas) func hintCuresError(_ example: Case) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x", "--title", "one")
     try example.prepare(sandbox)
@@ -244,6 +378,64 @@ import Testing
     try sandbox.succeed("compact", "s.coffer", "--wait", "0")
   }
 
+  @Test func keyChangeEndsOnceReadersAreClosed() throws {
+    let changes = [
+      (["rekey", "s.coffer"], "the store opens with the new key; go on with rekey --resume"),
+      (["key", "add", "s.coffer", "--new-key-file", "next.key"], "close the readers and go on with rekey --resume"),
+    ]
+    for (change, hint) in changes {
+      let sandbox = try Sandbox.withStore("--wal")
+      try sandbox.succeed("put", "s.coffer", "--text", "x")
+      let reader = try Database(sandbox.path("s.coffer"))
+      try reader.execute("BEGIN; SELECT count(*) FROM coffer_record")
+      let blocked = try sandbox.run(change + ["--wait", "0"])
+      #expect(blocked.status == 11 && blocked.errors.contains("hint: \(hint)"), "\(blocked.errors)")
+      try reader.close()
+      try sandbox.succeed(Self.resuming)
+    }
+  }
+
+  @Test(.slow) func resumedRekeyAllowsNextOne() throws {
+    let sandbox = try Sandbox.withStore()
+    for _ in 1..<64 { try sandbox.succeed(Self.changing) }
+    let refused = try sandbox.run(Self.changing)
+    #expect(refused.status == 23 && refused.errors.contains("hint: finish with rekey --resume"), "\(refused.errors)")
+    try sandbox.succeed(Self.resuming)
+    try sandbox.succeed(Self.changing)
+  }
+
+  @Test func finalPinMatchesFinishedRekey() throws {
+    struct Rekey: Decodable { var pin: String, finalPin: String }
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    let report = try sandbox.succeed(Self.changing + ["--json"]).json(Rekey.self)
+    let refused = try sandbox.run("ls", "s.coffer", "--pin", report.finalPin)
+    let hint = "finish it with rekey --resume, or compare the pin that the store has until then"
+    #expect(refused.status == 21 && refused.errors.contains("hint: \(hint)"), "\(refused.errors)")
+    try sandbox.succeed("ls", "s.coffer", "--pin", report.pin)
+    try sandbox.succeed(Self.resuming + ["--pin", report.finalPin])
+    try sandbox.succeed("ls", "s.coffer", "--pin", report.finalPin)
+  }
+
+  @Test func variableAllowsTestKeys() throws {
+    let sandbox = try Sandbox.withStore()
+    for words in [["ls", "s.coffer"], ["create", "n.coffer"]] {
+      let refused = try sandbox.run(words, without: ["DBTOOL_ALLOW_TEST_KEYS"])
+      let hint = "hint: allow it only in tests (DBTOOL_ALLOW_TEST_KEYS=1)"
+      #expect(refused.status == 16 && refused.errors.contains(hint), "\(refused.errors)")
+      try sandbox.succeed(words)
+    }
+  }
+
+  @Test func commandRunsUnderRaisedLimit() throws {
+    let sandbox = try Sandbox.withStore()
+    func run(limit: Int) throws -> Sandbox.Outcome {
+      try sandbox.run(["ls", "s.coffer"], under: ["bash", "-c", #"ulimit -n \#(limit); exec "$@""#, "bash"])
+    }
+    #expect(try run(limit: 8).errors.contains("hint: raise the limit (ulimit -n)"))
+    #expect(try run(limit: 64).status == 0)
+  }
+
   /// A second store is in its place, so the order of the words isn't the fault.
   @Test func hintOfOrderRequiresSingleStore() throws {
     let sandbox = try Sandbox.withStore()
@@ -260,6 +452,22 @@ import Testing
     try Self.damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 1")
     #expect(try sandbox.run("verify", "s.coffer").errors.contains("copy --salvage"))
     #expect(try sandbox.run("copy", "s.coffer", "n.coffer", "--salvage", "--new-key-file", "next.key").status == 3)
+    #expect(try sandbox.succeed("show", "n.coffer", "2", "--key-file", "next.key").text == "b")
+  }
+
+  /// The check lists the damage that a backup refused to copy, and `verify` names the damaged documents.
+  @Test func checksListDamage() throws {
+    let sandbox = try Sandbox.withStore()
+    for text in ["a", "b"] { try sandbox.succeed("put", "s.coffer", "--text", text) }
+    try Self.damage(sandbox, "UPDATE coffer_record SET body = x'00' WHERE id = 1")
+    let refused = try sandbox.run("backup", "s.coffer", "b.coffer")
+    #expect(refused.errors.contains("hint: verify --keyless lists all that is damaged; keep older backups"))
+    let listed = try sandbox.run("verify", "s.coffer", "--keyless")
+    #expect(listed.status == 20 && listed.text.contains("document 1 is damaged"), "\(listed.errors)")
+    #expect(listed.errors.contains("'copy --salvage' what can be read; 'verify' says which documents can be trusted"))
+    let report = try sandbox.run("verify", "s.coffer").text
+    #expect(report.contains("damaged 1.id:") && !report.contains("damaged 2.id:"), "\(report)")
+    #expect(try sandbox.run(Self.salvaging).status == 3)
     #expect(try sandbox.succeed("show", "n.coffer", "2", "--key-file", "next.key").text == "b")
   }
 }
