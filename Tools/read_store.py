@@ -5,8 +5,9 @@ Opens STORE, does every check of a reader, verifies every document, and prints o
 store_id, rk_generation, phase, pin, generation, anchor, descent ("same", "newer" or "newer, descent not proved", of
 the anchor given), titles, padded, test, next_id, count, target, cursor, unwiped, origin, epochs, changes {generation:
 entries of the ring, as [kind, collection, ranges of ids]}, collections {number: name}, documents in (coll, pos, id)
-order (pos, key and uid in hex, dates in milliseconds since 1970, attributes as their JSON text), set_hash "ok" or
-"mismatch", and problems, a list that should be empty.
+order (pos, key and uid in hex, dates in milliseconds since 1970, attributes as their JSON text, the entries of the
+extension part), newer, the ids of documents that only a later version can read, set_hash "ok" or "mismatch", and
+problems, a list that should be empty.
 
 Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, or made before the first release, 16 TEST not allowed,
 20 damaged, 21 mismatch, rolled back or rekey unfinished, 64 usage.
@@ -66,7 +67,7 @@ def secrets(options):
 
 
 def documents(store):
-    """Every document that opens, in order; the others are among the problems."""
+    """Every document that can be read, in order; the others are among the problems, or newer."""
     opened = []
     for values in store.record_rows():
         try:
@@ -101,7 +102,7 @@ def main():
                 generation: [[change.kind, change.coll, change.ranges] for change in commit.changes]
                 for generation, commit in state.ring.items()},
             "collections": names(store),
-            "documents": documents(store), "set_hash": "mismatch" if differences else "ok",
+            "documents": documents(store), "newer": store.newer_documents(), "set_hash": "mismatch" if differences else "ok",
             "problems": list(dict.fromkeys(problems)),
         }
     except StoreError as error:

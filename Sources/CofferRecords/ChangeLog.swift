@@ -35,7 +35,7 @@ package struct ChangeLog {
   ///
   /// A range takes at least two bytes, so at most half the ring's bytes can be ranges.
   package var ringChanges: RingChanges {
-    givesIDsAgain ? .everything : net.changes(rangeLimit: ChangeRing.byteCount / 2)
+    givesIDsAgain ? .everything : net.changes(rangeLimit: ChangeRing.greatestByteCount / 2)
   }
 
   /// The changes for this process's subscribers.

@@ -3,12 +3,15 @@
 /// Contains as many generations as fit in ``byteCount`` bytes, without gaps, up to the state's generation. Each
 /// generation starts with the preceding state's mark, so the ring also proves which states preceded this state.
 package struct ChangeRing: Sendable, Equatable {
-  package static let byteCount = 2048
+  /// The size of a ring in a state without an extension part.
+  package static let greatestByteCount = StoreState.ringByteCount
   /// The number of bytes of a mark in the ring.
   package static let markCount = 16
   /// The entry for too many changes, which is the only entry in its generation.
   fileprivate static let everything: UInt8 = 7
 
+  /// The number of bytes of the ring in the state.
+  package let byteCount: Int
   /// The first generation in the ring, or the generation after the state's if the ring is empty.
   package private(set) var known: UInt64
   /// The state's generation.
@@ -17,7 +20,8 @@ package struct ChangeRing: Sendable, Equatable {
   private var records: [UInt8] = []
 
   /// Creates an empty ring.
-  package init(after generation: UInt64) {
+  package init(after generation: UInt64, byteCount: Int = greatestByteCount) {
+    self.byteCount = byteCount
     known = generation + 1
     self.generation = generation
   }
@@ -25,12 +29,13 @@ package struct ChangeRing: Sendable, Equatable {
   /// Reads a ring, or returns `nil` for invalid bytes.
   package init?(known: UInt64, bytes: UnsafeRawBufferPointer, generation: UInt64) {
     // No state precedes generation 1, so records with an earlier mark are invalid.
-    guard bytes.count == Self.byteCount, known >= 2, known - 1 <= generation else { return nil }
+    guard known >= 2, known - 1 <= generation else { return nil }
     var reader = RingReader(bytes)
     for _ in known - 1..<generation {
       guard reader.readRecord({ _, _, _ in }) else { return nil }
     }
     guard reader.restIsZero else { return nil }
+    byteCount = bytes.count
     self.known = known
     self.generation = generation
     records = [UInt8](bytes[..<reader.offset])
@@ -38,7 +43,7 @@ package struct ChangeRing: Sendable, Equatable {
 
   /// Writes ``byteCount`` bytes.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
-    precondition(memory.count == Self.byteCount, "internal error: a ring has \(Self.byteCount) bytes")
+    precondition(memory.count == byteCount, "internal error: a ring has \(byteCount) bytes")
     memory.copyBytes(from: records)
     UnsafeMutableRawBufferPointer(rebasing: memory[records.count...]).initializeMemory(as: UInt8.self, repeating: 0)
   }
@@ -47,7 +52,7 @@ package struct ChangeRing: Sendable, Equatable {
 
   /// Removes all changes up to this generation.
   package mutating func empty(after generation: UInt64) {
-    self = ChangeRing(after: generation)
+    self = ChangeRing(after: generation, byteCount: byteCount)
   }
 
   /// Adds the next generation, and removes the oldest generations to make space.
@@ -61,9 +66,9 @@ package struct ChangeRing: Sendable, Equatable {
     precondition(
       generation == self.generation + 1 && mark.count >= Self.markCount, "internal error: a ring has no gaps")
     let start = records.count
-    records.reserveCapacity(2 * Self.byteCount)
+    records.reserveCapacity(2 * byteCount)
     records.append(contentsOf: UnsafeRawBufferPointer(rebasing: mark[..<Self.markCount]))
-    if !append(changes, within: start + Self.byteCount) {
+    if !append(changes, within: start + byteCount) {
       records.removeSubrange((start + Self.markCount)...)
       records.append(contentsOf: [0, 1, Self.everything])
     }
@@ -115,7 +120,7 @@ package struct ChangeRing: Sendable, Equatable {
   }
 
   private mutating func dropOldest() {
-    let surplus = records.count - Self.byteCount
+    let surplus = records.count - byteCount
     guard surplus > 0 else { return }
     let dropped = records.withUnsafeBytes { bytes in
       var reader = RingReader(bytes)
@@ -200,7 +205,7 @@ private struct RingReader {
         visit(kind, UInt32(collection), nil)
         continue
       }
-      guard let ranges = varint(), ranges >= 1, ranges <= ChangeRing.byteCount else { return false }
+      guard let ranges = varint(), ranges >= 1, ranges <= ChangeRing.greatestByteCount else { return false }
       // One above the previous range.
       var end: UInt64 = 0
       for _ in 0..<ranges {

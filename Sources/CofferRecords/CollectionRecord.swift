@@ -13,10 +13,11 @@ package struct CollectionRecord: Sendable, Hashable {
   package var born: UInt64
   /// The generation that last changed the name or settings.
   package var edited: UInt64
-  /// The 8 random bytes that every copy of the collection keeps.
-  package var uid: UInt64
+  package var uid: UniqueID
+  /// The entries of later versions.
+  package var extensionBytes: [UInt8] = []
 
-  /// `u64 born || u64 edited || uid || u32 length || name || settings`
+  /// `u64 born || u64 edited || uid || u32 length || name || u32 length || settings || extension part`
   private var data: [UInt8] {
     let name = Array(name.utf8)
     var builder = ByteBuilder()
@@ -25,7 +26,10 @@ package struct CollectionRecord: Sendable, Hashable {
     builder.append(uid)
     builder.append(UInt32(name.count))
     builder.append(bytes: name)
-    builder.append(bytes: settings.canonicalJSON)
+    let settings = settings.canonicalJSON
+    builder.append(UInt32(settings.count))
+    builder.append(bytes: settings)
+    builder.append(bytes: extensionBytes)
     return builder.bytes
   }
 
@@ -49,6 +53,7 @@ package struct CollectionRecord: Sendable, Hashable {
   package init(_ row: CollectionRow, _ keys: RowKeys) throws(StoreError) {
     let (id, epoch, revision) = (row.id, row.epoch, row.revision)
     let isPadded = keys.session.isPadded
+    var isNewer = false
     do throws(SealingError) {
       // Reject an older row with old settings, because every key change re-encrypts all collections.
       guard epoch == keys.active.epoch else { throw SealingError(.malformed, "another epoch") }
@@ -61,14 +66,19 @@ package struct CollectionRecord: Sendable, Hashable {
         var reader = ByteReader(data)
         let counters = 1...UInt64(StoreFormat.maximumCounter)
         guard let born: UInt64 = reader.integer(), let edited: UInt64 = reader.integer(),
-          counters.contains(born), counters.contains(edited), let uid: UInt64 = reader.integer(),
+          counters.contains(born), counters.contains(edited), let uid = reader.uniqueID(),
           let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
-          let name = reader.bytes(Int(count)), let settings = reader.bytes(reader.remaining),
+          let name = reader.bytes(Int(count)), let length: UInt32 = reader.integer(),
+          let settings = reader.bytes(Int(length)), let rest = reader.bytes(reader.remaining),
+          let part = ExtensionPart(rest, of: .collection),
           let name = String(validating: name, as: UTF8.self), let settings = CollectionSettings(settings)
         else { return nil }
-        return CollectionRecord(
+        isNewer = part.isNewer
+        var record = CollectionRecord(
           id: id, epoch: epoch, revision: revision, name: name, settings: settings, born: born, edited: edited, uid: uid
         )
+        record.extensionBytes = Array(part.bytes)
+        return record
       }
       guard let parts else { throw SealingError(.malformed, "an invalid name or invalid settings") }
       self = parts
@@ -78,6 +88,7 @@ package struct CollectionRecord: Sendable, Hashable {
         StoreError(
           .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "\(.verify) shows what else is"))
     }
+    guard !isNewer else { throw .newerStore }
   }
 
   /// Returns a new collection of the active epoch.
@@ -91,7 +102,7 @@ package struct CollectionRecord: Sendable, Hashable {
 
   package init(
     id: UInt32, epoch: UInt32, revision: UInt64, name: String, settings: CollectionSettings, born: UInt64,
-    edited: UInt64, uid: UInt64
+    edited: UInt64, uid: UniqueID
   ) {
     self.id = id
     self.epoch = epoch

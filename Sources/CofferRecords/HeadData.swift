@@ -10,17 +10,16 @@ package struct DocumentStamps: Hashable, Sendable {
   package var edited: UInt64
   /// The generation that last changed the position, parent or collection by request.
   package var placed: UInt64
-  /// The 8 random bytes that every copy of the document keeps.
-  package var uid: UInt64
+  package var uid: UniqueID
 
   /// Creates the stamps of a document that this generation inserts.
-  package init(born generation: UInt64, uid: UInt64) {
+  package init(born generation: UInt64, uid: UniqueID) {
     (born, edited, placed) = (generation, generation, generation)
     self.uid = uid
   }
 
   /// Creates stamps, or returns `nil` for invalid numbers.
-  fileprivate init?(born: UInt64, edited: UInt64, placed: UInt64, uid: UInt64) {
+  fileprivate init?(born: UInt64, edited: UInt64, placed: UInt64, uid: UniqueID) {
     let counters = 1...UInt64(StoreFormat.maximumCounter)
     guard counters.contains(born), counters.contains(edited), counters.contains(placed) else { return nil }
     (self.born, self.edited, self.placed, self.uid) = (born, edited, placed, uid)
@@ -38,16 +37,17 @@ package struct HeadData {
   package var title: UnsafeRawBufferPointer?
   package var stamps: DocumentStamps
   package var attributes: UnsafeRawBufferPointer
+  package var extensionPart: ExtensionPart
 
   /// The number of bytes that ``write(to:)`` writes.
   package var byteCount: Int {
     Self.firstCount + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + Self.stampsCount
-      + 4 + attributes.count
+      + 4 + attributes.count + extensionPart.bytes.count
   }
 
   /// Writes i64 created || i64 modified || u64 text length || the text's digest || key || title || u64 born ||
-  /// u64 edited || u64 placed || uid || attributes. Each key, title and attributes value follows its length. Key and
-  /// title start with a byte that indicates whether they exist.
+  /// u64 edited || u64 placed || uid || attributes || extension part. Each key, title and attributes value follows its
+  /// length. Key and title start with a byte that indicates whether they exist.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
     memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
@@ -66,16 +66,18 @@ package struct HeadData {
     }
     put(marked: key)
     put(marked: title)
-    for number in [stamps.born, stamps.edited, stamps.placed, stamps.uid] {
+    for number in [stamps.born, stamps.edited, stamps.placed, stamps.uid.high, stamps.uid.low] {
       memory.storeBytes(of: number.bigEndian, toByteOffset: cursor, as: UInt64.self)
       cursor += 8
     }
     put(attributes)
+    UnsafeMutableRawBufferPointer(rebasing: memory[cursor...]).copyMemory(from: extensionPart.bytes)
   }
 
   package init(
     created: Int64, modified: Int64, textCount: Int, textDigest: TextDigest, key: UnsafeRawBufferPointer?,
-    title: UnsafeRawBufferPointer?, stamps: DocumentStamps, attributes: UnsafeRawBufferPointer
+    title: UnsafeRawBufferPointer?, stamps: DocumentStamps, attributes: UnsafeRawBufferPointer,
+    extensionPart: ExtensionPart
   ) {
     self.created = created
     self.modified = modified
@@ -85,6 +87,7 @@ package struct HeadData {
     self.title = title
     self.stamps = stamps
     self.attributes = attributes
+    self.extensionPart = extensionPart
   }
 
   /// Reads a head, or returns `nil` for invalid bytes.
@@ -101,12 +104,16 @@ package struct HeadData {
       data.count - cursor >= Self.stampsCount,
       let stamps = DocumentStamps(
         born: data.bigEndian64(at: cursor), edited: data.bigEndian64(at: cursor + 8),
-        placed: data.bigEndian64(at: cursor + 16), uid: data.bigEndian64(at: cursor + 24))
+        placed: data.bigEndian64(at: cursor + 16),
+        uid: UniqueID(high: data.bigEndian64(at: cursor + 24), low: data.bigEndian64(at: cursor + 32)))
     else { return nil }
     cursor += Self.stampsCount
-    guard let attributes = Self.bytes(data, &cursor), cursor == data.count else { return nil }
+    guard let attributes = Self.bytes(data, &cursor),
+      let part = ExtensionPart(UnsafeRawBufferPointer(rebasing: data[cursor...]), of: .head)
+    else { return nil }
     self.stamps = stamps
     self.attributes = attributes
+    extensionPart = part
     guard title?.count ?? 0 <= StoreFormat.maximumTitle,
       data.count - (title?.count ?? 0) <= StoreFormat.maximumHeadWithoutTitle
     else { return nil }
@@ -122,7 +129,7 @@ package struct HeadData {
   }
 
   /// The number of bytes of three generations and the identity.
-  private static let stampsCount = 32
+  private static let stampsCount = 24 + UniqueID.byteCount
   /// The number of bytes of two dates, the text's length and its digest.
   private static let firstCount = 24 + TextDigest.byteCount
   /// The minimum length of a head, with these, two marks, the stamps and a length.

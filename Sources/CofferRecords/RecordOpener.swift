@@ -35,11 +35,13 @@ package final class RecordOpener {
     }
   }
 
-  /// - Parameter memory: The memory for the head, to which the result points, or `nil` to use this opener's memory.
-  /// - Throws: `damaged` if the row was changed.
-  package func openHead(_ row: RecordRow, in memory: UnsafeMutableRawBufferPointer? = nil) throws(StoreError)
-    -> HeadData
-  {
+  /// - Parameters:
+  ///   - memory: The memory for the head, to which the result points, or `nil` to use this opener's memory.
+  ///   - acceptsNewer: Whether to return the head of a document that a later version wrote, whose meaning is unknown.
+  /// - Throws: `damaged` if the row was changed. `otherFormat` for a document of a later version.
+  package func openHead(
+    _ row: RecordRow, in memory: UnsafeMutableRawBufferPointer? = nil, acceptsNewer: Bool = false
+  ) throws(StoreError) -> HeadData {
     let id = row.fields.id
     let context = try context(of: row)
     if checksBounds { try requireBounds(row) }
@@ -58,6 +60,7 @@ package final class RecordOpener {
     } catch {
       throw .unopened(error, .damagedDocument(id, "its head is not the one of this row"))
     }
+    if let head, head.extensionPart.isNewer, !acceptsNewer { throw .newerDocument(id) }
     guard var head, (head.key == nil) == (row.blindIndex == nil) else {
       throw .damagedDocument(id, "its head is invalid")
     }

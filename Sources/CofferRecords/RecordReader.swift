@@ -100,7 +100,7 @@ package final class RecordReader {
     return StoredDocument(
       header: opened.header, document: Document(opened), fields: row.fields,
       blindIndex: row.blindIndex.map { Array($0) }, bodyTag: Array(row.bodyTag), stamps: head.stamps,
-      textDigest: head.textDigest,
+      textDigest: head.textDigest, extensionBytes: Array(head.extensionPart.bytes),
       element: try opener.element(of: row))
   }
 
@@ -150,6 +150,8 @@ package struct StoredDocument {
   package let bodyTag: [UInt8]
   package let stamps: DocumentStamps
   package let textDigest: TextDigest
+  /// The entries of later versions.
+  let extensionBytes: [UInt8]
   /// The row's set hash element.
   package let element: SetElement
 }

@@ -19,11 +19,13 @@ package struct RecordSealer {
     package var stamps: DocumentStamps
     /// The digest of a text that's stored already, or `nil` for a new text.
     package var textDigest: TextDigest?
+    /// The entries of later versions.
+    package var extensionBytes: [UInt8]
 
     package init(
       position: DocumentPosition, title: UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, blindIndex: [UInt8]?,
       attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64, stamps: DocumentStamps,
-      textDigest: TextDigest? = nil
+      textDigest: TextDigest? = nil, extensionBytes: [UInt8] = []
     ) {
       self.position = position
       self.title = title
@@ -34,14 +36,19 @@ package struct RecordSealer {
       self.modified = modified
       self.stamps = stamps
       self.textDigest = textDigest
+      self.extensionBytes = extensionBytes
     }
 
     /// Creates the content of a row and its opened head.
-    package init(_ row: RecordRow, _ head: HeadData, blindIndex: [UInt8]?) {
+    ///
+    /// - Parameter changed: The parts to be changed, whose entries of later versions are dropped.
+    package init(
+      _ row: RecordRow, _ head: HeadData, blindIndex: [UInt8]?, changing changed: ExtensionPart.Parts = []
+    ) {
       self.init(
         position: DocumentPosition(verified: row.position), title: head.title, key: head.key, blindIndex: blindIndex,
         attributes: head.attributes, created: head.created, modified: head.modified, stamps: head.stamps,
-        textDigest: head.textDigest)
+        textDigest: head.textDigest, extensionBytes: head.extensionPart.bytes(withoutThoseOf: changed))
     }
   }
 
@@ -98,11 +105,24 @@ package struct RecordSealer {
     _ fields: RowFields, _ content: Content, textCount: Int, _ digest: TextDigest, _ context: EpochContext,
     bodyTag: Range<Int>, body: Range<Int>, into batch: SealedBatch
   ) throws(StoreError) {
+    try content.extensionBytes.withBytes { bytes throws(StoreError) in
+      guard let part = ExtensionPart(bytes, of: .head) else {
+        preconditionFailure("internal error: an extension part is malformed")
+      }
+      try sealHead(
+        fields, content, part, textCount: textCount, digest, context, bodyTag: bodyTag, body: body, into: batch)
+    }
+  }
+
+  private func sealHead(
+    _ fields: RowFields, _ content: Content, _ part: ExtensionPart, textCount: Int, _ digest: TextDigest,
+    _ context: EpochContext, bodyTag: Range<Int>, body: Range<Int>, into batch: SealedBatch
+  ) throws(StoreError) {
     let mode = keys.session.titles
     let data = HeadData(
       created: content.created, modified: content.modified, textCount: textCount, textDigest: digest,
       key: content.key, title: mode == .sealed ? content.title : nil, stamps: content.stamps,
-      attributes: content.attributes)
+      attributes: content.attributes, extensionPart: part)
     let dataCount = data.byteCount
     let frameCount = Frame.byteCount(
       around: dataCount, minimum: mode == .sealed ? Frame.sealedTitleMinimum : Frame.standardMinimum,

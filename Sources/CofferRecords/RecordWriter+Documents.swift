@@ -24,7 +24,7 @@ extension RecordWriter {
     try seal(
       document, fields, at: position, blindIndex: try blindIndex(of: document.key, in: collection),
       created: document.created ?? now, modified: document.modified ?? now,
-      stamps: stamps)
+      stamps: stamps, extensionBytes: [])
     if isNew { try insertCollection(collection) }
     try insert(batch.rows[0], of: batch)
   }
@@ -59,6 +59,7 @@ extension RecordWriter {
       new, fields, at: position ?? old.header.position, blindIndex: index, created: new.created ?? old.header.created,
       modified: new.modified ?? old.header.modified, stamps: stamps,
       textDigest: kind.contains(.text) ? nil : old.textDigest,
+      extensionBytes: extensionBytes(of: old, changedBy: kind, to: new, staysThere: staysThere),
       keepingBody: keepsEpoch && staysThere && !kind.contains(.text) ? old.bodyTag : nil)
     var columns: RecordColumns = staysThere ? [] : .collection
     if position != nil { columns.insert(.position) }
@@ -69,6 +70,21 @@ extension RecordWriter {
     let former = Former(
       old.fields, old.element, isBodyInRecord: sealer.isBodyInRecord(textCount: old.header.byteCount))
     try replace(former, with: batch.rows[0], of: batch, changing: columns, as: kind)
+  }
+
+  /// Returns the entries of later versions that stay in a changed document.
+  private func extensionBytes(
+    of old: StoredDocument, changedBy kind: ChangeLog.Kind, to new: Document, staysThere: Bool
+  ) -> [UInt8] {
+    var changed: ExtensionPart.Parts = []
+    if kind.contains(.text) { changed.insert(.text) }
+    if !Document.haveSameTitle(old.document, new) { changed.insert(.title) }
+    if new.key != old.document.key { changed.insert(.key) }
+    if new.attributes != old.document.attributes { changed.insert(.attributes) }
+    if !kind.isDisjoint(with: [.place, .parent]) || !staysThere { changed.insert(.place) }
+    return old.extensionBytes.withUnsafeBytes { bytes in
+      ExtensionPart(bytes, of: .head)?.bytes(withoutThoseOf: changed) ?? []
+    }
   }
 
   private func stamps(_ old: DocumentStamps, changedBy kind: ChangeLog.Kind) -> DocumentStamps {
@@ -100,7 +116,8 @@ extension RecordWriter {
       row.fields, try reader.opener.element(of: row),
       isBodyInRecord: sealer.isBodyInRecord(textCount: head.textCount))
     var fields = row.fields
-    var content = RecordSealer.Content(row, head, blindIndex: row.blindIndex.map { Array($0) })
+    var content = RecordSealer.Content(
+      row, head, blindIndex: row.blindIndex.map { Array($0) }, changing: ExtensionPart.Parts(kind))
     fields.revision = revision
     fields.epoch = keys.active.epoch
     content.stamps = stamps(content.stamps, changedBy: kind)
@@ -149,6 +166,7 @@ extension RecordWriter {
   private func seal(
     _ document: Document, _ fields: RowFields, at position: DocumentPosition, blindIndex: [UInt8]?,
     created: Timestamp, modified: Timestamp, stamps: DocumentStamps, textDigest: TextDigest? = nil,
+    extensionBytes: [UInt8],
     keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
     if let fault = document.attributes.fault { throw .refusedAttributes(fault) }
@@ -163,7 +181,7 @@ extension RecordWriter {
               let content = RecordSealer.Content(
                 position: position, title: title, key: key, blindIndex: blindIndex, attributes: attributes,
                 created: created.millisecondsSince1970, modified: modified.millisecondsSince1970, stamps: stamps,
-                textDigest: textDigest)
+                textDigest: textDigest, extensionBytes: extensionBytes)
               guard let kept else {
                 return try sealer.seal(fields, content, text: UnsafeRawBufferPointer(text), into: batch)
               }
@@ -192,9 +210,9 @@ extension Document {
     var kind: ChangeLog.Kind = []
     if !new.text.isIdentical(to: text) { kind.insert(.text) }
     if new.parent != parent { kind.insert(.parent) }
-    let isSameTitle = new.title == title && (title ?? "").isIdentical(to: new.title ?? "")
     let isSameHead =
-      isSameTitle && new.key == key && new.attributes == attributes && (new.isJSON == isJSON || kind.contains(.text))
+      Self.haveSameTitle(self, new) && new.key == key && new.attributes == attributes
+      && (new.isJSON == isJSON || kind.contains(.text))
     if !isSameHead { kind.insert(.head) }
     let keepsDates =
       (new.created == nil || new.created == created) && (new.modified == nil || new.modified == modified)
@@ -202,5 +220,17 @@ extension Document {
     return kind
   }
 
+  fileprivate static func haveSameTitle(_ one: Document, _ other: Document) -> Bool {
+    other.title == one.title && (one.title ?? "").isIdentical(to: other.title ?? "")
+  }
+
   fileprivate var rowFlags: UInt32 { StoreFormat.RowFlags(isJSON: isJSON).rawValue }
+}
+
+extension ExtensionPart.Parts {
+  /// The parts that a change without a new document can modify.
+  fileprivate init(_ kind: ChangeLog.Kind) {
+    self = kind.contains(.head) ? [.title, .key, .attributes] : []
+    if !kind.isDisjoint(with: [.place, .parent]) { insert(.place) }
+  }
 }

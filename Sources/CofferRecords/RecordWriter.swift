@@ -322,7 +322,7 @@ package final class RecordWriter {
     let reader = isRekeyed ? reader : deletions!
     defer { reader.reset() }
     let row = try reader.row(id, withBody: false, within: limits)
-    _ = try reader.opener.openHead(row)
+    _ = try reader.opener.openHead(row, acceptsNewer: true)
     try row.fields.require(collection)
     let element = try reader.opener.element(of: row)
     // SQLite moves the row's bytes when rows are deleted.

@@ -69,12 +69,12 @@ package final class RowKeys {
   }
 
   /// Returns a random identity for a new document or collection.
-  package func newUID() throws(StoreError) -> UInt64 {
-    var uid: UInt64 = 0
+  package func newUID() throws(StoreError) -> UniqueID {
+    var words: (UInt64, UInt64) = (0, 0)
     try translatingErrors { () throws(SealingError) in
-      try withUnsafeMutableBytes(of: &uid) { bytes throws(SealingError) in try nonces.draw(into: bytes) }
+      try withUnsafeMutableBytes(of: &words) { bytes throws(SealingError) in try nonces.draw(into: bytes) }
     }
-    return uid
+    return UniqueID(high: words.0, low: words.1)
   }
 
   package func newPositionTag() throws(StoreError) -> PositionTag {

@@ -35,7 +35,7 @@ package enum SQL {
   package static let unknownCollection = """
     WITH RECURSIVE listed(coll) AS (
       SELECT min(coll) FROM coffer_record
-      UNION ALL
+      UNION
       SELECT (SELECT min(coll) FROM coffer_record WHERE coll>listed.coll) FROM listed WHERE listed.coll IS NOT NULL)
     SELECT coll FROM listed WHERE coll IS NOT NULL AND coll NOT IN (SELECT coll FROM coffer_collection) LIMIT 1
     """

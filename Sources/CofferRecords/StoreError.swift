@@ -179,6 +179,18 @@ extension StoreError {
       hint: "\(.verify) shows what else is; restore the store from a backup", documentID: DocumentID(id))
   }
 
+  package static func newerDocument(_ id: Int64) -> StoreError {
+    StoreError(
+      .otherFormat, "document \(id) was written by a later version of this program, which this one can't read",
+      hint: "use a newer version", documentID: DocumentID(id))
+  }
+
+  package static var newerStore: StoreError {
+    StoreError(
+      .otherFormat, "the store was written by a later version of this program, which this one can't read",
+      hint: "use a newer version")
+  }
+
   package static func damagedStore(_ what: String) -> StoreError {
     StoreError(
       .damaged, "the store is damaged: \(what)",

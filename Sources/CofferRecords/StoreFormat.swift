@@ -10,8 +10,6 @@ package enum StoreFormat {
   package static let pageSize = 8192
   package static let storeIDCount = 16
   package static let commitmentCount = 32
-  /// The number of bytes of a commitment in pins, anchors and origins.
-  package static let shortCommitmentCount = 16
   package static let macCount = 32
   /// The number of bytes in the `lookup` column, which contains a key's blind index.
   package static let blindIndexCount = 16

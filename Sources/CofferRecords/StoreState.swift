@@ -14,7 +14,6 @@ package struct StoreOrigin: Hashable, Sendable {
   package var rootGeneration: UInt64
   package var phase: UInt64
   package var generation: UInt64
-  /// The first 16 bytes of the commitment.
   package var commitment: [UInt8]
   /// The mark of the original's state.
   package var mark: [UInt8]
@@ -22,7 +21,7 @@ package struct StoreOrigin: Hashable, Sendable {
 
   package static let none = StoreOrigin(
     kind: .none, storeID: zeros(StoreFormat.storeIDCount), rootGeneration: 0, phase: 0, generation: 0,
-    commitment: zeros(StoreFormat.shortCommitmentCount), mark: zeros(StoreFormat.macCount), nextID: 0)
+    commitment: zeros(StoreFormat.commitmentCount), mark: zeros(StoreFormat.macCount), nextID: 0)
 
   package init(
     kind: Kind, storeID: [UInt8], rootGeneration: UInt64, phase: UInt64, generation: UInt64, commitment: [UInt8],
@@ -54,7 +53,12 @@ package struct StoreOrigin: Hashable, Sendable {
 
 /// The sealed state row, which authenticates the header and rows. Every transaction that writes replaces it (FORMAT, "State").
 package struct StoreState: Sendable, Equatable {
-  package static let byteCount = 4279
+  /// With this size, the row fills a page of 8 KiB without overflow.
+  package static let byteCount = 8113
+  /// The number of bytes before the ring.
+  private static let fixedCount = 2249
+  /// The number of bytes of the ring without an extension part.
+  package static let ringByteCount = byteCount - fixedCount
   package static let sealedByteCount = byteCount + XAESKey.overhead
 
   /// The generation, which increases by one with every write transaction.
@@ -74,6 +78,10 @@ package struct StoreState: Sendable, Equatable {
   package var ring: ChangeRing
   /// The generation of the last key or slot change whose old pages may remain in the write-ahead log, or 0.
   package var unwiped: UInt64
+  /// The entries of later versions.
+  private var extensionBytes: [UInt8] = []
+  /// Whether the store was written by a later version that this one must not read.
+  fileprivate private(set) var isNewer = false
 
   /// Creates a new store's state.
   package init(headerMAC: [UInt8], generation: UInt64 = 1, origin: StoreOrigin = .none) {
@@ -85,7 +93,7 @@ package struct StoreState: Sendable, Equatable {
     cursor = 0
     self.headerMAC = headerMAC
     self.origin = origin
-    ring = ChangeRing(after: generation)
+    ring = ChangeRing(after: generation, byteCount: Self.ringByteCount)
     unwiped = 0
   }
 
@@ -111,11 +119,11 @@ package struct StoreState: Sendable, Equatable {
     builder.append(bytes: origin.commitment)
     builder.append(bytes: origin.mark)
     builder.append(origin.nextID)
-    builder.append(ring.known)
-    builder.append(ChangeRing.byteCount) { ring.write(to: $0) }
     builder.append(unwiped)
-    // The length of extensions, which don't exist yet.
-    builder.append(UInt16(0))
+    builder.append(ring.known)
+    builder.append(UInt32(ring.byteCount))
+    builder.append(ring.byteCount) { ring.write(to: $0) }
+    builder.append(bytes: extensionBytes)
     return builder.bytes
   }
 
@@ -128,14 +136,15 @@ package struct StoreState: Sendable, Equatable {
         let count: UInt64 = reader.integer(), let set = reader.bytes(SetHash.byteCount),
         let target: UInt32 = reader.integer(), let cursor: UInt64 = reader.integer(),
         let mac = reader.bytes(StoreFormat.macCount), let origin = StoreOrigin(&reader),
-        let known: UInt64 = reader.integer(), let ringBytes = reader.bytes(ChangeRing.byteCount),
-        let unwiped: UInt64 = reader.integer(), let extensions: UInt16 = reader.integer(), reader.isAtEnd
+        let unwiped: UInt64 = reader.integer(), let known: UInt64 = reader.integer(),
+        let ringCount: UInt32 = reader.integer(), let ringBytes = reader.bytes(Int(ringCount)),
+        let rest = reader.bytes(reader.remaining), let part = ExtensionPart(rest, of: .state)
       else { return nil }
       // Allow any count, because if rows were deleted from outside, the other documents must remain readable.
       let ids = 1...UInt64(Int64.max)
       let counters = 1...UInt64(StoreFormat.maximumCounter)
       guard counters.contains(generation), ids.contains(nextID), count <= ids.upperBound, cursor <= ids.upperBound,
-        target <= StoreFormat.maximumNumber, unwiped <= counters.upperBound, extensions == 0,
+        target <= StoreFormat.maximumNumber, unwiped <= counters.upperBound,
         let ring = ChangeRing(known: known, bytes: ringBytes, generation: generation)
       else { return nil }
       var state = StoreState(headerMAC: Array(mac), generation: generation, origin: origin)
@@ -146,6 +155,8 @@ package struct StoreState: Sendable, Equatable {
       state.cursor = cursor
       state.ring = ring
       state.unwiped = unwiped
+      state.extensionBytes = Array(part.bytes)
+      state.isNewer = part.isNewer
       return state
     }
     guard let state else { return nil }
@@ -159,7 +170,7 @@ extension StoreOrigin {
     guard let kind = reader.integer(UInt8.self).flatMap(Kind.init(rawValue:)),
       let storeID = reader.bytes(StoreFormat.storeIDCount), let rootGeneration: UInt64 = reader.integer(),
       let phase: UInt64 = reader.integer(), let generation: UInt64 = reader.integer(),
-      let commitment = reader.bytes(StoreFormat.shortCommitmentCount),
+      let commitment = reader.bytes(StoreFormat.commitmentCount),
       let mark = reader.bytes(StoreFormat.macCount), let nextID: UInt64 = reader.integer()
     else { return nil }
     self.init(
@@ -205,6 +216,7 @@ package struct StateCipher {
     guard let state = StoreState(bytes: bytes),
       state.target == 0 ? state.cursor == 0 : state.target == activeEpoch
     else { throw .damagedStore("its state has invalid fields") }
+    guard !state.isNewer else { throw .newerStore }
     return state
   }
 

@@ -98,7 +98,7 @@ extension StoreReading where Self: ~Copyable {
   /// changes in the old file that the new branch lacks.
   ///
   /// Reads all rows once, authenticates them with the set hash and count, and opens the heads of changed documents but
-  /// not their texts. Deletions are listed if the state's ring is long enough, about fifty commits
+  /// not their texts. Deletions are listed if the state's ring is long enough, about 180 commits
   /// (`StoreTail.namesDeletions`). Read the documents in the same scope.
   ///
   /// - Parameters:

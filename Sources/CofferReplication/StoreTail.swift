@@ -92,7 +92,7 @@ struct TailReader {
     var entries: [StoreTail.Entry] = []
     let sum = try transaction.sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier else { return }
-      var changes = try opener.openHead(row).stamps.changes(since: earlier)
+      var changes = try opener.openHead(row, acceptsNewer: true).stamps.changes(since: earlier)
       let id = DocumentID(row.fields.id)
       // The ring combines a deletion and insertion with the same ID and collection into a change.
       if changes.contains(.inserted), named != nil, !namedInserted.contains(id) || namedDeleted.contains(id) {

@@ -186,7 +186,7 @@ private struct LineSearch {
     let isWordStart = start == 0 || !Self.isLetterOrDigit(bytes[start - 1])
     if isWordStart, take("age1"), run(Self.isLetterOrDigit) >= 58 { return .ageRecipient }
     at = start
-    if take("coffer2:"), run(Self.isHexDigit) >= 32 { return .anchor }
+    if take("coffer3:"), run(Self.isHexDigit) >= 32 { return .anchor }
     at = start
     guard take("coffer-") else { return nil }
     _ = take("test-")

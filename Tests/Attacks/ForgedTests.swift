@@ -101,6 +101,13 @@ struct ForgedTests {
     state.target = 0
     state.unwiped = 1 << 63
     #expect(StoreState(bytes: state.bytes) == nil)
+    state.unwiped = 0
+    for (offset, byte) in [(2247, UInt8(0x15)), (2248, 0xE7), (2248, 0xE9), (2245, 0xFF)] {
+      var bytes = state.bytes
+      bytes[offset] = byte
+      #expect(StoreState(bytes: bytes) == nil, "a ring of another length")
+    }
+    #expect(StoreState(bytes: state.bytes.dropLast()) == nil && StoreState(bytes: state.bytes + [0]) == nil)
   }
 
   @Test func rejectsStateWithWrongStorageClass() throws {

@@ -10,8 +10,8 @@ import Testing
     (.key, "coffer-key-1-\(digits)395897b9"), (.key, "coffer-test-key-1-\(digits)a3abb8f3"),
     (.identity, "coffer-identity-1-\(digits)961f412e"), (.identity, "coffer-test-identity-1-\(digits)00000000"),
     (.recipient, "coffer-recipient-1-\(digits)ba5c14d5"), (.recipient, "coffer-test-recipient-1-\(digits)00000000"),
-    (.key, "coffer-key-2-\(digits)"), (.pin, "coffer-pin-2-\(digits)\(digits)"),
-    (.anchor, "coffer2:000102030405060708090a0b0c0d0e0f:1:1:7:\(digits)"),
+    (.key, "coffer-key-2-\(digits)"), (.pin, "coffer-pin-3-\(digits)\(digits)"),
+    (.anchor, "coffer3:000102030405060708090a0b0c0d0e0f:1:1:7:\(digits)"),
     (.ageIdentity, "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"),
     (.ageRecipient, "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"),
   ]
@@ -70,7 +70,7 @@ import Testing
   @Test(arguments: [
     "correct horse battery staple", "coffer", "coffer-", "coffer-key", "my coffer-keys are safe", "coffer-key-one-",
     "coffer-test-", "age1", "language1" + String(repeating: "x", count: 60), "age of reason", "# a comment",
-    "-----", "000102030405060708090a0b0c0d0e0f", "größte Wörter, 世界 🐎", "coffer2: short", "\u{1}",
+    "-----", "000102030405060708090a0b0c0d0e0f", "größte Wörter, 世界 🐎", "coffer3: short", "\u{1}",
   ])
   func leavesPassphrasesAlone(_ text: String) throws {
     let form = SecretForm(of: Secret(text))

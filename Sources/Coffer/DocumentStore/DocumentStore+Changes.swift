@@ -13,7 +13,7 @@ extension DocumentStore {
   /// Commits of this process are reported immediately and individually, together with preceding commits of other
   /// processes. A slow iteration receives them merged into one change. Other processes' commits are detected four times
   /// a second. Their changes and deletions are verified, because the store's encrypted state lists the changes of about
-  /// the last fifty commits. A row that an attacker without a key inserts, replaces or deletes is never reported.
+  /// the last 180 commits. A row that an attacker without a key inserts, replaces or deletes is never reported.
   ///
   /// If more commits are new, or a commit changed very many documents, one scan reads every row's head. It reports
   /// changed dates as updated, and a new parent as updated and moved. If documents were deleted, the

@@ -43,7 +43,7 @@ extension DocumentStore {
   /// both branches changed the document in the same generation. ``MergeOptions/verifiesOther`` verifies all rows.
   ///
   /// Costs a few lookups for each changed document if the other store's state lists the changes, which covers about the
-  /// last fifty commits. Otherwise, costs about the same as `verify(.quick)`.
+  /// last 180 commits. Otherwise, costs about the same as `verify(.quick)`.
   ///
   /// - Parameters:
   ///   - other: The open store with the changes, which is only read.

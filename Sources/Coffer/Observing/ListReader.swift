@@ -6,7 +6,7 @@ struct ListReader {
   /// An identity that distinguishes a collection from a dropped collection with the same number.
   private struct Identity: Equatable {
     let id: UInt32
-    let uid: UInt64
+    let uid: UniqueID
   }
 
   private let name: String

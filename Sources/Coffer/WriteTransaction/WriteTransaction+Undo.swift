@@ -10,10 +10,10 @@ public struct DeletedDocuments: Sendable {
     let id: DocumentID
     let document: Document
     /// The identity of the document in copies.
-    let uid: UInt64
+    let uid: UniqueID
     let collection: CollectionInfo
     /// An identity that distinguishes the collection from a later collection with the same number.
-    let collectionUID: UInt64
+    let collectionUID: UniqueID
     let position: DocumentPosition
     /// The nearest neighbors that weren't deleted with the document.
     var previous: DocumentID?
@@ -22,7 +22,7 @@ public struct DeletedDocuments: Sendable {
 
   /// The position after a document that wasn't deleted, or at the top.
   struct Gap: Hashable {
-    let collection: UInt64
+    let collection: UniqueID
     let previous: DocumentID?
   }
 

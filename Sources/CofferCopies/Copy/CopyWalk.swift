@@ -121,7 +121,7 @@ final class CopyWalk {
         try Self.add(try opener.element(of: row), to: &sum!.set, opener.keys)
         sum!.count += 1
       }
-      let head = try opener.openHead(row)
+      let head = try opener.openHead(row, acceptsNewer: true)
       // Sealing compares the digest.
       let text = try opener.openBody(row, head, comparesDigest: false)
       try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)

@@ -70,7 +70,7 @@ package struct StoreComparison {
   /// The document fields for pairing and ordering.
   private struct Entry {
     let id: Int64
-    let uid: UInt64
+    let uid: UniqueID
     let collection: UInt32
     let position: DocumentPosition
     let parent: Int64?
@@ -153,7 +153,7 @@ package struct StoreComparison {
     // Match equal IDs and identities first, because rows written by others can repeat an identity.
     struct Identity: Hashable {
       let id: Int64
-      let uid: UInt64
+      let uid: UniqueID
     }
     let known = Dictionary(
       uniqueKeysWithValues: right.enumerated().map { (Identity(id: $1.id, uid: $1.uid), $0) })
@@ -211,7 +211,7 @@ package struct StoreComparison {
       var known: [UInt32: [UInt8]] = [:]
       for record in try transaction.collections() {
         known[record.id] =
-          pairing == .identity ? withUnsafeBytes(of: record.uid) { Array($0) } : Array(record.name.utf8)
+          pairing == .identity ? record.uid.bytes : Array(record.name.utf8)
       }
       return known
     }

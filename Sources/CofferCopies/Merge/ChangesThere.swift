@@ -163,13 +163,13 @@ extension MergeRow {
   }
 
   /// Returns the IDs of documents at or after `first`, keyed by the identities that copies share.
-  static func identities(from first: Int64, in transaction: StoreTransaction) throws(StoreError) -> [UInt64: Int64] {
+  static func identities(from first: Int64, in transaction: StoreTransaction) throws(StoreError) -> [UniqueID: Int64] {
     var ids: [Int64] = []
     try transaction.database.forEachRow(SQL.idsFrom, [first]) { row in
       ids.append(row.int64(at: 0))
       return true
     }
-    var known: [UInt64: Int64] = [:]
+    var known: [UniqueID: Int64] = [:]
     for id in ids { if let row = try find(id, in: transaction) { known[row.stamps.uid] = id } }
     return known
   }

@@ -328,10 +328,10 @@ extension StoreMerge {
     }
   }
 
-  private static func identity(ofCopyOf stamps: DocumentStamps) -> UInt64 {
-    var mixed = stamps.uid ^ (stamps.edited &* 0x9E37_79B9_7F4A_7C15)
+  private static func identity(ofCopyOf stamps: DocumentStamps) -> UniqueID {
+    var mixed = stamps.uid.low ^ (stamps.edited &* 0x9E37_79B9_7F4A_7C15)
     mixed = (mixed ^ mixed >> 31) &* 0xBF58_476D_1CE4_E5B9
-    return mixed ^ mixed >> 29
+    return UniqueID(high: stamps.uid.high, low: mixed ^ mixed >> 29)
   }
 
   /// Returns the title with a copy mark, or the unchanged title if the marked title would be too long.

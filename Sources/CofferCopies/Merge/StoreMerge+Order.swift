@@ -129,9 +129,9 @@ extension StoreMerge {
 
   /// Returns the first identity and last document of the group that this store placed after a predecessor.
   private func ownGroup(behind anchor: Int64, in record: CollectionRecord) throws(StoreError)
-    -> (firstUID: UInt64, last: Int64)?
+    -> (firstUID: UniqueID, last: Int64)?
   {
-    var group: (firstUID: UInt64, last: Int64)?
+    var group: (firstUID: UniqueID, last: Int64)?
     var next =
       if anchor != 0, let row = try MergeRow.find(anchor, in: mine) {
         try mine.order.entry(SQL.entryAfter, in: record.id, row.position, anchor)

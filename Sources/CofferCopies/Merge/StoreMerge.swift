@@ -83,7 +83,7 @@ final class StoreMerge {
 
   private let changes: ChangesThere
   /// The IDs of the other store's documents by identity, read on first use.
-  private var identitiesThere: [UInt64: Int64]?
+  private var identitiesThere: [UniqueID: Int64]?
 
   // MARK: Collections
 
@@ -105,7 +105,7 @@ final class StoreMerge {
   /// This store's IDs for the other store's documents.
   var localIDs: [Int64: Int64] = [:]
   /// The IDs of documents that can have a different ID in the other store, by identity. Read on first use.
-  private var identities: [UInt64: Int64]?
+  private var identities: [UniqueID: Int64]?
   /// Documents still to be rewritten. Their keys can be removed earlier to free them for other documents.
   var pending: Set<Int64> = []
   /// The temporarily removed keys, by document ID.
@@ -244,7 +244,7 @@ final class StoreMerge {
   }
 
   /// Returns the other store's ID for a document with a different ID here, or `nil` if it isn't there.
-  func idThere(_ uid: UInt64) throws(StoreError) -> Int64? {
+  func idThere(_ uid: UniqueID) throws(StoreError) -> Int64? {
     if identitiesThere == nil { identitiesThere = try MergeRow.identities(from: 1, in: theirs) }
     return identitiesThere?[uid]
   }
@@ -264,7 +264,7 @@ final class StoreMerge {
     return found
   }
 
-  func identity(_ uid: UInt64) throws(StoreError) -> Int64? {
+  func identity(_ uid: UniqueID) throws(StoreError) -> Int64? {
     if identities == nil {
       // In a copy, the original's documents have the original's IDs, so search only later IDs.
       let first = base.relation == .original ? Int64(clamping: mine.start.origin.nextID) : 1

@@ -190,7 +190,7 @@ final class SalvageWalk {
       isSummed = false
       throw error
     }
-    let head = try opener.openHead(row)
+    let head = try opener.openHead(row, acceptsNewer: true)
     if (try? opener.requireBounds(row)) == nil || isBehindCursor(row.fields) { late.append(row.fields.id) }
     firstUnusedNumber = max(firstUnusedNumber, UInt64(row.fields.id) + 1)
     if let parent = row.fields.parent, parent < .max {

@@ -54,7 +54,7 @@ public struct StoreChange: Sendable, Hashable {
 /// A collection's identity for subscribers, which differs if a collection is dropped and its number reused.
 struct FollowedCollection: Equatable {
   let name: String
-  let uid: UInt64
+  let uid: UniqueID
 
   /// Compares bytes, because composed and decomposed forms are different names.
   func has(name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }

@@ -71,7 +71,7 @@ package final class ChangeSubscriber: Sendable {
   private struct State {
     /// The collection with the subscribed name, if it exists.
     var collection: CollectionID?
-    var uid: UInt64?
+    var uid: UniqueID?
     var pending: StoreChange?
     /// Whether `pending` must be returned even if it's empty.
     var isWoken = false

@@ -36,9 +36,19 @@ package final class StoreEngine: Sendable {
     let generation = try reading { transaction throws(StoreError) in
       try options.pin?.check(
         transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
+      try requireNoNewerCollection(transaction)
       return transaction.state.generation
     }
     log.info("\(verb) store \(Hexadecimal.text(session.header.storeID)) at generation \(generation)")
+  }
+
+  /// Rejects a store with a collection of a later version. Damaged collections are left to those who read them.
+  private func requireNoNewerCollection(_ transaction: StoreTransaction) throws(StoreError) {
+    do throws(StoreError) {
+      _ = try transaction.collections()
+    } catch {
+      guard error.code == .damaged else { throw error }
+    }
   }
 
   /// Opens the store at `path`, with the checks in the order of FORMAT, "Opening".

@@ -3,7 +3,7 @@ internal import CofferSealing
 
 /// One state of a store, which you keep outside the store to detect that an older file replaced the current file.
 ///
-/// An anchor contains no secret. Its text is one line: `coffer2`, store ID, root key generation, phase, generation,
+/// An anchor contains no secret. Its text is one line: `coffer3`, store ID, root key generation, phase, generation,
 /// commitment and mark, separated by colons (FORMAT, "Anchor").
 ///
 /// ```swift
@@ -17,7 +17,7 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     /// from the anchor's state.
     case sameOrNewer
     /// The store has the anchor's state, or proves that its newer state descends from the anchor's state. A store can
-    /// prove this for about its last fifty write transactions.
+    /// prove this for about its last 180 write transactions.
     case descendant
     /// The store has the anchor's state.
     case same
@@ -36,7 +36,7 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     case rekeyed
   }
 
-  private static let prefix = "coffer2"
+  private static let prefix = "coffer3"
 
   package let pin: StorePin
   /// The number of the state's last write transaction.
@@ -70,7 +70,7 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     }
     guard parts.count == 7, parts[0] == Self.prefix, let storeID = bytes(parts[1], StoreFormat.storeIDCount),
       let rootGeneration = number(parts[2]), let phase = number(parts[3]), let generation = number(parts[4]),
-      let commitment = bytes(parts[5], StoreFormat.shortCommitmentCount),
+      let commitment = bytes(parts[5], StoreFormat.commitmentCount),
       let mark = bytes(parts[6], StoreFormat.macCount)
     else {
       throw StoreError(
@@ -189,7 +189,7 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     case .unproved:
       StoreError(
         .anchorMismatch, "the store is newer than its anchor, and it can't prove any more that it descends from it",
-        hint: "keep a newer anchor: the store remembers its last fifty or so writes")
+        hint: "keep a newer anchor: the store remembers its last 180 or so writes")
     }
   }
 }

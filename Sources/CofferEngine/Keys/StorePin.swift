@@ -4,15 +4,15 @@ internal import CofferSealing
 /// The identity of a store under its root key, which a recipient compares before trusting the store.
 ///
 /// A pin contains the store's ID, the root key's number and a commitment to the root key, and no secret. It changes
-/// with the root key and at the end of each rekey. Its text is one line that starts with `coffer-pin-2-` (FORMAT, "Key
+/// with the root key and at the end of each rekey. Its text is one line that starts with `coffer-pin-3-` (FORMAT, "Key
 /// files, pin, anchor").
 public struct StorePin: Sendable, Hashable, Codable, LosslessStringConvertible {
-  private static let prefix = "coffer-pin-2-"
+  private static let prefix = "coffer-pin-3-"
 
   package let storeID: [UInt8]
   package let rootGeneration: UInt64
   package let phase: UInt64
-  /// The first 16 bytes of the root key's commitment for the phase.
+  /// The root key's commitment for the phase.
   let commitment: [UInt8]
 
   init(storeID: [UInt8], rootGeneration: UInt64, phase: UInt64, commitment: [UInt8]) {
@@ -27,7 +27,7 @@ public struct StorePin: Sendable, Hashable, Codable, LosslessStringConvertible {
     storeID = header.storeID
     rootGeneration = header.rootGeneration
     phase = header.phase
-    commitment = Array(header.commitment.prefix(StoreFormat.shortCommitmentCount))
+    commitment = header.commitment
   }
 
   /// Creates the pin for a store with this root key in this phase.
@@ -35,8 +35,7 @@ public struct StorePin: Sendable, Hashable, Codable, LosslessStringConvertible {
     storeID = root.storeID
     rootGeneration = root.generation
     self.phase = phase
-    let whole = try translatingErrors { () throws(SealingError) in try root.commitment(phase: phase) }
-    commitment = Array(whole.prefix(StoreFormat.shortCommitmentCount))
+    commitment = try translatingErrors { () throws(SealingError) in try root.commitment(phase: phase) }
   }
 
   /// Creates a pin from its line, or returns `nil` if the line isn't a pin.
@@ -47,12 +46,12 @@ public struct StorePin: Sendable, Hashable, Codable, LosslessStringConvertible {
 
   /// - Throws: `invalidArgument` if the line isn't a pin.
   package init(parsing line: String) throws(StoreError) {
-    let count = StoreFormat.storeIDCount + 16 + StoreFormat.shortCommitmentCount
+    let count = StoreFormat.storeIDCount + 16 + StoreFormat.commitmentCount
     guard line.hasPrefix(Self.prefix), let bytes = Hexadecimal.bytes(line.dropFirst(Self.prefix.count)),
       bytes.count == count
     else {
       throw StoreError(
-        .invalidArgument, "this is no pin", hint: "a pin reads \(Self.prefix) and 96 hex digits; \(.pin) gives it")
+        .invalidArgument, "this is no pin", hint: "a pin reads \(Self.prefix) and 128 hex digits; \(.pin) gives it")
     }
     func number(_ offset: Int) -> UInt64 { bytes[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) } }
     storeID = Array(bytes[..<StoreFormat.storeIDCount])

@@ -47,7 +47,7 @@ final class ResealedRows: RowWork {
     do throws(StoreError) {
       // Compute the element first, because the seals are opened in place.
       let element = try opener.element(of: row)
-      let head = try opener.openHead(row, in: headFrame)
+      let head = try opener.openHead(row, in: headFrame, acceptsNewer: true)
       // Sealing compares the digest.
       let text = try opener.openBody(row, head, in: bodyFrame, comparesDigest: false)
       var fields = row.fields

@@ -18,7 +18,7 @@ package struct DocumentEditor {
   package func add(
     _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
     titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
-    uid: UInt64? = nil, at findPosition: () throws(StoreError) -> DocumentPosition
+    uid: UniqueID? = nil, at findPosition: () throws(StoreError) -> DocumentPosition
   ) throws(StoreError) -> DocumentID {
     if let wanted, try transaction.hasRow(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)

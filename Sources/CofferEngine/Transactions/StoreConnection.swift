@@ -116,7 +116,7 @@ package final class StoreConnection {
     -> SessionKeys
   {
     let pin = try StorePin(root, phase: mark.phase)
-    guard mark.commitment.starts(with: pin.commitment) else {
+    guard mark.commitment.elementsEqual(pin.commitment) else {
       throw StoreError(
         .pinMismatch, "the store's root key is another one of the same number: the file is not this store's any more",
         hint: "another copy took its place: close the store, and compare it with its anchor")

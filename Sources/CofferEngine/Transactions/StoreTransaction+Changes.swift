@@ -40,7 +40,7 @@ extension StoreTransaction {
     var inserted: UInt64 = 0
     let sum = try sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier.generation else { return }
-      let stamps = try opener.openHead(row).stamps
+      let stamps = try opener.openHead(row, acceptsNewer: true).stamps
       if stamps.born > earlier.generation {
         inserted += 1
         return log.insert(row.fields)

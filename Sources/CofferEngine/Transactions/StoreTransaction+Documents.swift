@@ -16,7 +16,8 @@ extension StoreTransaction {
   package func exists(_ id: DocumentID) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try reading { reader throws(StoreError) in
-        _ = try reader.opener.openHead(try reader.row(id, withBody: false, within: limits))
+        _ = try reader.opener.openHead(
+          try reader.row(id, withBody: false, within: limits), acceptsNewer: true)
         return true
       }
     } catch {

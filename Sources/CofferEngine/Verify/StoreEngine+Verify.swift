@@ -147,7 +147,7 @@ extension StoreEngine {
           last = statement.int64(at: 0)
           do throws(StoreError) {
             let row = try RecordRow(statement.columns(), within: transaction.limits)
-            let head = try opener.openHead(row)
+            let head = try opener.openHead(row, acceptsNewer: true)
             _ = try opener.openBody(row, head, comparesDigest: true)
             try requireBlindIndex(of: row, head, in: collections, transaction.keys)
           } catch {

@@ -14,7 +14,7 @@ package struct IndexDeclaration: Codable, Equatable {
   package struct Collection: Codable, Equatable {
     var number: UInt32
     /// The collection's identity, because numbers are reused.
-    package var uid: UInt64
+    package var uid: UniqueID
     /// Whether the word index keeps diacritics, or `nil` without a word index.
     var keepsDiacritics: Bool?
     var hasSubstrings = false

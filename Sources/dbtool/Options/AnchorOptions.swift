@@ -43,7 +43,7 @@ struct AnchorOptions: ParsableArguments {
 }
 
 extension StoreAnchor {
-  private static let prefix = "coffer2:"
+  private static let prefix = "coffer3:"
 
   /// An anchor by its line, or by the path of a file with one such line.
   init(word: String) throws {

@@ -52,7 +52,7 @@ struct StoreAccess: ParsableArguments {
       throw ValidationError("--wait takes seconds, 0 or more")
     }
     if let expect, StorePin(expect) == nil {
-      throw ValidationError("--pin takes a pin: coffer-pin-2- and 96 hex digits")
+      throw ValidationError("--pin takes a pin: coffer-pin-3- and 128 hex digits")
     }
   }
 

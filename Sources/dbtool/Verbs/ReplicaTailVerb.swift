@@ -11,7 +11,7 @@ struct ReplicaTailVerb: ParsableCommand {
     discussion: """
       After a failover: what the old machine's file has and the new branch lacks. Each line has the changes of one \
       document ("inserted", "changed", "moved", "deleted") and, unless it was deleted, the document as 'export' writes it. \
-      All rows are proved first. Deletions are known while the file lists its transactions since, fifty or so; otherwise \
+      All rows are proved first. Deletions are known while the file lists its transactions since, 180 or so; otherwise \
       the exit code is 3.
 
         dbtool replica tail old.coffer --since base.anchor > lost.ndjson

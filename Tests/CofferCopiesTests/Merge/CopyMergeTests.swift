@@ -346,7 +346,7 @@ struct CopyMergeTests {
     #expect(try third.merge(test.store).isMerged)
     #expect(try texts(third) == ["there", "2", "3", "new there"])
     // Beyond either store's ring, the common state is unknown.
-    for number in 0..<150 { try edit(test.store, 2, "\(number)") }
+    for number in 0..<400 { try edit(test.store, 2, "\(number)") }
     try edit(test.store, 2, "here")
     try test.store.write { try $0.insert(Document(text: "new here"), into: Self.notes) }
     try edit(right, 3, "there")
@@ -639,7 +639,7 @@ struct CopyMergeTests {
       try pair.copy.engine.reading { transaction throws(StoreError) in try transaction.changes(since: earlier).changes }
     }
     #expect(try !changes().contains(.everything))
-    for number in 0..<80 { try edit(pair.copy, 2, "\(number)") }
+    for number in 0..<400 { try edit(pair.copy, 2, "\(number)") }
     #expect(try changes() == [.everything])
   }
 

@@ -123,7 +123,7 @@ struct SalvageTests {
 
   @Test func rejectsOtherPin() throws {
     var options = OpenOptions.testing
-    options.pin = StorePin("coffer-pin-2-" + String(repeating: "1", count: 96))
+    options.pin = StorePin("coffer-pin-3-" + String(repeating: "1", count: 128))
     try expectRefused(try closedStore(5).test, .pinMismatch, options: options)
   }
 
@@ -374,7 +374,7 @@ struct SalvageTests {
     try FileManager.default.removeItem(at: target)
     try expectRefused(test, .cannotUnlock, key: .published("wrong"))
     var options = OpenOptions.testing
-    options.pin = StorePin("coffer-pin-2-" + String(repeating: "1", count: 96))
+    options.pin = StorePin("coffer-pin-3-" + String(repeating: "1", count: 128))
     try expectRefused(test, .pinMismatch, options: options)
     try expectRefused(test, .testKeyRefused, options: OpenOptions())
   }

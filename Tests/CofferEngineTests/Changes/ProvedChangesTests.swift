@@ -35,7 +35,7 @@ struct ProvedChangesTests {
   }
 
   /// Makes more commits than the ring holds, without changing a document.
-  private func pass(_ count: Int = 120) throws {
+  private func pass(_ count: Int = 330) throws {
     for _ in 0..<count {
       try other.engine.writing { transaction throws(StoreError) in
         try transaction.writer.willWrite()
@@ -93,7 +93,7 @@ struct ProvedChangesTests {
   @Test func walkFindsChangesOfLargeCommit() throws {
     let notes = DocumentCollection("many")
     let many = try other.write { writer in
-      try (1...4000).map { try writer.insert(Document(text: "\($0)"), into: notes) }
+      try (1...8000).map { try writer.insert(Document(text: "\($0)"), into: notes) }
     }
     let earlier = try state()
     let odd = many.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)

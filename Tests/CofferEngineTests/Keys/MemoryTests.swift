@@ -143,7 +143,7 @@ struct MemoryTests {
     try last.rekey(options: options) { _ in }
     #expect(try last.verify().isSound)
     try last.close()
-    #expect(last.isTest && last.pin.description.hasPrefix("coffer-pin-2-"))
+    #expect(last.isTest && last.pin.description.hasPrefix("coffer-pin-3-"))
     AnotherProcess.stop()
   }
 

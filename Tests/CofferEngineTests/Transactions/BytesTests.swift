@@ -105,7 +105,8 @@ struct BytesTests {
     let stamps = try test.store.engine.reading { transaction throws(StoreError) in
       try (1...4).map { id throws(StoreError) in try transaction.storedDocument(DocumentID(id)).stamps.uid }
     }
-    let numbers = stamps + dates.flatMap { [UInt64(bitPattern: $0), UInt64(bitPattern: $0 / 3)] }
+    let numbers =
+      stamps.flatMap { [$0.high, $0.low] } + dates.flatMap { [UInt64(bitPattern: $0), UInt64(bitPattern: $0 / 3)] }
     let data = try test.bytesOnDisk()
     for number in numbers {
       let bytes = Data(withUnsafeBytes(of: number.bigEndian) { Array($0.drop { $0 == 0 }) })

@@ -80,8 +80,7 @@ struct FixtureTests {
         let stamps = try reader.transaction.storedDocument(DocumentID(try #require(Int64(id)))).stamps
         #expect(Int64(stamps.born) == wanted["born"].int && Int64(stamps.edited) == wanted["edited"].int)
         #expect(Int64(stamps.placed) == wanted["placed"].int)
-        let uid = String(stamps.uid, radix: 16)
-        #expect(String(repeating: "0", count: 16 - uid.count) + uid == wanted["uid"].string)
+        #expect(Hexadecimal.text(stamps.uid.bytes) == wanted["uid"].string)
       }
     }
   }
@@ -103,7 +102,9 @@ struct FixtureTests {
       #expect(try Data(contentsOf: url) == before)
       return
     }
-    let before = try store.everything()
+    // A list ends at a newer document, so there's nothing to compare; NewerDocumentTests read the others.
+    let isListed = expected["newer"].array.isEmpty
+    let before = isListed ? try store.everything() : [:]
     let new = try store.write { writer in
       try writer.insert(Document(title: "new", text: "of today"), into: DocumentCollection("more"))
     }
@@ -114,7 +115,7 @@ struct FixtureTests {
     options.dropsOtherSlots = true
     #expect(try store.rekey(to: [.published("next")], options: options) { _ in }.isFinished)
     try store.write { try $0.delete(new) }
-    var after = try store.everything()
+    var after = isListed ? try store.everything() : [:]
     after["more"] = nil
     #expect(after.mapValues { $0.map(\.text) } == before.mapValues { $0.map(\.text) })
     #expect(try store.verify().isSound)

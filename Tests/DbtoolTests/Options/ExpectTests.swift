@@ -5,7 +5,7 @@ import Testing
 
 /// Tests `--pin`, which requires a store with the given pin.
 @Suite struct ExpectTests {
-  private static let otherPin = "coffer-pin-2-" + String(repeating: "1", count: 96)
+  private static let otherPin = "coffer-pin-3-" + String(repeating: "1", count: 128)
 
   private func pin(of store: String, in sandbox: Sandbox) throws -> String {
     struct Info: Decodable { var pin: String }
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    .slow, arguments: ["coffer-pin-2-", "coffer-pin-2-00", "pin", "coffer-pin-2-" + String(repeating: "G", count: 96)])
+    .slow, arguments: ["coffer-pin-3-", "coffer-pin-3-00", "pin", "coffer-pin-3-" + String(repeating: "G", count: 128)])
   func rejectsInvalidPin(_ text: String) throws {
     let sandbox = try Sandbox.withStore()
     #expect(try sandbox.run("ls", "s.coffer", "--pin", text).status == 64)

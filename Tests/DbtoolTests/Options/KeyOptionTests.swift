@@ -128,7 +128,7 @@ import Testing
 
   @Test func rejectsStoreWithOtherPin() throws {
     let sandbox = try Sandbox.withStore()
-    let wrong = "coffer-pin-2-" + String(repeating: "1", count: 96)
+    let wrong = "coffer-pin-3-" + String(repeating: "1", count: 128)
     for arguments in [["ls", "s.coffer"], ["info", "s.coffer"], ["verify", "--keyless", "s.coffer"]] {
       #expect(try sandbox.run(arguments + ["--pin", wrong]).status == 21)
     }

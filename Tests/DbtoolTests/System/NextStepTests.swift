@@ -81,7 +81,7 @@ import Testing
       return ["verify", "s.coffer", "--anchor-only", "--anchor", anchor]
     },
     Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask the maker") { _ in
-      ["ls", "s.coffer", "--pin", "coffer-pin-2-" + String(repeating: "1", count: 96)]
+      ["ls", "s.coffer", "--pin", "coffer-pin-3-" + String(repeating: "1", count: 128)]
     },
   ]
 

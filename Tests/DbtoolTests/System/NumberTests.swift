@@ -27,7 +27,7 @@ import Testing
     ["import", "s", "./{}.csv", "--map", "created=id,dates=chrome"],
     ["import", "s", "./{}.csv", "--map", "created=id,dates=apple"],
     ["backup", "s", "copies/", "--keep", "{}"], ["replica", "confirm", "s", "no.sock", "--timeout", "{}"],
-    ["verify", "s", "--anchor-only", "--anchor", "coffer2:{}:{}:{}:{}"], ["export", "s", "{}"],
+    ["verify", "s", "--anchor-only", "--anchor", "coffer3:{}:{}:{}:{}"], ["export", "s", "{}"],
     ["show", "s", "--", "{}"],
     ["rm", "s", "--dry-run", "--", "{}"], ["mv", "s", "1", "--to", "{}"], ["mv", "s", "1", "--to", "after:{}"],
     ["put", "s", "--text", "x", "--id", "{}"],

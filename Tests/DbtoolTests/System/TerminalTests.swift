@@ -16,7 +16,7 @@ import Testing
     terminal.readToEnd()
     #expect(child.wait() == 0, "\(terminal.shown)")
     #expect(!terminal.shown.contains("whale"))
-    #expect(terminal.shown.contains("coffer-pin-2-"))
+    #expect(terminal.shown.contains("coffer-pin-3-"))
 
     try sandbox.write("p.txt", "blue whale 7\n")
     try sandbox.setMode("p.txt", 0o600)

@@ -53,7 +53,7 @@ import Testing
     #expect(try sandbox.run("backup", "none.coffer", "b.coffer").status == 10)
     #expect(try sandbox.run("backup", "primary.key", "b.coffer").status == 10)
     #expect(try sandbox.run("backup", "s.coffer", "no/b.coffer").status == 1)
-    let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
+    let pin = "coffer-pin-3-" + String(repeating: "1", count: 128)
     #expect(try sandbox.run("backup", "s.coffer", "b.coffer", "--pin", pin).status == 21)
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("b.coffer"))
   }

@@ -12,8 +12,8 @@ import Testing
     let result = try sandbox.succeed("create", "s.coffer", "--key-file", "primary.key", "--json")
     let report = try result.json(Report.self)
     #expect(report.storeId.count == 32)
-    #expect(report.pin.hasPrefix("coffer-pin-2-" + report.storeId))
-    #expect(report.pin.count == 13 + 96)
+    #expect(report.pin.hasPrefix("coffer-pin-3-" + report.storeId))
+    #expect(report.pin.count == 13 + 128)
   }
 
   @Test func keepsExistingFile() throws {
@@ -27,7 +27,7 @@ import Testing
 
   @Test func rejectsExpectOption() throws {
     let sandbox = try Sandbox()
-    let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
+    let pin = "coffer-pin-3-" + String(repeating: "1", count: 128)
     let result = try sandbox.run("create", "s.coffer", "--key-file", "primary.key", "--pin", pin)
     #expect(result.status == 64)
     #expect(!sandbox.exists("s.coffer"))

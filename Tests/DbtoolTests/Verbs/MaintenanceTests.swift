@@ -113,7 +113,7 @@ import Testing
 
   @Test func verifiesIntactStore() throws {
     let result = try filled().succeed("verify", "s.coffer", "--json")
-    let text = result.text.replacing(/coffer-pin-2-[0-9a-f]{96}/, with: "PIN")
+    let text = result.text.replacing(/coffer-pin-3-[0-9a-f]{128}/, with: "PIN")
     #expect(
       text == #"{"sound":true,"documents":3,"set":"matches","count":"matches","pin":"PIN","damaged":[],"problems":[]}"#
         + "\n")
@@ -147,7 +147,7 @@ import Testing
     let old = try sandbox.read("s.coffer")
     try sandbox.succeed("put", "s.coffer", "--text", "four")
     let anchor = try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").text
-    #expect(anchor.hasPrefix("coffer2:"))
+    #expect(anchor.hasPrefix("coffer3:"))
     try sandbox.write("anchor.txt", "# kept\n" + anchor)
     #expect(
       try sandbox.succeed("verify", "s.coffer", "--anchor-only", "--anchor", "anchor.txt").text == "anchor: same\n")
@@ -170,7 +170,7 @@ import Testing
 
   @Test func rejectsInvalidAnchor() throws {
     let sandbox = try filled()
-    #expect(try sandbox.run("verify", "s.coffer", "--anchor-only", "--anchor", "coffer2:x").status == 64)
+    #expect(try sandbox.run("verify", "s.coffer", "--anchor-only", "--anchor", "coffer3:x").status == 64)
     try sandbox.write("empty.txt", "")
     #expect(try sandbox.run("verify", "s.coffer", "--anchor-only", "--anchor", "empty.txt").status == 64)
   }

@@ -35,7 +35,7 @@ import Testing
     #expect(refused.status == 24 && refused.output.isEmpty)
     #expect(refused.diagnostics.hasPrefix("dbtool: error: Litestream did not confirm the commits: the replica has"))
     #expect(
-      try sandbox.succeed("replica", "confirm", "s.coffer", "l", "--json").text.hasPrefix(#"{"anchor":"coffer2:"#))
+      try sandbox.succeed("replica", "confirm", "s.coffer", "l", "--json").text.hasPrefix(#"{"anchor":"coffer3:"#))
     let dead = try sandbox.run("replica", "confirm", "s.coffer", "none", "--json")
     #expect(dead.status == 24 && dead.output.isEmpty && dead.errors.contains(#""kind":"not-confirmed""#))
   }
@@ -165,7 +165,7 @@ import Testing
     #expect(try sandbox.mode(of: "t.ndjson") == 0o600)
     #expect(try sandbox.run("replica", "tail", "s.coffer", "--since", "4", "-o", "t.ndjson").status == 1)
     for words in [
-      ["--since", "coffer2:x"], ["--since", "-1"], [], ["--since", "4", "--format", "csv"],
+      ["--since", "coffer3:x"], ["--since", "-1"], [], ["--since", "4", "--format", "csv"],
     ] {
       #expect(try sandbox.run(["replica", "tail", "s.coffer"] + words).status == 64, "\(words)")
     }

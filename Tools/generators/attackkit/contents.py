@@ -2,20 +2,22 @@
 
 import hashlib
 
-from .layout import COLLECTION, EVERYTHING, ranges
+from .layout import COLLECTION, EVERYTHING, MUST_UNDERSTAND, ranges
 from .stores import open_with
 from .writer import NONE, PADDED
 
-# The JSON has only the SHA-256 of texts longer than this.
+# The JSON has only the SHA-256 of texts and entries longer than this.
 LONG = 2048
 
 
 def contents(name, writer):
     records = sorted(writer.records.values(), key=lambda r: (r.coll, r.pos, r.id))
+    newer = sorted(r.id for r in records if is_newer(r))
     found = {
         "store": f"{name}.coffer", "test": True, "titles": ["sealed", "clear", "none"][writer.titles],
-        "padded": bool(writer.incompat & PADDED), "open_with": open_with(name), "open": "ok", "list": "ok",
-        "verify": "ok", "anchor": writer.anchor, "anchor_check": "ok", "pin": writer.pin,
+        "padded": bool(writer.incompat & PADDED), "open_with": open_with(name), "open": "ok",
+        "list": "newer" if newer else "ok", "newer": newer, "verify": "ok",
+        "anchor": writer.anchor, "anchor_check": "ok", "pin": writer.pin,
         "rk_generation": writer.rk_generation, "phase": writer.phase, "generation": writer.generation,
     }
     if writer.target:
@@ -33,10 +35,23 @@ def contents(name, writer):
         "collections": {str(c.coll): c.name.decode() for c in writer.collections.values()},
         "collection_rows": {str(c.coll): {
             "epoch": c.epoch, "rev": c.rev, "born": c.born, "edited": c.edited, "uid": c.uid.hex(),
-            "settings": c.settings.decode()} for c in writer.collections.values()},
+            "settings": c.settings.decode(), "extension": entries(c.extension)} for c in writer.collections.values()},
         "order": {str(coll): [r.id for r in records if r.coll == coll] for coll in writer.collections},
-        "documents": {str(r.id): document(writer, r) for r in records},
+        "documents": {str(r.id): document(writer, r) for r in records if not is_newer(r)},
     }
+
+
+def is_newer(record):
+    """Whether an entry must be understood: only a later version can read the document."""
+    return any(kind & MUST_UNDERSTAND for kind in record.extension)
+
+
+def entries(extension):
+    """The entries of an extension part; of a long one the SHA-256."""
+    return [
+        {"type": kind} | (
+            {"bytes": data.hex()} if len(data) <= LONG else {"bytes_sha256": hashlib.sha256(data).hexdigest()})
+        for kind, data in sorted(extension.items())]
 
 
 def slot(s):
@@ -57,9 +72,10 @@ def state(writer):
         "cursor": writer.cursor, "mac": writer.mac.hex(),
         "origin": {
             "kind": o[0], "store_id": o[1:17].hex(), "rk_generation": number(17), "phase": number(25),
-            "generation": number(33), "commit": o[41:57].hex(), "mark": o[57:89].hex(), "next": number(89)},
+            "generation": number(33), "commit": o[41:73].hex(), "mark": o[73:105].hex(), "next": number(105)},
         "known": writer.known, "unwiped": writer.unwiped, "mark": writer.mark.hex(),
         "ring": [generation(*item) for item in sorted(writer.ring.items())],
+        "extension": entries(writer.extension),
     }
 
 
@@ -76,10 +92,12 @@ def entry(kind, coll, ids):
 
 
 def lookups(writer):
-    """Lookups of each key that is text, of its capitals, and of one absent key."""
+    """Lookups of each readable document's key that is text, of its capitals, and of one absent key."""
     found = []
     for r in writer.records.values():
         if r.key is None or r.key.decode("utf-8", "ignore").encode() != r.key or r.coll not in writer.collections:
+            continue
+        if is_newer(r):
             continue
         key = r.key.decode()
         is_folded = writer.collections[r.coll].settings.startswith(b'{"folding":1')
@@ -100,7 +118,7 @@ def document(writer, r):
         "title": r.title.decode() if has_title else None, "key": None if r.key is None else r.key.hex(),
         "created": r.created, "modified": r.modified, "length": len(r.text), "attributes": r.attributes.decode(),
         "epoch": r.epoch, "rev": r.rev, "born": r.born, "edited": r.edited, "placed": r.placed, "uid": r.uid.hex(),
-        "body_in": "row" if r.is_body_in_row else "table",
+        "extension": entries(r.extension), "body_in": "row" if r.is_body_in_row else "table",
     }
     text = r.text.decode()
     if len(r.text) > LONG:

@@ -99,7 +99,7 @@ def indexed(earlier, last):
 
 def _declaration(writer, part):
     def entry(row):
-        found = {"number": row.coll, "uid": int.from_bytes(row.uid, "big"), "hasSubstrings": False, "hasTitles": False}
+        found = {"number": row.coll, "uid": row.uid.hex(), "hasSubstrings": False, "hasTitles": False}
         if part == TITLES:
             return found | {"hasTitles": True, "fields": []}
         return found | {"hasSubstrings": True, "keepsDiacritics": False, "fields": FIELDS}

@@ -92,7 +92,7 @@ def _heads():
         "key-marker-2": _splice(marker, 1, u8(2)), "key-marker-255": _splice(marker, 1, u8(255)),
         "key-length-beyond": _splice(marker + 1, 4, u32(2**31 - 1)), "key-length-greatest": _splice(marker + 1, 4, b"\xff" * 4),
         "title-marker-2": _splice(marker + 7, 1, u8(2)), "title-length-beyond": _splice(marker + 8, 4, b"\xff" * 4),
-        "stamps-gone": _splice(stamps, 32, b""), "uid-cut": _splice(stamps + 24, 1, b""),
+        "stamps-gone": _splice(stamps, 40, b""), "uid-cut": _splice(stamps + 24, 1, b""),
         "attributes-length-beyond": lambda plain: plain[:-4] + b"\xff" * 4,
         "attributes-length-short": lambda plain: plain[:-4] + u32(0) + b"{}",
     }.items():
@@ -165,10 +165,10 @@ def _titles():
     yield _document(
         "title-65537-clear", "a clear title of 65,537 bytes", base="clear", title=b"t" * 65537, verify="mismatch",
         also={"verify": ["damaged"], "verify_quick": ["mismatch", "damaged"]})
-    # 62 bytes before the attributes, 8 of theirs around the x.
+    # 102 bytes before the attributes, 8 of theirs around the x.
     yield _document(
         "head-rest-over-limit", "the head's data without the title are 921,601 bytes", title=None, key=None,
-        attributes=b'{"a":"%s"}' % (b"x" * (921_601 - 94 - 8)))
+        attributes=b'{"a":"%s"}' % (b"x" * (921_601 - 102 - 8)))
     yield Attack(
         "forged-title-over-limit", "sealed", "a head above 1 MiB", forge=_committed(title=b"t" * (1 << 20)), get={2: "damaged"}, list="damaged",
         also={"verify": ["damaged"], "verify_quick": ["damaged"]})
@@ -268,6 +268,12 @@ def _collections():
     yield collection("name-empty", "a name of no bytes", name(b""))
     yield collection("name-nul", "a name that holds U+0000: sound", name(b"a\0b"), list="ok", verify="ok", quick="ok")
     yield collection("length-beyond", "the name's length goes beyond its end", lambda row: stamps(row) + b"\xff" * 4 + row.name)
+    yield collection(
+        "settings-length-beyond", "the settings' length goes beyond their end",
+        lambda row: stamps(row) + u32(len(row.name)) + row.name + b"\xff" * 4 + row.settings)
+    yield collection(
+        "settings-length-gone", "settings without their length",
+        lambda row: stamps(row) + u32(len(row.name)) + row.name + row.settings)
     yield collection("length-cut", "three bytes and no more", lambda row: stamps(row) + b"\0\0\0")
     for stamp in ("born", "edited"):
         for value, is_sound in {0: False, 1: True, STAMP_LIMIT: True, STAMP_LIMIT + 1: False}.items():

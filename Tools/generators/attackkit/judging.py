@@ -66,7 +66,8 @@ class Judge:
         if hasattr(reader, "contents"):
             for member, value in reader.contents().items():
                 self.expect(member, value, expected[member])
-        self._documents({id: "ok" for id in expected["documents"]}, expected["documents"])
+        outcomes = {id: "ok" for id in expected["documents"]} | {str(id): "newer" for id in expected["newer"]}
+        self._documents(outcomes, expected["documents"])
         titles, found = reader.list()
         self.expect("list", found, expected["list"])
         self._titles(titles, expected["documents"])

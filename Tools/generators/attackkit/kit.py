@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from . import files, headers, indexes, insiders, plants, rekeys, rows, sametag, schemas, states, stores
+from . import extensions, files, headers, indexes, insiders, plants, rekeys, rows, sametag, schemas, states, stores
 from .contents import contents, document
 from .primitives import lines, primitives
 from .sessions import SESSIONS
@@ -12,7 +12,7 @@ from .writer import database
 
 SEED = "format 3"
 README = Path(__file__).with_name("README.txt")
-MATRIX = (rows, files, headers, schemas, insiders, states, rekeys, sametag, indexes)
+MATRIX = (rows, files, headers, schemas, insiders, extensions, states, rekeys, sametag, indexes)
 
 
 class Kit:

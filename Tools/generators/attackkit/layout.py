@@ -1,4 +1,4 @@
-"""Store layout, from FORMAT.md alone: schema texts, set hash, ring of recent generations, state.
+"""Store layout, from FORMAT.md alone: schema texts, set hash, extension parts, ring of recent generations, state.
 
 Kept apart from the second reader's own tables, so that the two check each other.
 """
@@ -30,8 +30,13 @@ SCHEMA = (
 RECORD_COLUMNS = "id,coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
 # The longest frame of a body in its row.
 BODY_IN_ROW = 2048
-SET_HASH_SIZE = RING_SIZE = 2048
-STATE_SIZE = 4279
+SET_HASH_SIZE = 2048
+# Ring and extension part share the state's bytes behind the ring's length.
+STATE_SIZE, RING_START = 8113, 2249
+# The greatest extension parts: of heads and collections, and of the state.
+EXTENSION_SIZE, STATE_EXTENSION_SIZE = 65_536, 300
+# The bit of an entry's type that makes what it belongs to newer for a reader that does not know the type.
+MUST_UNDERSTAND = 0x8000
 
 # Kinds of the ring's entries.
 INSERTED, TEXT, DETAILS, MOVED, DELETED, COLLECTION, EVERYTHING = range(1, 8)
@@ -50,6 +55,22 @@ def add_lanes(first, second):
     even = (first & _LOW) + (second & _LOW) & _LOW
     odd = (first >> 16 & _LOW) + (second >> 16 & _LOW) & _LOW
     return even | odd << 16
+
+
+def extension_entry(kind, data=b""):
+    return kind.to_bytes(2, "big") + u32(len(data)) + data
+
+
+def extension_part(entries):
+    """The extension part of entries by type; bytes, of a forged one, stay as they are."""
+    if isinstance(entries, bytes):
+        return entries
+    return b"".join(extension_entry(kind, entries[kind]) for kind in sorted(entries))
+
+
+def ring_size(extension):
+    """The bytes that an extension part of the state leaves to the ring."""
+    return STATE_SIZE - RING_START - len(extension_part(extension))
 
 
 def varint(value):
@@ -85,24 +106,26 @@ def ring_entry(kind, coll=None, ids=()):
     return data
 
 
-def ring_generation(mark_before, changes):
-    """One generation's record; `changes` maps (kind, collection) to ids. A record that does not fit an empty ring
-    becomes one entry "everything"."""
+def ring_generation(mark_before, changes, size=STATE_SIZE - RING_START):
+    """One generation's record; `changes` maps (kind, collection) to ids. A record that does not fit an empty ring of
+    this size becomes one entry "everything"."""
     entries = [ring_entry(kind, coll, changes[kind, coll]) for kind, coll in sorted(changes)]
     record = mark_before[:16] + len(entries).to_bytes(2, "big") + b"".join(entries)
-    if len(record) <= RING_SIZE:
+    if len(record) <= size:
         return record, changes
     return mark_before[:16] + b"\0\x01" + ring_entry(EVERYTHING), {(EVERYTHING, None): ()}
 
 
-def origin_fields(kind=0, store_id=bytes(16), rk_generation=0, phase=0, generation=0, commit=bytes(16),
+def origin_fields(kind=0, store_id=bytes(16), rk_generation=0, phase=0, generation=0, commit=bytes(32),
                   mark=bytes(32), next_id=0):
     return u8(kind) + store_id + u64(rk_generation) + u64(phase) + u64(generation) + commit + mark + u64(next_id)
 
 
-def state_plain(generation, next_id, count, set_hash, target, cursor, header_mac, origin, known, ring, unwiped,
-                extensions=b"\0\0"):
+def state_plain(generation, next_id, count, set_hash, target, cursor, header_mac, origin, unwiped, known, ring,
+                extension=b"", ring_length=None):
+    size = ring_size(extension)
     return (
         u64(generation) + u64(next_id) + u64(count) + set_hash + u32(target) + u64(cursor) + header_mac + origin
-        + u64(known) + ring.ljust(RING_SIZE, b"\0") + u64(unwiped) + extensions
+        + u64(unwiped) + u64(known) + u32(size if ring_length is None else ring_length) + ring.ljust(size, b"\0")
+        + extension_part(extension)
     )

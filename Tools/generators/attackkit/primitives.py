@@ -11,6 +11,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from storereader.primitives import XAES, hkdf, hmac, label16, padme, pae, u8, u32, u64
 
 from . import layout
+from .contents import entries
+from .extensions import ill_formed
+from .layout import MUST_UNDERSTAND, extension_part
 from .positions import place
 from .secrets import OTHER_PASSPHRASE, PASSPHRASE, key_line
 from .writer import CLEAR, PADDED, SEALED, TEST, Collection, Epoch, Record, Slot, Writer
@@ -34,7 +37,7 @@ def primitives():
         "slots": list(slots(writer)),
         "x25519_all_zero": {"public": bytes(32).hex(), "expected": "refused: the shared secret is all zero"},
     }
-    return found | header(writer, found["slots"]) | frames() | rows(writer) | ring() | {"key_lines": key_lines()}
+    return found | header(writer, found["slots"]) | frames() | extensions() | rows(writer) | ring() | {"key_lines": key_lines()}
 
 
 def xaes(rounds):
@@ -163,6 +166,23 @@ def frames():
     return {"frames": found, "frames_refused": refused}
 
 
+EXTENSIONS = (
+    {}, {1: b"a"}, {0: b""}, {1: b"", 0xFF: b"bc", 0x105: b"text", 0x2FF: b"", 0x301: b"", 0x400: b"", 0x501: b"place"},
+    {0x5FF: bytes(300)}, {1: b"a", 0x8001: b"must be understood"}, {0x8501: b""},
+)
+
+
+def extensions():
+    """Extension parts of head data, and ill-formed ones there and elsewhere."""
+    return {
+        "extension_parts": [
+            {"entries": entries(part), "bytes": extension_part(part).hex(),
+             "newer": any(kind & MUST_UNDERSTAND for kind in part)} for part in EXTENSIONS],
+        "extension_parts_refused": [
+            {"why": why, "in": place, "bytes": part.hex()} for place in ("head", "collection", "state")
+            for why, part in ill_formed(place).values() if len(part) < 1000]}
+
+
 RECORDS = (
     {"titles": SEALED, "id": 1, "coll": 1, "rev": 5, "pos": place(-(2**32), 0, b"run"), "title": "Hello",
      "text": "Some text", "stamps": (5, 5, 5)},
@@ -180,7 +200,7 @@ def rows(writer):
         total, record = _record(writer, fields, total)
         found.append(record)
     three = total
-    coll = Collection(1, EPOCH, 2, 2, 2, writer.random(8), b"Notes", b'{"folding":0,"title":0}')
+    coll = Collection(1, EPOCH, 2, 2, 2, writer.random(16), b"Notes", b'{"folding":0,"title":0}')
     writer.seal_collection(coll)
     element = writer.element(coll)[1]
     d = hmac(writer.epoch_key(b"set", EPOCH), element)
@@ -210,7 +230,7 @@ def _record(writer, fields, total):
     writer.titles = fields["titles"]
     key, (born, edited, placed) = fields.get("key"), fields["stamps"]
     record = Record(
-        fields["id"], fields["coll"], EPOCH, fields["rev"], fields["pos"], born, edited, placed, writer.random(8),
+        fields["id"], fields["coll"], EPOCH, fields["rev"], fields["pos"], born, edited, placed, writer.random(16),
         fields["text"].encode(), fields["title"].encode(), key, fields.get("parent"), fields.get("flags", 0),
         fields.get("attributes", "").encode(), 1700000000123, -5)
     writer.seal(record)
@@ -245,7 +265,7 @@ def _state(writer, total):
     record, _ = layout.ring_generation(bytes(range(32)), {(layout.INSERTED, 1): {1, 2}, (layout.COLLECTION, 1): set()})
     plain = layout.state_plain(
         9, 8, 3, total.to_bytes(layout.SET_HASH_SIZE, "little"), 4, 2, writer.mac,
-        layout.origin_fields(2, bytes(range(16)), 3, 2, 41, bytes(range(16, 32)), bytes(range(32, 64)), 77), 9, record, 6)
+        layout.origin_fields(2, bytes(range(16)), 3, 2, 41, bytes(range(16, 48)), bytes(range(48, 80)), 77), 6, 9, record)
     data = pae(b"coffer3/state", writer.store_id)
     return {
         "plain": plain.hex(), "aad": data.hex(), "sealed": writer.xseal(writer._key(b"state"), data, plain).hex()}, plain
@@ -255,7 +275,7 @@ RINGS = (
     {}, {(1, 1): {1}}, {(1, 1): {1, 2, 3, 7, 8, 300}, (5, 1): {4}},
     {(2, 200): {2**40, 2**40 + 1}, (3, 2**31 - 1): {2**63 - 2}},
     {(6, 1): set(), (6, 128): set()}, {(4, 5): set(range(1, 129)) | {2**62}},
-    {(kind, 1): {2**50 * number for number in range(1, 81)} for kind in (2, 3, 4)},
+    {(kind, 1): {2**50 * number for number in range(1, 221)} for kind in (2, 3, 4)},
 )
 
 
@@ -312,15 +332,15 @@ def lines(writer):
         "pins": {
             "valid": [pin, with_numbers(2**62, 2**62)],
             "invalid": [
-                "", pin[:-1], pin + "0", pin.upper(), " " + pin, pin.replace("pin-2", "pin-1"), pin.replace("pin-2", "pin-3"),
+                "", pin[:-1], pin + "0", pin.upper(), " " + pin, pin.replace("pin-3", "pin-2"), pin.replace("pin-3", "pin-4"),
                 with_numbers(0, 1), with_numbers(1, 0), with_numbers(2**62 + 1, 1), with_numbers(1, 2**62 + 1),
-                "coffer-pin-1-" + "0" * 96]},
+                pin[:-32], "coffer-pin-2-" + digits[:96]]},
         "anchors": {
             "valid": [anchor, with_field(2, str(2**62)), with_field(4, str(2**62))],
             "invalid": [
                 "", anchor[:-1], anchor + "0", anchor.upper(), anchor + ":", ":".join(fields[:-1]), with_field(0, "coffer1"),
-                with_field(0, "coffer3"), f"coffer1:{fields[1]}:8:{fields[6][:32]}", with_field(6, fields[6][:32]),
-                with_field(1, fields[1][:-1]), with_field(5, fields[5] * 2),
+                with_field(0, "coffer2"), with_field(0, "coffer4"), f"coffer1:{fields[1]}:8:{fields[6][:32]}", with_field(6, fields[6][:32]),
+                with_field(1, fields[1][:-1]), with_field(5, fields[5] * 2), with_field(5, fields[5][:32]),
                 *(with_field(place, value) for place in (2, 3, 4) for value in (
                     "0", "01", "", "-1", "+1", " 1", "1e3", str(2**62 + 1), "9" * 20))]},
     }

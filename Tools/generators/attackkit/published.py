@@ -47,16 +47,18 @@ forged-born-: 0 4611686018427387904 4611686018427387905
 forged-edited-: 0
 forged-placed-: 0
 forged-collection-: born-0 edited-4611686018427387905 gone name-twice of-format-1 settings-order settings-order-0
-  settings-attributes-empty settings-attributes-and-order
+  settings-attributes-empty settings-attributes-and-order settings-length-*
 forged-header-: compat incompat ro-compat newer older older-in-row phase-* rk-generation-* not-test slots-64
   keyring-of-64 keyring-active-not-last keyring-active-closed keyring-old-not-closed keyring-old-floor-zero
   keyring-falling keyring-of-format-1
 forged-sound-: pos-greatest pos-least parent-cycle
-forged-state-: count-more cursor-without-target extensions generation-above generation-greatest generation-low
-  header-mac next-id-low next-id-greatest of-4278-bytes origin-kind-3 origin-none-with-mark origin-phase-zero
+forged-extension-: head-* collection-falling collection-length-beyond collection-part-1 collection-newer
+  state-falling state-length-beyond state-part-1 state-of-301-bytes state-newer
+forged-state-: count-more cursor-without-target generation-above generation-greatest generation-low
+  header-mac next-id-low next-id-greatest of-4279-bytes of-8112-bytes origin-kind-3 origin-none-with-mark origin-phase-zero
   set-hash-lane target-unknown unwiped-4611686018427387905 ring-behind ring-entries-fall ring-everything
   ring-everything-and-more ring-first-gap-zero ring-gap-zero ring-id-greatest ring-kind-8 ring-known-above
-  ring-known-one ring-emptied ring-no-ranges ring-ranges-beyond ring-varint-long-form
+  ring-known-one ring-length-* ring-emptied ring-no-ranges ring-ranges-beyond ring-varint-long-form
 """
 
 

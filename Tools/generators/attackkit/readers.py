@@ -13,7 +13,7 @@ from pathlib import Path
 from storereader import keyfiles
 from storereader.errors import StoreError
 from storereader.state import Origin
-from storereader.store import Store, plain
+from storereader.store import Store, plain, plain_entries
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -81,12 +81,19 @@ class SecondReader:
             "epochs": sorted(store.epochs),
             "state": self._state(state) | {"mark": store.mark.hex()},
             "collections": {str(coll): collection.name for coll, collection in collections.items()},
-            "order": {str(coll): [row.id for row, _ in store.listing(coll)] for coll in collections},
+            "collection_rows": {str(coll): self._collection(collection) for coll, collection in collections.items()},
+            "order": {str(coll): store.order(coll) for coll in collections}, "newer": store.newer_documents(),
         }
 
     @staticmethod
+    def _collection(collection):
+        names = ("epoch", "rev", "born", "edited", "settings")
+        return {name: getattr(collection, name) for name in names} | {
+            "uid": collection.uid.hex(), "extension": plain_entries(collection.extension)}
+
+    @staticmethod
     def _state(state):
-        origin = (state.origin or Origin(0, bytes(16), 0, 0, 0, bytes(16), bytes(32), 0)).plain
+        origin = (state.origin or Origin(0, bytes(16), 0, 0, 0, bytes(32), bytes(32), 0)).plain
         names = {"commitment": "commit", "next_id": "next"}
         fields = {names.get(name, name): value for name, value in origin.items()}
         return {
@@ -97,7 +104,8 @@ class SecondReader:
             "ring": [
                 {"generation": number, "mark_before": commit.mark.hex(),
                  "entries": [SecondReader._entry(change) for change in commit.changes]}
-                for number, commit in state.ring.items()]}
+                for number, commit in state.ring.items()],
+            "extension": plain_entries(state.extension)}
 
     @staticmethod
     def _entry(change):

@@ -239,8 +239,9 @@ def _collections():
 def _states():
     for name, edit in {
         "nonce": "sealed={flip(sealed,1)}", "ciphertext": "sealed={flip(sealed,40)}", "tag": "sealed={flip_last(sealed)}",
-        "cut": "sealed=substr(sealed,1,4318)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)", "empty": "sealed=x''",
-        "zeros": "sealed=zeroblob(4319)", "of-format-1": "sealed=zeroblob(164)", "huge": "sealed=zeroblob(3000000)",
+        "cut": "sealed=substr(sealed,1,8152)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)", "empty": "sealed=x''",
+        "zeros": "sealed=zeroblob(8153)", "of-format-1": "sealed=zeroblob(164)", "of-4319-bytes": "sealed=zeroblob(4319)",
+        "huge": "sealed=zeroblob(3000000)",
     }.items():
         yield Attack(
             f"state-{name}", "sealed", f"the state is edited ({name})", _update("coffer_state", edit, "one=1"),

@@ -5,6 +5,8 @@ from .attack import IDS, Attack
 from .layout import COLLECTION, DETAILS, EVERYTHING, INSERTED, TEXT, ring_entry, varint
 
 MARK = bytes(16)
+# Of a state without extension part.
+RING_SIZE = layout.ring_size(b"")
 
 
 def attacks(kit):
@@ -61,9 +63,12 @@ def _counters():
     yield _damaged("cursor-without-target", "a cursor where no rekey is under way", {"cursor": 1})
     yield _damaged("cursor-negative", "a cursor of 2^63", {"target": 1, "cursor": 2**63})
     yield _state("header-mac", "the state names another header", {"header_mac": bytes(32)}, open="rolled-back")
-    yield _damaged("extensions", "extensions of one byte", {"extensions": b"\0\1x"})
-    yield _damaged("extensions-length", "a length of extensions, and none", {"extensions": b"\0\1"})
-    for size in (0, 124, 4278, 4280):
+    for name, length in {
+        "zero": 0, "of-2048-bytes": 2048, "less": RING_SIZE - 1, "more": RING_SIZE + 1, "greatest": 2**32 - 1,
+    }.items():
+        yield _damaged(
+            f"ring-length-{name}", f"a length of the ring that is not the ring's ({name})", {"ring_length": length})
+    for size in (0, 124, 4279, 8112, 8114):
         yield _damaged(f"of-{size}-bytes", f"a state of {size} bytes", {"state": bytes(size)})
     for value, is_sound in {1: True, 2**62: True, 2**62 + 1: False, 2**63: False}.items():
         yield _state(
@@ -81,7 +86,7 @@ def _one_more(writer):
 
 def _origins():
     sound = {
-        "kind": 1, "store_id": b"o" * 16, "rk_generation": 1, "phase": 1, "generation": 1, "commit": b"c" * 16,
+        "kind": 1, "store_id": b"o" * 16, "rk_generation": 1, "phase": 1, "generation": 1, "commit": b"c" * 32,
         "mark": b"m" * 32, "next_id": 1}
     for name, change in {
         "kind-3": {"kind": 3}, "kind-255": {"kind": 255}, "rk-generation-zero": {"rk_generation": 0},
@@ -96,7 +101,7 @@ def _origins():
             {"origin": layout.origin_fields(**{field: sound[field]})})
     yield _state(
         "origin-greatest", "an origin with counters at their ends: sound", verify="ok",
-        odd={"origin": layout.origin_fields(2, bytes(16), 2**62, 2**62, 2**62, bytes(16), bytes(32), 2**63 - 1)})
+        odd={"origin": layout.origin_fields(2, bytes(16), 2**62, 2**62, 2**62, bytes(32), bytes(32), 2**63 - 1)})
 
 
 def _record(*entries, count=None):
@@ -135,11 +140,11 @@ def _rings():
         ("ranges-beyond", "more ranges than the ring has bytes", _record(_ranges(INSERTED, 1, (1, 0), count=2**40))),
         ("varint-long-form", "a varint that is not in its shortest form", _record(b"\1\x81\0\1\1\0")),
         ("varint-10-bytes", "a varint of ten bytes", _record(b"\1\1\1" + b"\xff" * 9 + b"\1\0")),
-        ("varint-endless", "a varint that never ends", _record(b"\1\1\1").ljust(2048, b"\xff")),
+        ("varint-endless", "a varint that never ends", _record(b"\1\1\1").ljust(RING_SIZE, b"\xff")),
         ("everything-and-more", "everything, beside another entry", _record(one, bytes([EVERYTHING]))),
         ("everything-twice", "everything, twice", _record(bytes([EVERYTHING]), bytes([EVERYTHING]))),
         ("behind", "a byte behind the last generation", _record(one) + b"\1"),
-        ("last-byte", "the ring's last byte", _record(one).ljust(2047, b"\0") + b"\1"),
+        ("last-byte", "the ring's last byte", _record(one).ljust(RING_SIZE - 1, b"\0") + b"\1"),
     ):
         yield _damaged(f"ring-{name}", what, last(record))
     for name, what, odd in (
@@ -148,7 +153,7 @@ def _rings():
         ("known-greatest", "known is 2^64 - 1", {"known": 2**64 - 1, "ring": b""}),
         ("known-later", "a generation more in the ring than known says", lambda w: {"known": 3}),
         ("empty-but-bytes", "an empty ring with a byte in it", lambda w: {"known": w.generation + 2, "ring": b"\1"}),
-        ("too-many", "more generations than 2,048 bytes hold", lambda w: {"generation": 1000, "known": 2, "ring": b""}),
+        ("too-many", "more generations than the ring has bytes for", lambda w: {"generation": 1000, "known": 2, "ring": b""}),
     ):
         yield _damaged(f"ring-{name}", what, odd)
     for name, what, record in (
@@ -191,5 +196,5 @@ def _anchors(kit):
     yield fork("same-generation", "another transaction in the place of the last: as old, in another state", text)
     yield fork("newer", "a fork went on: newer, and its ring has another mark", text, 3)
     yield fork(
-        "long-gone", "a fork went on until the ring forgot: newer, descent not proved", text, 100,
+        "long-gone", "a fork went on until the ring forgot: newer, descent not proved", text, 300,
         ("ok", "mismatch"), first=("ok", "mismatch"))

@@ -116,7 +116,7 @@ def _take_over(writer, seed):
 def shapes(seed, made):
     """Further sound stores, by name; `made` holds the histories."""
     stores = {}
-    for make in (_plain, _slots, _texts, _rekeys, _rings, _copies, _indexed):
+    for make in (_plain, _slots, _texts, _rekeys, _rings, _copies, _extended, _indexed):
         for name, writer in make(lambda name: f"{seed}/{name}", made):
             stores[name] = writer
     return stores
@@ -252,7 +252,7 @@ def _texts(seed, made):
 
     # A head of the greatest size: its data without the title are 921,600 bytes.
     writer = started(b"Notes", seed("greatest-head"), only_key, page_size=8192)
-    without = 8 + 8 + 8 + 32 + 1 + 5 + 24 + 8 + 4 + len(b'{"a":""}')
+    without = 8 + 8 + 8 + 32 + 1 + 5 + 24 + 16 + 4 + len(b'{"a":""}')
     writer.add(1, "text", title=b"t" * 65536, attributes=b'{"a":"%s"}' % (b"x" * (921_600 - without)))
     yield "greatest-head", writer.commit()
 
@@ -336,27 +336,27 @@ def _rings(seed, made):
 
     writer = started(b"Notes", seed("ring-overflowed"), only_key)
     writer.add(1, "text", title=b"title")
-    for number in range(100):
+    for number in range(300):
         writer.commit()
         writer.change(1, text=f"text {number}".encode())
     yield "ring-overflowed", writer.commit()
 
-    # A generation of 80 documents far apart, in three entries each, does not fit.
+    # A generation of 220 documents far apart, in three entries each, does not fit.
     writer = started(b"Notes", seed("ring-everything"), only_key, titles=CLEAR, padded=False)
-    for number in range(1, 81):
+    for number in range(1, 221):
         writer.add(1, "t", id=number * FAR, title=b"t")
     writer.commit()
-    for number in range(1, 81):
+    for number in range(1, 221):
         writer.change(number * FAR, text=b"u", title=b"u", pos=place(number))
     writer.commit()
     writer.change(FAR, text=b"after")
     yield "ring-everything", writer.commit()
 
-    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 224 ranges of 9 bytes and
+    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 648 ranges of 9 bytes and
     # four of 3, 2, 2 and 3.
     writer = started(b"Notes", seed("ring-full"), only_key, titles=CLEAR, padded=False)
     writer.commit()
-    for id in (130, 132, 134, 300, *(300 + 2 * FAR * number for number in range(1, 225))):
+    for id in (130, 132, 134, 300, *(300 + 2 * FAR * number for number in range(1, 649))):
         writer.add(1, "", id=id)
     yield "ring-full", writer.commit()
 
@@ -391,7 +391,7 @@ def _copies(seed, made):
         writer = created(seed(name), titles=original.titles)
         writer.origin = layout.origin_fields(
             kind, original.store_id, original.rk_generation, original.phase, original.generation,
-            original.rk_commit[:16], original.mark, original.next_id)
+            original.rk_commit, original.mark, original.next_id)
         writer.generation = generation - 1
         for c in original.collections.values():
             writer.add_collection(c.coll, c.name, c.settings)
@@ -420,6 +420,54 @@ def _copies(seed, made):
     yield "sibling", writer.commit()
 
 
+def _extended(seed, made):
+    """Entries that a later version wrote: none of them is known, and only the last store's must be understood."""
+
+    def sealed(count):
+        return writer.random(count)
+
+    writer = created(seed("extended"), only_key)
+    writer.compat = 2**41
+    writer.extra_sql = ["CREATE TABLE coffer_x_later(a BLOB)", "INSERT INTO coffer_x_later VALUES(x'01')"]
+    writer.extension = {1: sealed(40), 0xFF: sealed(layout.STATE_EXTENSION_SIZE - 2 * 6 - 40)}
+    writer.commit()
+    writer.add_collection(1, b"Notes", FOLDED)
+    writer.add_collection(2, b"Without entries")
+    writer.collections[1].extension = {0: b"", 1: b"of the collection", 0x7F: sealed(100)}
+    writer.seal_collection(writer.collections[1])
+    for part, name in enumerate(("document", "text", "title", "key", "attributes", "place")):
+        writer.add(
+            1, f"An entry of the {name}.", title=name.encode(), key=name.encode(), attributes=b'{"part":%d}' % part,
+            extension={part << 8 | 1: f"of the {name}".encode()})
+    every = {part << 8 | number: sealed(part * number) for part in range(6) for number in (0, 1, 0xFF)}
+    writer.add(1, "Entries of every part.", title=b"several", key=b"several", attributes=b'{"n":1}', parent=1, extension=every)
+    writer.add(2, "A long text. " * 200, title=b"long", extension={1: b"", 0x105: b"of the long text"})
+    writer.add(2, "No entries.", title=b"none")
+    writer.commit()
+    # The entries of the title and of the place leave with these changes, and the others stay.
+    writer.add(2, "Changed later.", title=b"changed", extension={1: b"stays", 0x101: b"stays", 0x201: b"", 0x501: b""})
+    writer.commit()
+    writer.change(10, title=b"changed now", pos=place(-STEP))
+    yield "extended", writer.commit()
+
+    writer = started(b"Notes", seed("extended-greatest"), only_key, page_size=2048)
+    greatest = layout.EXTENSION_SIZE - 6
+    writer.collections[1].extension = {1: sealed(greatest)}
+    writer.seal_collection(writer.collections[1])
+    writer.add(1, "text", title=b"t", extension={1: sealed(greatest // 2), 0x5FF: sealed(greatest - 6 - greatest // 2)})
+    yield "extended-greatest", writer.commit()
+
+    writer = started(b"Notes", seed("newer-document"), only_key)
+    writer.add_collection(2, b"All readable")
+    writer.add(1, "Before it.", title=b"one", key=b"k1", extension={1: b"kept"})
+    writer.add(
+        1, "For a later version.", title=b"two", key=b"k2", attributes=b'{"n":2}',
+        extension={1: b"may be ignored", 0x102: b"", 0x8001: b"must be understood", 0x8102: b"this too"})
+    writer.add(1, "Behind it.", title=b"three", key=b"k3", parent=2)
+    writer.add(2, "Elsewhere.", title=b"four")
+    yield "newer-document", writer.commit()
+
+
 def open_with(name):
     """The secrets that open a store, and some that do not, by name."""
     wrong = {"wrong": WRONG}
@@ -437,6 +485,6 @@ def open_with(name):
 ONLY_KEY = {
     "empty", "unpadded", "keys-and-parents", "compat", "unicode", "long-titles", "long-titles-clear", "greatest-head",
     "long-title-rekeyed", "ring", "ring-overflowed", "ring-everything", "ring-full", "unwiped", "greatest-counters",
-    "sibling",
+    "sibling", "extended", "extended-greatest", "newer-document",
 }
 

@@ -27,6 +27,8 @@ SEALED, CLEAR, NONE = 0, 1, 2
 # The kind of change of each field of a document, for the ring and for the stamps of its head.
 RING_KIND = dict.fromkeys(("title", "key", "attributes", "flags", "parent", "created", "modified"), DETAILS)
 RING_KIND |= {"text": TEXT, "pos": MOVED}
+# The part of the document that a field belongs to; an entry's type has it in bits 8 to 11.
+PART = {"text": 1, "title": 2, "key": 3, "attributes": 4, "pos": 5, "parent": 5, "coll": 5}
 EDITS, PLACES = {"title", "text", "key", "attributes", "flags"}, {"pos", "parent", "coll"}
 
 
@@ -69,6 +71,8 @@ class Collection:
     name: bytes
     settings: bytes
     sealed: bytes = b""
+    # The entries of the extension part, by type.
+    extension: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -97,6 +101,8 @@ class Record:
     head: bytes = b""
     body_nt: bytes = b""
     ct: bytes = b""
+    # The entries of the head's extension part, by type.
+    extension: dict = field(default_factory=dict)
     # Mistakes of a careless or hostile key holder, by name; see `Writer.seal` and `Writer.save`.
     odd: dict = field(default_factory=dict)
 
@@ -121,6 +127,8 @@ class Writer:
         self.run = None
         self.generation, self.next_id, self.target, self.cursor = 0, 1, 0, 0
         self.origin, self.unwiped = layout.origin_fields(), 0
+        # The entries of the state's extension part, by type.
+        self.extension = {}
         # The record's bytes and the changes in it, keyed by generation.
         self.ring, self.changes = {}, {}
         self.state_plain, self._has_new_root = b"", True
@@ -180,7 +188,7 @@ class Writer:
 
     def add_collection(self, coll, name, settings=b'{"folding":0,"title":0}'):
         now = self.generation + 1
-        self.collections[coll] = Collection(coll, self.active, now, now, now, self.random(8), name, settings)
+        self.collections[coll] = Collection(coll, self.active, now, now, now, self.random(16), name, settings)
         self.seal_collection(self.collections[coll])
         self._note(COLLECTION, coll)
 
@@ -200,16 +208,22 @@ class Writer:
 
     def seal_collection(self, row, plain=None):
         data = label16(b"coffer3/name") + self.store_id + u64(row.coll) + u32(row.epoch) + u64(row.rev)
-        if plain is None:
-            plain = u64(row.born) + u64(row.edited) + row.uid + u32(len(row.name)) + row.name + row.settings
+        plain = self.collection_plain(row) if plain is None else plain
         row.sealed = self.xseal(self.epoch_key(b"name", row.epoch), data, self.frame(plain, 64))
+
+    @staticmethod
+    def collection_plain(row):
+        return (
+            u64(row.born) + u64(row.edited) + row.uid + u32(len(row.name)) + row.name
+            + u32(len(row.settings)) + row.settings + layout.extension_part(row.extension)
+        )
 
     def add(self, coll, text, id=None, **fields):
         id, now = id or self.next_id, self.generation + 1
         stamps = {name: fields.pop(name, now) for name in ("born", "edited", "placed")}
         pos = fields.pop("pos") if "pos" in fields else self.end(coll)
         record = Record(
-            id, coll, self.active, now, pos, uid=fields.pop("uid", None) or self.random(8),
+            id, coll, self.active, now, pos, uid=fields.pop("uid", None) or self.random(16),
             text=text.encode() if isinstance(text, str) else text, **stamps, **fields)
         self.records[id] = record
         self.next_id = max(self.next_id, id + 1)
@@ -222,6 +236,9 @@ class Writer:
         if "coll" in fields:
             self._note(DELETED, record.coll, id)
             self._note(INSERTED, fields["coll"], id)
+        # Entries of a part leave with its old value.
+        changed = {PART[name] for name in fields if name in PART}
+        record.extension = {kind: data for kind, data in record.extension.items() if kind >> 8 & 15 not in changed}
         for name, value in fields.items():
             setattr(record, name, value)
             if name in RING_KIND:
@@ -299,6 +316,7 @@ class Writer:
             i64(r.created) + i64(r.modified) + u64(odd.get("length", len(r.text)))
             + odd.get("digest", hashlib.sha256(r.text).digest()) + optional(r.key) + optional(title)
             + u64(r.born) + u64(r.edited) + u64(r.placed) + r.uid + u32(len(r.attributes)) + r.attributes
+            + layout.extension_part(r.extension)
         )
         plain = odd["head_plain"](plain) if "head_plain" in odd else plain
         least = 128 if self.titles == SEALED else 64
@@ -349,15 +367,15 @@ class Writer:
 
     def commit(self):
         """One write transaction; `self.odd` may hold keyring (plaintext) and spare, and, for the state: generation,
-        next_id, count, set_hash, header_mac, target, cursor, origin, known, ring, unwiped, extensions, state."""
+        next_id, count, set_hash, header_mac, target, cursor, origin, unwiped, known, ring, ring_length, extension, state."""
         odd, before = self.odd, self.mark
         self.generation += 1
         self._commit_header(odd)
         self._commit_ring(before)
         fields = {
             "generation": self.generation, "next_id": self.next_id, "count": len(self.records), "target": self.target,
-            "cursor": self.cursor, "header_mac": self.mac, "origin": self.origin, "known": self.known,
-            "ring": b"".join(record for record, _ in self.ring.values()), "unwiped": self.unwiped, "extensions": b"\0\0",
+            "cursor": self.cursor, "header_mac": self.mac, "origin": self.origin, "unwiped": self.unwiped,
+            "known": self.known, "ring": b"".join(record for record, _ in self.ring.values()), "extension": self.extension,
         } | {name: value for name, value in odd.items() if name not in ("keyring", "spare", "state")}
         fields.setdefault("set_hash", self.set_hash())
         self.state_plain = layout.state_plain(**fields)
@@ -392,8 +410,9 @@ class Writer:
             self.ring, self._has_new_root = {}, False
         else:
             changes = {entry: set(ids) for entry, ids in self.changes.items() if ids or entry[0] == COLLECTION}
-            self.ring[self.generation] = layout.ring_generation(before, changes)
-            while sum(len(record) for record, _ in self.ring.values()) > layout.RING_SIZE:
+            size = layout.ring_size(self.extension)
+            self.ring[self.generation] = layout.ring_generation(before, changes, size)
+            while sum(len(record) for record, _ in self.ring.values()) > size:
                 del self.ring[min(self.ring)]
         self.changes = {}
 
@@ -409,12 +428,12 @@ class Writer:
     def anchor(self):
         generation = int.from_bytes(self.state_plain[:8], "big")
         return (
-            f"coffer2:{self.store_id.hex()}:{self.rk_generation}:{self.phase}:{generation}:"
-            f"{self.rk_commit[:16].hex()}:{self.mark.hex()}")
+            f"coffer3:{self.store_id.hex()}:{self.rk_generation}:{self.phase}:{generation}:"
+            f"{self.rk_commit.hex()}:{self.mark.hex()}")
 
     def pin_of(self, phase):
-        return "coffer-pin-2-" + (
-            self.store_id + u64(self.rk_generation) + u64(phase) + self.commitment(phase)[:16]).hex()
+        return "coffer-pin-3-" + (
+            self.store_id + u64(self.rk_generation) + u64(phase) + self.commitment(phase)).hex()
 
     @property
     def pin(self):

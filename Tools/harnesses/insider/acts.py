@@ -217,7 +217,7 @@ class Insider:
         rev = rng.choice((1, self._near(closed.closed if closed and closed.closed else now.generation),
                           self._near(now.generation), rng.randint(1, now.generation)))
         record = Record(
-            id, rng.choice((1, 1, 2)), epoch, rev, place(rng.randrange(1, 2**40)), 1, rev, rev, self.random(8),
+            id, rng.choice((1, 1, 2)), epoch, rev, place(rng.randrange(1, 2**40)), 1, rev, rev, self.random(16),
             f"{FORGED} {self.random(4).hex()}".encode() + b" and more" * rng.choice((0, 0, 300)), b"Forged title",
             key=rng.choice((None, b"key 1", b"forged key")))
         known = [moment.writer.records[id] for moment in self.moments if id in moment.writer.records]
@@ -264,7 +264,7 @@ class Insider:
     def collection_forged(self):
         forger, epoch = self._forger(), self.rng.choice(sorted(self.keys))
         coll = self.rng.choice((1, 2, 3))
-        row = Collection(coll, epoch, self.rng.randint(1, self.now.writer.generation), 1, 1, self.random(8),
+        row = Collection(coll, epoch, self.rng.randint(1, self.now.writer.generation), 1, 1, self.random(16),
                          b"Forged name", FOLDED)
         forger.seal_collection(row)
         if self.rng.random() < 0.3:

@@ -105,7 +105,7 @@ class Trial:
         """The authentic moment whose header and state were opened, and whether the insider made them."""
         if not self.opened:
             return None, False
-        _, _, rk_generation, phase, _, commit, _ = self.opened.replace("coffer2:", "x:", 1).split(":")
+        _, _, rk_generation, phase, _, commit, _ = self.opened.replace("coffer3:", "x:", 1).split(":")
         pair = int(rk_generation), int(phase)
         for moment in self.insider.moments:
             if moment.writer.anchor == self.opened:
@@ -114,7 +114,7 @@ class Trial:
         for held in self.insider.held:
             writer = held.writer.copy()
             writer.rk_generation, writer.phase = pair
-            if writer.commitment()[:16].hex() == commit:
+            if writer.commitment().hex() == commit:
                 if "roots" in self.faults:
                     break
                 # Wrapping for a passphrase or a key file takes the secret, and binds the root key's generation.
@@ -123,7 +123,7 @@ class Trial:
                 return None, True
         if self.secret[0] != "identity":
             self.find("Opening", f"{self.secret[0]} opened a header or state that its root key's holders did not write")
-        elif any(moment.writer.rk_commit[:16].hex() == commit for moment in self.insider.moments):
+        elif any(moment.writer.rk_commit.hex() == commit for moment in self.insider.moments):
             self.find("State", "a state that no key holder wrote, under a root key that the insider lacks")
         return None, True
 
@@ -138,8 +138,8 @@ class Trial:
         now, owner, moment = self.now.writer, self.owner, self.moment
         pin, anchor = now.pin, now.anchor
         if "pins" in self.faults and self.opened:
-            _, id, rk_generation, phase, _, commit, _ = f":{self.opened}".replace(":coffer2:", ":", 1).split(":")
-            pin, anchor = f"coffer-pin-2-{id}{int(rk_generation):016x}{int(phase):016x}{commit}", self.opened
+            _, id, rk_generation, phase, _, commit, _ = f":{self.opened}".replace(":coffer3:", ":", 1).split(":")
+            pin, anchor = f"coffer-pin-3-{id}{int(rk_generation):016x}{int(phase):016x}{commit}", self.opened
         kind, report = self.ask(owner, "verify", "--json", "--pin", pin)
         is_fit = moment and (moment.writer.rk_generation, moment.writer.phase) >= (now.rk_generation, now.phase)
         if report and not is_fit:

@@ -18,7 +18,6 @@ TEST, PADDED = 1, 2
 TITLES = {0: "sealed", 1: "clear", 2: "none"}
 PASSPHRASE, KEY_FILE, RECIPIENT, EXTERNAL = 1, 2, 3, 4
 SLOT_LIMIT, EPOCH_LIMIT, EPOCH_SIZE = 64, 64, 60
-COMMIT_START = 16  # bytes of the commitment in pin, anchor and origin
 KDF_SUM_LIMIT, KDF_MEMORY_LIMIT = 1 << 19, 512 << 20
 _PROVIDER = re.compile(rb"[a-z0-9-]{1,32}")
 _SLOT_KIND = {"passphrase": PASSPHRASE, "key": KEY_FILE, "identity": RECIPIENT}
@@ -137,7 +136,7 @@ class Header:
     @property
     def pin(self):
         pair = u64(self.rk_generation) + u64(self.phase)
-        return "coffer-pin-2-" + (self.store_id + pair + self.rk_commit[:COMMIT_START]).hex()
+        return "coffer-pin-3-" + (self.store_id + pair + self.rk_commit).hex()
 
     def check_bounds(self, secrets, allow_test):
         """Everything that is refused before work with keys: slots' bounds, then the TEST rule."""

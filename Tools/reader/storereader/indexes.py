@@ -1,6 +1,7 @@
 """FORMAT, "Indexes": the sealed pages of the inner databases, proved by their root, and opened."""
 
 import json
+import re
 import sqlite3
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from .primitives import NONCE_SIZE, SEAL_OVERHEAD, TAG_SIZE, XAES, Cursor, SetHa
 
 FEATURE = 1
 RESERVED = 96
+_UID = re.compile("[0-9a-f]{32}")
 # Tables with any other SQL are no indexes.
 TABLES = {
     b"CREATE TABLE coffer_x_index(part INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
@@ -82,7 +84,7 @@ def _root(store, part, epoch, sealed):
 def _declaration(data, what):
     try:
         declaration = json.loads(data)
-        if all(isinstance(entry["number"], int) for entry in declaration["collections"]):
+        if all(isinstance(entry["number"], int) and _UID.fullmatch(entry["uid"]) for entry in declaration["collections"]):
             return declaration
     except (ValueError, TypeError, KeyError):
         pass

@@ -1,4 +1,4 @@
-"""FORMAT, "Conventions", "Primitives" and "Set hash": encodings, key derivation, sealing, frames, LtHash."""
+"""FORMAT, "Conventions", "Primitives" and "Set hash": encodings, key derivation, sealing, frames, extension parts, LtHash."""
 
 import hashlib
 import hmac as hmac_module
@@ -12,6 +12,9 @@ from .errors import Damaged
 SEAL_OVERHEAD = 40
 NONCE_SIZE = 24
 TAG_SIZE = 16
+# Extension parts: their greatest length in head data and in a collection's data, and bits of an entry's type.
+EXTENSION_LIMIT = 65536
+MUST_UNDERSTAND, RESERVED_BITS = 0x8000, 0x7000
 
 
 def u8(value):
@@ -132,6 +135,24 @@ def frame_data(frame, padded, minimums, what):
     return frame[8:end]
 
 
+def extension_part(data, limit, last_part, what):
+    """The entries of an extension part, by type; parts above `last_part` are damage."""
+    if len(data) > limit:
+        raise Damaged(f"{what}: extension part over its limit")
+    fields, entries, last = Cursor(data, f"{what}: extension part"), {}, -1
+    while not fields.is_at_end:
+        kind = fields.unsigned(2)
+        if kind <= last or kind & RESERVED_BITS or kind >> 8 & 15 > last_part:
+            raise Damaged(f"{what}: extension part: types do not rise, or have reserved bits or another part")
+        entries[kind], last = fields.take(fields.unsigned(4)), kind
+    return entries
+
+
+def is_newer(entries):
+    """Whether an entry must be understood: this reader knows none."""
+    return any(kind & MUST_UNDERSTAND for kind in entries)
+
+
 class Cursor:
     """Takes fields from the front of a plaintext; a field beyond its end is damage."""
 
@@ -160,6 +181,10 @@ class Cursor:
     def rest(self):
         return self.take(len(self._data) - self._offset)
 
+    @property
+    def is_at_end(self):
+        return self._offset == len(self._data)
+
     def end(self):
-        if self._offset != len(self._data):
+        if not self.is_at_end:
             raise Damaged(f"{self._what}: too long")

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from .database import COUNTER_LIMIT
 from .errors import Mismatch, NotProved, RekeyUnfinished, RolledBack
-from .header import COMMIT_START
 from .state import MARK_START
 
-_PIN = re.compile(r"coffer-pin-2-([0-9a-f]{32})([0-9a-f]{16})([0-9a-f]{16})([0-9a-f]{32})")
+_PIN = re.compile(r"coffer-pin-3-([0-9a-f]{32})([0-9a-f]{16})([0-9a-f]{16})([0-9a-f]{64})")
 _ANCHOR = re.compile(
-    r"coffer2:([0-9a-f]{32}):([1-9][0-9]{0,18}):([1-9][0-9]{0,18}):([1-9][0-9]{0,18}):([0-9a-f]{32}):([0-9a-f]{64})")
+    r"coffer3:([0-9a-f]{32}):([1-9][0-9]{0,18}):([1-9][0-9]{0,18}):([1-9][0-9]{0,18}):([0-9a-f]{64}):([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class _Keys:
 
     def fits(self, store):
         """Whether the root key made this commitment, for its own phase."""
-        return store.commitment(self.phase)[:COMMIT_START].hex() == self.commitment
+        return store.commitment(self.phase).hex() == self.commitment
 
 
 def check_pin(store, text):

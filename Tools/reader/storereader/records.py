@@ -5,12 +5,16 @@ import unicodedata
 from dataclasses import dataclass
 
 from .database import blob, counter, integer, short, text, utf8
-from .errors import Damaged
+from .errors import Damaged, Newer
 from .jcs import canonical_object, canonical_text
-from .primitives import NONCE_SIZE, TAG_SIZE, XAES, Cursor, frame_data, hkdf, hmac, label16, pae, u8, u32, u64
+from .primitives import (
+    EXTENSION_LIMIT, NONCE_SIZE, TAG_SIZE, XAES, Cursor, extension_part, frame_data, hkdf, hmac, is_newer, label16, pae, u8,
+    u32, u64)
 
 HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
 TITLE_LIMIT, UNTITLED_LIMIT, POSITION_LIMIT = 65536, 900 << 10, 255
+# The last of a document's parts that an entry of an extension part can belong to: its place.
+LAST_PART = 5
 # The longest frame of a body in the row; a longer one is in `coffer_body`.
 INLINE_LIMIT = 2048
 SEALED, CLEAR = 0, 1
@@ -70,6 +74,10 @@ class Collection:
     born: int
     edited: int
     uid: bytes
+    epoch: int
+    rev: int
+    settings: str
+    extension: dict
 
 
 def fold(key):
@@ -100,16 +108,23 @@ class CollectionRow:
             raise Damaged(f"{self._what}: not of the active epoch")
 
     def open(self):
+        """The collection; raises Newer where an entry must be understood."""
         self.check_epoch()
         data = label16(b"coffer3/name") + self._context.store_id + u64(self.coll) + u32(self.epoch) + u64(self.rev)
         frame = self._keys.name.open_blob(self.sealed, data, self._what)
         fields = Cursor(frame_data(frame, self._context.is_padded, [64], self._what), self._what)
         born, edited = (counter(fields.unsigned(8), f"{self._what}: {name}") for name in ("born", "edited"))
-        uid = fields.take(8)
-        name, settings = fields.take(fields.unsigned(4)), fields.rest()
+        uid = fields.take(16)
+        name, settings = fields.take(fields.unsigned(4)), fields.take(fields.unsigned(4))
+        extension = extension_part(fields.rest(), EXTENSION_LIMIT, 0, self._what)
         if not 1 <= len(name) <= NAME_LIMIT:
             raise Damaged(f"{self._what}: name out of bounds")
-        return Collection(self.coll, utf8(name, self._what).decode(), *self._open(settings), born, edited, uid)
+        collection = Collection(
+            self.coll, utf8(name, self._what).decode(), *self._open(settings), born, edited, uid, self.epoch, self.rev,
+            settings.decode("utf-8"), extension)
+        if is_newer(extension):
+            raise Newer(f"{self._what}: newer than this reader")
+        return collection
 
     def _open(self, settings):
         """Folding, title rule, order and attributes of settings that are exactly as a writer makes them."""
@@ -145,6 +160,11 @@ class Head:
     placed: int
     uid: bytes
     attributes: str
+    extension: dict
+
+    @property
+    def is_newer(self):
+        return is_newer(self.extension)
 
 
 class RecordRow:
@@ -189,6 +209,7 @@ class RecordRow:
             raise Damaged(f"{self._what}: left behind by the rekey, or put back")
 
     def open_head(self):
+        """The head, also of a newer document: the caller asks for `is_newer` before giving anything out."""
         self.check_epoch()
         what = self._what
         frame = self.keys.head.open_blob(self.head, label16(b"coffer3/head") + self.row + self.t, what + ": head")
@@ -198,9 +219,8 @@ class RecordRow:
         key, title = fields.optional(), fields.optional()
         born, edited, placed = (
             counter(fields.unsigned(8), f"{what}: {name}") for name in ("born", "edited", "placed"))
-        uid = fields.take(8)
-        attributes = fields.take(fields.unsigned(4))
-        fields.end()
+        uid = fields.take(16)
+        attributes, extension = fields.take(fields.unsigned(4)), fields.rest()
         if len(title or b"") > TITLE_LIMIT or len(data) - len(title or b"") > UNTITLED_LIMIT:
             raise Damaged(f"{what}: title or head over its limit")
         if length > TEXT_LIMIT:
@@ -209,7 +229,8 @@ class RecordRow:
             raise Damaged(f"{what}: key and lookup do not agree")
         self._check_attributes(attributes)
         return Head(
-            created, modified, length, digest, key, self._title(title), born, edited, placed, uid, attributes.decode("utf-8"))
+            created, modified, length, digest, key, self._title(title), born, edited, placed, uid,
+            attributes.decode("utf-8"), extension_part(extension, EXTENSION_LIMIT, LAST_PART, what + ": head"))
 
     def _check_attributes(self, attributes):
         if not attributes:

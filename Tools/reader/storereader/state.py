@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from .database import COUNTER_LIMIT, blob, counter, integer, short
-from .errors import Damaged, RolledBack
-from .primitives import SEAL_OVERHEAD, XAES, Cursor, SetHash, pae
+from .errors import Damaged, Newer, RolledBack
+from .primitives import SEAL_OVERHEAD, XAES, Cursor, SetHash, extension_part, is_newer, pae
 
-STATE_SIZE, RING_SIZE, MARK_START = 4279, 2048, 16
+# Ring and extension part share the bytes behind the ring's length.
+STATE_SIZE, RING_START, EXTENSION_LIMIT, MARK_START = 8113, 2249, 300, 16
 ID_LIMIT = 2**63 - 1
 INSERTED, COLLECTION, EVERYTHING = 1, 6, 7
 
@@ -31,11 +32,12 @@ class State:
         if self.target not in (0, active_epoch) or self.cursor and not self.target:
             raise Damaged("state: target or cursor of no rekey")
         self.origin = _origin(fields)
-        self.known = integer(fields.unsigned(8), "state: first generation of the ring", 2, self.generation + 1)
-        self.ring = _ring(fields.take(RING_SIZE), self.known, self.generation)
         self.unwiped = integer(fields.unsigned(8), "state: unwiped", 0, COUNTER_LIMIT)
-        if fields.unsigned(2) != 0:
-            raise Damaged("state: extensions")
+        self.known = integer(fields.unsigned(8), "state: first generation of the ring", 2, self.generation + 1)
+        self.ring = _ring(fields.take(fields.unsigned(4)), self.known, self.generation)
+        self.extension = extension_part(fields.rest(), EXTENSION_LIMIT, 0, "state")
+        if is_newer(self.extension):
+            raise Newer("the state is newer than this reader")
 
     def mark_start(self, generation):
         """The first 16 bytes of the mark of an earlier generation, or None where the ring no longer holds it."""
@@ -64,7 +66,7 @@ def _origin(fields):
     """None for a store that has none."""
     kind = fields.unsigned(1)
     if kind == 0:
-        if any(fields.take(96)):
+        if any(fields.take(112)):
             raise Damaged("origin: fields without a kind")
         return None
     if kind > 2:
@@ -72,7 +74,7 @@ def _origin(fields):
     return Origin(
         kind, fields.take(16),
         *(counter(fields.unsigned(8), "origin: " + name) for name in ("rk_generation", "phase", "generation")),
-        fields.take(16), fields.take(32), integer(fields.unsigned(8), "origin: next id", 1, ID_LIMIT))
+        fields.take(32), fields.take(32), integer(fields.unsigned(8), "origin: next id", 1, ID_LIMIT))
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def _change(fields):
         return Change(kind, 0, ())
     coll, ranges, end = short(_varint(fields), "ring: collection"), [], 0
     if kind != COLLECTION:
-        for _ in range(integer(_varint(fields), "ring: number of ranges", 1, RING_SIZE)):
+        for _ in range(integer(_varint(fields), "ring: number of ranges", 1, STATE_SIZE - RING_START)):
             start = end + integer(_varint(fields), "ring: gap", 1)
             end = integer(start + _varint(fields) + 1, "ring: end of a range", 1, ID_LIMIT)
             ranges.append((start, end))

@@ -1,15 +1,18 @@
 """An open store: FORMAT, "State", "Reading" and "Key files, pin, anchor". Start here."""
 
+import hashlib
 import sqlite3
 from collections import Counter
 
 from . import database, indexes, proofs
-from .errors import Damaged, NotAStore, StoreError
-from .header import COMMIT_START, TITLES, Header
+from .errors import Damaged, Newer, NotAStore, StoreError
+from .header import TITLES, Header
 from .primitives import SetHash, hmac
 from .records import INLINE_LIMIT, RECORD_COLUMNS, CollectionRow, Context, EpochKeys, RecordRow, fold
 from .state import State
 
+# Of an entry longer than this, plain data has only the SHA-256.
+LONG_ENTRY = 2048
 # A body in two places, in none, or in the one where its length does not belong.
 _MISPLACED = f"""
 SELECT r.id FROM coffer_record r NOT INDEXED LEFT JOIN coffer_body b ON b.id = r.id
@@ -25,8 +28,22 @@ def plain(row, head, text):
         "id": row.id, "coll": row.coll, "pos": row.pos.hex(), "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
         "flags": row.flags, "title": head.title, "key": None if head.key is None else head.key.hex(),
         "created": head.created, "modified": head.modified, "length": head.length, "born": head.born,
-        "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(), "attributes": head.attributes, "text": text,
+        "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(), "attributes": head.attributes,
+        "extension": plain_entries(head.extension), "text": text,
     }
+
+
+def plain_entries(extension):
+    """The entries of an extension part as plain data; of a long one the SHA-256."""
+    return [
+        {"type": kind} | (
+            {"bytes": data.hex()} if len(data) <= LONG_ENTRY else {"bytes_sha256": hashlib.sha256(data).hexdigest()})
+        for kind, data in extension.items()]
+
+
+def _check_known(row, head):
+    if head.is_newer:
+        raise Newer(f"document {row.id}: newer than this reader")
 
 
 class Store:
@@ -53,20 +70,32 @@ class Store:
         if self.connection.execute("SELECT count(*) FROM coffer_state").fetchone() != (1,):
             raise Damaged("not exactly one state")
         header.check_bounds(secrets, allow_test)
-        self._root_key = header.unlock(secrets)
-        state_key, self._anchor_key, epochs, self.active_epoch = header.authenticate(self._root_key)
+        self.root_key = header.unlock(secrets)
+        state_key, self._anchor_key, epochs, self.active_epoch = header.authenticate(self.root_key)
         state = self.state = State(self.connection, header, state_key, self.active_epoch)
         self.epochs = {number: EpochKeys(header.store_id, number, epoch) for number, epoch in epochs.items()}
-        self._context = Context(
+        self.context = Context(
             header.store_id, header.is_padded, header.titles, self.epochs, self.active_epoch,
             state.generation, state.next_id, state.target, state.cursor)
+        self._check_collections()
+
+    def _check_collections(self):
+        """A newer collection makes the store newer; a damaged one is found where it is read."""
+        try:
+            for values in self.collection_rows():
+                try:
+                    CollectionRow(values, self.context).open()
+                except Damaged:
+                    continue
+        except Damaged:
+            pass  # SQLite finds no more rows.
 
     @property
     def titles(self):
         return TITLES[self.header.titles]
 
     def commitment(self, phase):
-        return self.header.commitment(self._root_key, phase)
+        return self.header.commitment(self.root_key, phase)
 
     @property
     def mark(self):
@@ -76,8 +105,8 @@ class Store:
     def anchor(self):
         header = self.header
         return (
-            f"coffer2:{header.store_id.hex()}:{header.rk_generation}:{header.phase}:{self.state.generation}"
-            f":{header.rk_commit[:COMMIT_START].hex()}:{self.mark.hex()}"
+            f"coffer3:{header.store_id.hex()}:{header.rk_generation}:{header.phase}:{self.state.generation}"
+            f":{header.rk_commit.hex()}:{self.mark.hex()}"
         )
 
     def check_anchor(self, line, descends=False):
@@ -101,14 +130,24 @@ class Store:
 
     def collections(self):
         """Every collection by number; raises at the first that is damaged."""
-        return {row[0]: CollectionRow(row, self._context).open() for row in self.collection_rows()}
+        return {row[0]: CollectionRow(row, self.context).open() for row in self.collection_rows()}
 
     def listing(self, coll):
-        """Rows and heads of a collection in order, as the index gives them and the rows confirm."""
+        """Rows and heads of a collection in order; raises Newer at a newer document."""
+        for row, head in self._listed(coll):
+            _check_known(row, head)
+            yield row, head
+
+    def order(self, coll):
+        """The ids of a collection's documents in order, newer ones too."""
+        return [row.id for row, _ in self._listed(coll)]
+
+    def _listed(self, coll):
+        """Rows and heads as the index gives them and the rows confirm."""
         last = None
         sql = f"SELECT {RECORD_COLUMNS} FROM coffer_record WHERE coll = ? ORDER BY pos, id"
         for values in self._rows(sql, coll):
-            row = RecordRow(values, self._context)
+            row = RecordRow(values, self.context)
             head = row.open_head()
             if row.coll != coll or last is not None and (row.pos, row.id) <= last:
                 raise Damaged(f"document {row.id}: the index gives it out of place")
@@ -121,7 +160,14 @@ class Store:
         return None if values is None else self.open_document(values)
 
     def open_document(self, values):
-        row = RecordRow(values, self._context)
+        """Row, head and text; raises Newer for a newer document."""
+        row, head, text = self.verified_document(values)
+        _check_known(row, head)
+        return row, head, text
+
+    def verified_document(self, values):
+        """The same, for a newer document too."""
+        row = RecordRow(values, self.context)
         head = row.open_head()
         sql = "SELECT body, ct FROM coffer_record r LEFT JOIN coffer_body b ON b.id = r.id WHERE r.id = ?"
         return row, head, row.open_text(*next(self._rows(sql, row.id), (None, None)), head)
@@ -159,7 +205,7 @@ class Store:
 
     def _add_element(self, sums, kind, values):
         try:
-            sums.add(kind(values, self._context).element_hash())
+            sums.add(kind(values, self.context).element_hash())
         except StoreError:
             pass  # A row that cannot be an element leaves a difference.
 
@@ -186,7 +232,7 @@ class Store:
                     problems.append(f"{what} {values[0]}: numbers do not rise")
                 last = values[0]
                 try:
-                    kind(values, self._context).check_epoch()
+                    kind(values, self.context).check_epoch()
                 except StoreError as error:
                     problems.append(str(error))
         return problems
@@ -196,7 +242,7 @@ class Store:
         problems, collections = [], {}
         for values in self.collection_rows():
             try:
-                collections[values[0]] = CollectionRow(values, self._context).open()
+                collections[values[0]] = CollectionRow(values, self.context).open()
             except StoreError as error:
                 problems.append(str(error))
         names = [collection.name for collection in collections.values()]
@@ -204,14 +250,14 @@ class Store:
             problems.append("two collections have one name")
         for values in self.record_rows():
             try:
-                row, head, _ = self.open_document(values)
+                row, head, _ = self.verified_document(values)
                 problems += self._place_problems(row, head, collections)
             except StoreError as error:
                 problems.append(str(error))
         stored = Counter(values[1] for values in self.record_rows())
         for coll in collections:
             try:
-                if sum(1 for _ in self.listing(coll)) != stored[coll]:
+                if len(self.order(coll)) != stored[coll]:
                     problems.append(f"collection {coll}: the index hides documents")
             except StoreError as error:
                 problems.append(str(error))
@@ -227,6 +273,17 @@ class Store:
         except UnicodeDecodeError:
             return [f"document {row.id}: a folded key that is not UTF-8"]
         return [] if row.keys.lookup(row.coll, key) == row.lookup else [f"document {row.id}: not found by its key"]
+
+    def newer_documents(self):
+        """The ids of the documents that only a later version can read. That alone is no fault."""
+        found = []
+        for values in self.record_rows():
+            try:
+                row = RecordRow(values, self.context)
+                found += [row.id] if row.open_head().is_newer else []
+            except StoreError:
+                continue
+        return found
 
     def check_writable(self):
         """A writer's check before its first row: the state is not older than the rows."""

@@ -1,0 +1,83 @@
+internal import CofferSealing
+
+/// The entries of later versions at the end of head data, a collection's data and the state (FORMAT, "Extension parts").
+package struct ExtensionPart {
+  /// The owner of an extension part, which limits its length and the parts that its entries can belong to.
+  package enum Owner {
+    case head, collection, state
+
+    /// The maximum number of bytes.
+    package var limit: Int { self == .state ? 300 : 65_536 }
+    fileprivate var greatestPart: UInt16 { self == .head ? 5 : 0 }
+  }
+
+  /// The parts of a document that entries belong to.
+  package struct Parts: OptionSet {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static let text = Parts(rawValue: 1 << 1)
+    package static let title = Parts(rawValue: 1 << 2)
+    package static let key = Parts(rawValue: 1 << 3)
+    package static let attributes = Parts(rawValue: 1 << 4)
+    package static let place = Parts(rawValue: 1 << 5)
+  }
+
+  private static let entryHeaderCount = 6
+  private static let mustUnderstand: UInt16 = 1 << 15
+  private static let reserved: UInt16 = 0x7000
+
+  package let bytes: UnsafeRawBufferPointer
+  /// Whether an entry of a later version must be understood.
+  package private(set) var isNewer = false
+
+  /// Creates the part of a writer that adds no entries.
+  package static var empty: ExtensionPart { ExtensionPart() }
+
+  private init() {
+    bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  /// Checks the entries, or returns `nil` for invalid bytes.
+  ///
+  /// The part refers to the bytes.
+  @inline(__always)
+  package init?(_ bytes: UnsafeRawBufferPointer, of owner: Owner) {
+    self.bytes = bytes
+    guard !bytes.isEmpty else { return }
+    guard check(owner) else { return nil }
+  }
+
+  private mutating func check(_ owner: Owner) -> Bool {
+    guard bytes.count <= owner.limit else { return false }
+    var reader = ByteReader(bytes)
+    var last: UInt16?
+    while !reader.isAtEnd {
+      guard let type: UInt16 = reader.integer(), let count: UInt32 = reader.integer(),
+        reader.bytes(Int(count)) != nil, last.map({ $0 < type }) ?? true, type & Self.reserved == 0,
+        Self.part(of: type) <= owner.greatestPart
+      else { return false }
+      last = type
+      // This version defines no types.
+      if type & Self.mustUnderstand != 0 { isNewer = true }
+    }
+    return true
+  }
+
+  private static func part(of type: UInt16) -> UInt16 { type >> 8 & 15 }
+
+  /// Returns the entries that stay when a writer that doesn't know them changes parts of the document.
+  package func bytes(withoutThoseOf changed: Parts) -> [UInt8] {
+    var kept: [UInt8] = []
+    var reader = ByteReader(bytes)
+    while !reader.isAtEnd {
+      let start = bytes.count - reader.remaining
+      guard let type: UInt16 = reader.integer(), let count: UInt32 = reader.integer(), reader.bytes(Int(count)) != nil
+      else { preconditionFailure("internal error: an extension part was not checked") }
+      if changed.contains(Parts(rawValue: 1 << Self.part(of: type))) { continue }
+      kept += bytes[start..<start + Self.entryHeaderCount + Int(count)]
+    }
+    return kept
+  }
+}
