@@ -86,6 +86,12 @@ package struct DocumentRestoration {
         .alreadyExists, "document \(id) is another one here: its id was given again",
         hint: "export the one of the backup, and import it", documentID: id)
     }
+    // A document whose text can't be opened is inserted again, because replacing it would need the old text.
+    if try hasDamagedText(id) {
+      try transaction.writer.delete(id)
+      _ = try restore(row)
+      return .changed
+    }
     let old = try transaction.storedDocument(id)
     let parent = try parent(of: row, in: record)
     document.parent = parent ?? (old.document.parent == document.parent ? document.parent : nil)
@@ -100,6 +106,17 @@ package struct DocumentRestoration {
     let position = isMoved ? try transaction.order.position(for: wanted, in: record.id) : nil
     try transaction.writer.replace(transaction.storedDocument(id), with: document, in: record, movedTo: position)
     return .changed
+  }
+
+  /// Returns whether the text of a document with a sound head is damaged.
+  private func hasDamagedText(_ id: DocumentID) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      _ = try transaction.storedDocument(id)
+      return false
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return true
+    }
   }
 
   /// Returns a document's collection in the backup, found by identity or name, or recreated if it's missing.

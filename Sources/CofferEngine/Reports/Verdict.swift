@@ -42,7 +42,7 @@ public struct Verdict: Sendable {
         damaged.count == 1
           ? "document \(first.id) is damaged"
           : "\(damaged.count) of \(documents) documents are damaged, the first is \(first.id)",
-        hint: "remove them and restore them from a backup, or bring the others into a new store with \(.salvage)",
+        hint: "restore them from a backup, or bring the others into a new store with \(.salvage)",
         documentID: first.id)
     }
     if let first = problems.first {

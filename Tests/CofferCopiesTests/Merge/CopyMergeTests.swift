@@ -712,6 +712,27 @@ struct CopyMergeTests {
 
   // MARK: Single documents
 
+  /// A damaged text is replaced by the backup's, and the document keeps its place and family.
+  @Test func restoresDamagedText() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for number in 1...3 {
+        let parent = number == 3 ? DocumentID(2) : nil
+        let document = Document(title: "T\(number)", text: "\(number)", key: DocumentKey("k\(number)"), parent: parent)
+        try writer.insert(document, into: Self.notes)
+      }
+    }
+    let backup = test.place.file("backup.coffer")
+    try DocumentStore.backup(at: test.url, to: backup)
+    let source = try DocumentStore.open(at: backup, key: .published("primary"), options: .testing)
+    try test.store.close()
+    try test.raw().execute("UPDATE coffer_record SET body=zeroblob(length(body)) WHERE id=2")
+    let store = try test.reopened()
+    #expect(try store.verify().damaged.map(\.id) == [2])
+    #expect(try store.restore([DocumentID(2), DocumentID(3)], from: source) == [.changed, .unchanged])
+    #expect(try store.differences(to: source).isEmpty && store.verify().isSound)
+  }
+
   @Test func restoresDocumentsAndPositions() throws {
     let test = try TestStore()
     try test.store.write { writer in

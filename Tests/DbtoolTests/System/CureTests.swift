@@ -69,8 +69,8 @@ import Testing
         try damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body))")
       },
       fails: ["verify", "s.coffer"],
-      hint: "remove them and restore them from a backup, or bring the others into a new store with copy --salvage",
-      cures: [["rm", "s.coffer", "1"], ["restore", "s.coffer", "b.coffer", "1"], ["verify", "s.coffer"]]),
+      hint: "restore them from a backup, or bring the others into a new store with copy --salvage",
+      cures: [["restore", "s.coffer", "b.coffer", "1"], ["verify", "s.coffer"]]),
     Case(
       name: "search without an index", fails: ["search", "s.coffer", "--ranked", "x"], hint: "index add",
       cures: [["index", "add", "s.coffer", "words"], ["search", "s.coffer", "--ranked", "x"]]),
