@@ -93,8 +93,10 @@ package struct HeadData {
   /// Reads a head, or returns `nil` for invalid bytes.
   package init?(_ data: UnsafeRawBufferPointer) {
     guard data.count >= Self.fixedCount else { return nil }
-    created = Self.date(data, at: 0)
-    modified = Self.date(data, at: 8)
+    created = Int64(bitPattern: data.bigEndian64(at: 0))
+    modified = Int64(bitPattern: data.bigEndian64(at: 8))
+    guard Timestamp(millisecondsSince1970: created).isStorable, Timestamp(millisecondsSince1970: modified).isStorable
+    else { return nil }
     let count = data.bigEndian64(at: 16)
     guard count <= UInt64(StoreFormat.maximumText) else { return nil }
     textCount = Int(count)
@@ -134,11 +136,6 @@ package struct HeadData {
   private static let firstCount = 24 + TextDigest.byteCount
   /// The minimum length of a head, with these, two marks, the stamps and a length.
   private static let fixedCount = firstCount + 1 + 1 + stampsCount + 4
-
-  /// Reads a date. One that no store takes becomes the nearest one, because a writer of this format refuses it.
-  private static func date(_ data: UnsafeRawBufferPointer, at offset: Int) -> Int64 {
-    Timestamp(clampingMilliseconds: Int64(bitPattern: data.bigEndian64(at: offset))).millisecondsSince1970
-  }
 
   /// Reads `u8 0`, or `u8 1 || u32 length || bytes`. Returns `false` for other bytes.
   private static func read(

@@ -1,73 +1,45 @@
 import Coffer
 import CofferRecords
-import Foundation
 import Testing
 
 @testable import CofferStoreTestSupport
 
-/// Documents whose sealed dates no writer of this format writes. Readers take the nearest date.
+/// Documents whose sealed dates are at the ends of their range, or beyond it.
 struct HostileDatesTests {
-  private static let created: [Int64] = [.min, .min + 1, .max, Timestamp.earliest.millisecondsSince1970 - 1]
-
-  /// A store whose documents have these dates.
-  private func hostile() throws -> TestStore {
+  /// Returns a store in which the first document has these dates, which only a holder of the key can write.
+  private func store(created: Int64, modified: Int64) throws -> TestStore {
     let test = try TestStore()
     try test.store.write { writer in
-      for (index, date) in Self.created.enumerated() {
-        let id = try writer.insert(
-          Document(title: "t\(index)", text: "text", key: DocumentKey("k\(index)")), into: test.notes)
-        try writer.transaction.writer.rewrite(id, changing: [], as: .dates) { content, _ in
-          (content.created, content.modified) = (date, Self.created[Self.created.count - 1 - index])
-        }
+      let id = try writer.insert(Document(title: "t", text: "text"), into: test.notes)
+      try writer.insert(Document(text: "other"), into: test.notes)
+      try writer.transaction.writer.rewrite(id, changing: [], as: .dates) { content, _ in
+        (content.created, content.modified) = (created, modified)
       }
     }
     return test
   }
 
-  private static var clamped: [Timestamp] { created.map { Timestamp(clampingMilliseconds: $0) } }
-
-  @Test func readsNearestDates() throws {
-    let test = try hostile()
-    try test.store.read { reader throws in
-      let headers = try reader.headers(in: test.notes)
-      #expect(headers.map(\.created) == Self.clamped)
-      #expect(headers.map(\.modified) == Self.clamped.reversed())
-      let rows = try reader.query("SELECT created FROM documents ORDER BY id").rows
-      #expect(rows.map { $0[0].text } == Self.clamped.map(\.description))
-      for header in headers { #expect(Date(header.created).timeIntervalSince1970.isFinite) }
-    }
+  @Test func acceptsFirstAndLastDate() throws {
+    let (first, last) = (Timestamp.earliest, Timestamp.latest)
+    let test = try store(created: first.millisecondsSince1970, modified: last.millisecondsSince1970)
+    let header = try test.store.read { try $0.header(of: 1) }
+    #expect(header.created == first && header.modified == last)
+    let rows = try test.store.read { try $0.query("SELECT created, modified FROM documents WHERE id = 1").rows }
+    #expect(rows[0][0].text == first.description && rows[0][1].text == last.description)
     try test.expectSound()
   }
 
-  @Test func copiesAndMerges() throws {
-    let test = try hostile()
-    let original = test.store
-    let copy = try DocumentStore.openEditableCopy(
-      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
-    try copy.write { try $0.update(1) { $0.text = "edited" } }
-    try original.write { writer in
-      try writer.update(2) { $0.title = "other" }
-      try writer.move(3, to: .top)
+  @Test(arguments: [
+    Int64.min, Timestamp.earliest.millisecondsSince1970 - 1, Timestamp.latest.millisecondsSince1970 + 1, .max,
+  ])
+  func refusesOtherDates(_ date: Int64) throws {
+    for (created, modified) in [(date, Int64(0)), (0, date)] {
+      let test = try store(created: created, modified: modified)
+      #expect(throws: StoreError(.damaged, "")) { try test.store.read { try $0.header(of: 1) } }
+      #expect(throws: StoreError(.damaged, "")) { try test.store.read { try $0.headers(in: test.notes) } }
+      let text = try test.store.read { try $0.text(of: 2) }
+      #expect(text == "other")
+      #expect(try test.store.verify().damaged.map(\.id) == [1])
     }
-    _ = try copy.merge(original)
-    _ = try original.merge(copy)
-    for store in [copy, original] {
-      let dates = try store.read { try $0.headers(in: test.notes).map(\.created) }
-      #expect(Set(dates) == Set(Self.clamped))
-      #expect(try store.verify().isSound)
-      try store.close()
-    }
-  }
-
-  /// A changed document is written with the nearest dates.
-  @Test func updatesDocuments() throws {
-    let test = try hostile()
-    try test.store.write { writer in
-      try writer.update(1, keepingDate: true) { $0.text = "new" }
-      _ = try writer.sort(test.notes, by: .created)
-    }
-    let headers = try test.store.read { try $0.headers(in: test.notes) }
-    #expect(headers.map(\.created) == Self.clamped.sorted())
-    try test.expectSound()
   }
 }

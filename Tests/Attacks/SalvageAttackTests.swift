@@ -35,6 +35,8 @@ struct SalvageAttackTests {
     #expect(try Data(contentsOf: url) == before)
     let saved = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
     #expect(try saved.verify().isSound)
+    // A newer document is kept as it is, and can't be read.
+    if expected["list"].string == "newer" { return }
     let found = try saved.everything().values.flatMap { $0 }
     // Rows sealed by a key holder are authentic, and an older file is sound, so only an anchor reveals them.
     let isWhole = name.hasPrefix("fork") || name.hasPrefix("rollback-file") || name == "transplant-everything"

@@ -47,18 +47,6 @@ struct StoreTailTests {
     #expect(try self.tail(test.store, since: test.store.anchor()).entries.isEmpty)
   }
 
-  /// No writer of this format writes such dates.
-  @Test func reportsDocumentsWithHostileDates() throws {
-    let (test, base) = try filled()
-    try test.store.write { writer in
-      try writer.transaction.writer.rewrite(1, changing: [], as: .dates) { content, _ in
-        (content.created, content.modified) = (.min, .max)
-      }
-    }
-    #expect(try changes(tail(test.store, since: base)) == [1: [.changed]])
-    #expect(try test.store.read { try $0.header(of: 1).created } == .earliest)
-  }
-
   @Test func reportsReusedIDAsDeletedAndInserted() throws {
     let (test, base) = try filled()
     try test.store.write { try $0.delete(3) }

@@ -157,11 +157,12 @@ enum PackedHeader {
       key = DocumentKey(bytes: part)
     }
     let attributes = reader.bytes(reader.remaining)
+    let dates = (Timestamp(millisecondsSince1970: created), Timestamp(millisecondsSince1970: modified))
+    guard dates.0.isStorable, dates.1.isStorable else { return nil }
     return DocumentHeader(
       id: DocumentID(id), collection: CollectionID(collection), position: position, parent: parent, title: title,
       key: key,
       attributes: attributes.map { $0.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: $0) } ?? Attributes(),
-      created: Timestamp(clampingMilliseconds: created), modified: Timestamp(clampingMilliseconds: modified),
-      byteCount: Int(count), isJSON: flags & Flag.json != 0)
+      created: dates.0, modified: dates.1, byteCount: Int(count), isJSON: flags & Flag.json != 0)
   }
 }

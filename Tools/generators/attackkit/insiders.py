@@ -107,6 +107,14 @@ def _heads():
             options = {"get": {}, "list": "ok", "verify": "ok"} if is_sound else {}
             yield _document(
                 f"{name}-{value}", f"{name} is {value}{': sound' if is_sound else ''}", stamps={name: value}, **options)
+    for name, value in {
+        "year-0000": -62_167_219_200_000, "before-year-0000": -62_167_219_200_001, "year-9999": 253_402_300_799_999,
+        "after-year-9999": 253_402_300_800_000, "least": -(2**63), "greatest": 2**63 - 1,
+    }.items():
+        is_sound = name.startswith("year")
+        options = {"get": {}, "list": "ok", "verify": "ok"} if is_sound else {}
+        for date in ("created", "modified"):
+            yield _document(f"{date}-{name}", f"{date} is {value}{': sound' if is_sound else ''}", **{date: value}, **options)
     for name, value in BAD_ATTRIBUTES.items():
         yield _document(f"attributes-{name}", f"attributes that are no RFC 8785 object: {name}", attributes=value)
     yield _document(
@@ -199,7 +207,6 @@ def _rows():
         ("parent-itself", {"parent": 2}, {}), ("parent-gone", {"parent": 6}, {}), ("parent-elsewhere", {"parent": 4}, {}),
         ("parent-above-next", {"parent": 2**62}, {}), ("pos-least", {"pos": b"\0"}, {}),
         ("pos-greatest", {"pos": b"\xff" * LIMIT}, {}), ("pos-equal", {"pos": MOVED_TO}, {}),
-        ("created-least", {"created": -(2**63)}, {}), ("modified-greatest", {"modified": 2**63 - 1}, {}),
     ):
         yield Attack(
             f"forged-sound-{name}", "sealed", f"unusual and sound: {name}", forge=_committed(**changes), verify="ok",

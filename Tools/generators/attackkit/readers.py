@@ -202,8 +202,8 @@ class Dbtool:
             "length": len(found["text"].encode()),
         }
         for name in ("created", "modified"):
-            # Python has no year 0, and dbtool reads dates beyond the range of stores as the ends of the range.
-            if not found[name].startswith(("0000-", "9999-12-31T23:59:59.999")):
+            # Python has no year 0.
+            if not found[name].startswith("0000-"):
                 moment = datetime.fromisoformat(found[name].replace("Z", "+00:00")) - EPOCH
                 document[name] = round(moment.total_seconds() * 1000)
         return document

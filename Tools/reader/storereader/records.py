@@ -13,6 +13,8 @@ from .primitives import (
 
 HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
 TITLE_LIMIT, UNTITLED_LIMIT, POSITION_LIMIT = 65536, 900 << 10, 255
+# Milliseconds of 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z.
+FIRST_DATE, LAST_DATE = -62_167_219_200_000, 253_402_300_799_999
 # The last of a document's parts that an entry of an extension part can belong to: its place.
 LAST_PART = 5
 # The longest frame of a body in the row; a longer one is in `coffer_body`.
@@ -216,6 +218,8 @@ class RecordRow:
         data = frame_data(frame, self._context.is_padded, [64, 128], what + ": head")
         fields = Cursor(data, what + ": head")
         created, modified, length, digest = fields.signed(), fields.signed(), fields.unsigned(8), fields.take(32)
+        if not all(FIRST_DATE <= date <= LAST_DATE for date in (created, modified)):
+            raise Damaged(f"{what}: a date outside the years 0000 to 9999")
         key, title = fields.optional(), fields.optional()
         born, edited, placed = (
             counter(fields.unsigned(8), f"{what}: {name}") for name in ("born", "edited", "placed"))
