@@ -38,6 +38,10 @@ struct ErrorReport {
       if let cluster = helpInCluster {
         return print(.usage("there is no option \(cluster)", hint: "-h or --help explains; \(patternHint)"))
       }
+      // The parser explains the whole command to those who misspell a verb behind `help`.
+      if arguments.first == "help", let failure = missingVerb(in: Array(arguments.dropFirst())) {
+        return print(failure)
+      }
       do {
         try printLines(message.hasPrefix("OVERVIEW:") ? helpPage.text : message)
         return .done
@@ -48,7 +52,7 @@ struct ErrorReport {
       }
     }
     let harmless = withoutMisplacedSecrets(message)
-    return print(missingVerb ?? misplacedWord(harmless) ?? usage(harmless))
+    return print(missingVerb(in: arguments) ?? misplacedWord(harmless) ?? usage(harmless))
   }
 
   /// Returns the hint for a store behind other words, or `nil` for a verb that takes a second store there.
@@ -108,8 +112,8 @@ struct ErrorReport {
 
   /// The error for a word in place of a verb. A word that is no verb's misspelling is not repeated: it may be a key typed
   /// in the wrong place.
-  private var missingVerb: Failure? {
-    let (known, verbs) = verbsSoFar
+  private func missingVerb(in arguments: [String]) -> Failure? {
+    let (known, verbs) = Self.verbs(of: arguments)
     let words = arguments.dropFirst(known.count)
     guard !verbs.isEmpty, let word = words.first, !word.hasPrefix("-") else { return nil }
     let place = known.map { $0 + " " }.joined()

@@ -49,6 +49,16 @@ import Testing
     #expect(try sandbox.succeed("help", "import").text == short)
   }
 
+  @Test func helpRefusesUnknownVerbs() throws {
+    let sandbox = try Sandbox()
+    for words in [["nope"], ["key", "nope"]] {
+      let refused = try sandbox.run(["help"] + words)
+      #expect(refused.status == 64 && refused.errors.contains("there is no such verb"), "\(refused.errors)")
+    }
+    #expect(try sandbox.run("help", "serach").errors.contains("did you mean search?"))
+    #expect(try sandbox.succeed("help", "key").text.contains("passwd"))
+  }
+
   /// Returns an option's help on one line.
   private func help(_ option: String, of verb: String...) throws -> String {
     let lines = try Sandbox().run(verb + ["--help-hidden"], input: []).text.split(separator: "\n")
