@@ -436,6 +436,23 @@ import Testing
     #expect(try run(limit: 64).status == 0)
   }
 
+  /// Two deletions of many single ids fill the list of commits, so that it no longer reaches back to the backups.
+  @Test func baseOfTwoFilesIsGiven() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("many.ndjson", String(repeating: "{\"text\":\"a\"}\n", count: 5400))
+    try sandbox.succeed("import", "s.coffer", "many.ndjson")
+    for copy in ["older.coffer", "other.coffer"] { try sandbox.succeed("backup", "s.coffer", copy) }
+    try sandbox.succeed("put", "other.coffer", "--text", "there")
+    for ids in [stride(from: 1, to: 5400, by: 2), stride(from: 2, to: 5400, by: 4)] {
+      try sandbox.succeed(["rm", "s.coffer", "-f"] + ids.map { "\($0)" })
+    }
+    let refused = try sandbox.run("merge", "s.coffer", "other.coffer")
+    let hint = "hint: give an older file of the store, from which both descend, as --base"
+    #expect(refused.status != 0 && refused.errors.contains(hint), "\(refused.errors)")
+    try sandbox.succeed("merge", "s.coffer", "other.coffer", "--base", "older.coffer")
+    #expect(try sandbox.succeed("search", "s.coffer", "there").text.contains("there"))
+  }
+
   /// A second store is in its place, so the order of the words isn't the fault.
   @Test func hintOfOrderRequiresSingleStore() throws {
     let sandbox = try Sandbox.withStore()
