@@ -155,7 +155,8 @@ package struct CollectionRow {
     guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
       numbers.contains(epoch), case .integer(let revision) = row[2],
       (1...StoreFormat.maximumCounter).contains(revision), UInt64(revision) <= generation,
-      case .blob(let sealed) = row[3], sealed.count > XAESKey.overhead
+      case .blob(let sealed) = row[3],
+      (XAESKey.overhead + Frame.headerCount...StoreFormat.maximumSealedCollection).contains(sealed.count)
     else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
     self.init(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed)
   }

@@ -77,12 +77,18 @@ package enum Schema {
     let isOptional = isOptionalTable(table)
     switch type {
     case "table":
-      guard isOptional, name == table, let sql, !isVirtual(sql) else { throw refused("an unknown table \(name)") }
+      guard isOptional, name == table, let sql, sql.hasPrefix("CREATE TABLE ") else {
+        throw refused("an unknown table \(name)")
+      }
+      guard hasPlainColumns(sql) else { throw refused("the table \(name) has more than plain columns") }
     case "index":
       // An automatic index doesn't have SQL text.
       let isAutomatic = sql == nil && name.hasPrefix("sqlite_autoindex_")
       let isFeature = name.hasPrefix("coffer_x_") && table.hasPrefix("coffer_x_")
       guard isOptional, isAutomatic || isFeature else { throw refused("an unknown index") }
+      guard sql.map({ hasPlainColumns($0, isIndex: true) }) ?? true else {
+        throw refused("an index has more than plain columns")
+      }
     default:
       throw refused("a \(type == "trigger" || type == "view" ? type : "foreign object")")
     }
@@ -90,10 +96,41 @@ package enum Schema {
 
   private static func isOptionalTable(_ name: String) -> Bool {
     name.hasPrefix("coffer_x_") || name.hasPrefix("_litestream_") || name.hasPrefix("sqlite_stat")
+      || name == "sqlite_sequence"
   }
 
-  private static func isVirtual(_ sql: String) -> Bool {
-    !sql.uppercased().hasPrefix("CREATE TABLE")
+  /// The words that begin an expression or a rule in the definition of a table or an index.
+  private static let refusedWords: Set = ["CHECK", "DEFAULT", "GENERATED", "AS", "REFERENCES", "WHERE"]
+
+  /// Returns whether SQLite computes no expression for a table or index, not even when a writer empties it.
+  private static func hasPlainColumns(_ sql: String, isIndex: Bool = false) -> Bool {
+    var word = ""
+    var quote: Character?
+    var depth = 0
+    for character in sql + " " {
+      if let end = quote {
+        if character == end { quote = nil }
+        continue
+      }
+      if character.isLetter || character.isNumber || character == "_" || character == "$" {
+        word.append(character)
+        continue
+      }
+      if refusedWords.contains(word.uppercased()) { return false }
+      word = ""
+      switch character {
+      case "'", "\"", "`": quote = character
+      case "[": quote = "]"
+      case "(": depth += 1
+      case ")": depth -= 1
+      // No tool writes comments or operators there.
+      case ",", ";", " ", "\n", "\r", "\t", "\r\n": break
+      default: return false
+      }
+      // An index on an expression or a function has parentheses inside its own.
+      if isIndex, depth > 1 { return false }
+    }
+    return quote == nil
   }
 
   private static func refused(_ what: String) -> StoreError {

@@ -16,6 +16,8 @@ package enum StoreFormat {
   /// The number of bytes of a body's nonce and tag.
   package static let bodyTagCount = 40
   package static let maximumHead = 1 << 20
+  /// The maximum number of bytes of a collection's sealed name, settings and entries of later versions.
+  package static let maximumSealedCollection = 192 << 10
   package static let maximumTitle = 1 << 16
   /// The maximum number of bytes of head data without the title, so any title fits in every head.
   package static let maximumHeadWithoutTitle = 900 << 10

@@ -108,8 +108,8 @@ extension EpochBounds {
   fileprivate func isValid(isActive: Bool) -> Bool {
     let ids: ClosedRange<UInt64> = 1...UInt64(Int64.max)
     guard ids.contains(floor) else { return false }
-    return isActive
-      ? closed == 0 && ceiling == 0 : (1...Keyring.maximumCounter).contains(closed) && ids.contains(ceiling)
+    if isActive { return closed == 0 && ceiling == 0 && floor == 1 }
+    return (1...Keyring.maximumCounter).contains(closed) && ids.contains(ceiling)
   }
 }
 

@@ -151,18 +151,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [0, 2, UInt64(Int64.max)])
+  func rejectsOtherFloorOfActiveEpoch(_ floor: UInt64) throws {
+    #expect(try refusal(plaintext(active: 1, [Entry(epoch: 1, floor: floor)])) == .malformed)
+  }
+
   @Test func acceptsBoundsAtLimits() throws {
     let highestID = UInt64(Int64.max)
     for floor in [1, 12, 13, highestID] {
       for closed in [1, 1 << 62] as [UInt64] {
         for ceiling in [1, highestID] {
           let entry = Entry(epoch: 1, closed: closed, ceiling: ceiling, floor: floor)
-          let blob = try sealed(plaintext(active: 2, [entry, Entry(epoch: 2, floor: floor)]))
+          let blob = try sealed(plaintext(active: 2, [entry, Entry(epoch: 2)]))
           let keyring = try Keyring.open(blob, under: root, phase: 1)
           #expect(
             keyring.epochs.map(\.bounds) == [
               EpochBounds(closed: closed, ceiling: ceiling, floor: floor),
-              EpochBounds(closed: 0, ceiling: 0, floor: floor),
+              EpochBounds(closed: 0, ceiling: 0, floor: 1),
             ])
         }
       }

@@ -106,7 +106,11 @@ struct OpeningErrorTests: OpeningSuite {
     "CREATE TABLE mine(x)", "CREATE VIEW mine AS SELECT 1", "CREATE INDEX mine ON coffer_record(epoch)",
     "CREATE TRIGGER mine AFTER INSERT ON coffer_record BEGIN DELETE FROM coffer_body; END",
     "DROP INDEX coffer_record_pos", "CREATE VIRTUAL TABLE coffer_x_mine USING fts5(x)",
-    "ALTER TABLE coffer_body ADD COLUMN x INTEGER",
+    "ALTER TABLE coffer_body ADD COLUMN x INTEGER", "CREATE TABLE coffer_x_mine(x CHECK(length(x) < 9))",
+    "CREATE TABLE coffer_x_mine(x, y AS (hex(x)))", "CREATE TABLE _litestream_seq(id INTEGER, seq DEFAULT (1))",
+    "CREATE TABLE coffer_x_mine(x); CREATE INDEX coffer_x_i ON coffer_x_mine(hex(x))",
+    "CREATE TABLE coffer_x_mine(x); CREATE INDEX coffer_x_i ON coffer_x_mine(x) WHERE x > 1",
+    "CREATE TABLE coffer_x_mine(x /* y */)", "CREATE TABLE COFFER_X_mine(x)",
   ])
   func reportsForeignSchemaAsDamage(_ edit: String) throws {
     try makeStore(documents: 1, edit)
@@ -120,6 +124,7 @@ struct OpeningErrorTests: OpeningSuite {
       """
       CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
       CREATE TABLE _litestream_lock (id INTEGER UNIQUE); ANALYZE;
+      CREATE TABLE coffer_x_count(n INTEGER PRIMARY KEY AUTOINCREMENT, "check" VARCHAR(9), UNIQUE(n, "check"));
       CREATE TABLE coffer_x_search(x); CREATE INDEX coffer_x_search_x ON coffer_x_search(x)
       """)
     let store = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)

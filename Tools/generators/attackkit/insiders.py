@@ -360,7 +360,7 @@ def _headers():
         "epoch-above-u32": entries(2**31, closed, entry(2**31, bytes(32))), "of-format-1": lambda w: u32(1) + one(w)[:36],
         "of-65": entries(65, *(entry(e, None, 9, 9) for e in range(1, 65)), entry(65)),
         "active-closed": entries(1, entry(1, None, 9)), "active-ceiling": entries(1, entry(1, None, 0, 9)),
-        "active-floor-zero": entries(1, entry(1, None, 0, 0, 0)), "old-not-closed": entries(2, one, two),
+        "active-floor-zero": entries(1, entry(1, None, 0, 0, 0)), "active-floor-2": entries(1, entry(1, None, 0, 0, 2)), "old-not-closed": entries(2, one, two),
         "old-closed-above": entries(2, entry(1, None, 2**62 + 1, 9), two),
         "old-ceiling-zero": entries(2, entry(1, None, 9, 0), two), "old-ceiling-negative": entries(2, entry(1, None, 9, 2**63), two),
         "old-floor-zero": entries(2, entry(1, None, 9, 9, 0), two), "old-floor-negative": entries(2, entry(1, None, 9, 9, 2**63), two),

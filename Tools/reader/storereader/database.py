@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sqlite3
 import stat
 from pathlib import Path
@@ -40,6 +41,7 @@ SCHEMA = {
 }
 TOLERATED_TABLES = (b"_litestream_", b"sqlite_stat")
 EXTENSION_PREFIX = b"coffer_x_"
+QUOTED = re.compile(rb"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]")
 
 
 class Text(bytes):
@@ -58,7 +60,7 @@ def connect(path):
     if os.path.getsize(path) < (65536 if page_size == 1 else page_size):
         raise NotAStore("not a store: its first page is cut short")
     path = Path(path).resolve()
-    check_neighbours(path, *first[18:20])
+    check_neighbours(path, first[18])
     mode = "rw" if os.access(path, os.W_OK) else "ro"
     connection = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None)
     connection.text_factory = Text
@@ -71,7 +73,7 @@ def connect(path):
     return connection
 
 
-def check_neighbours(path, write_version, read_version):
+def check_neighbours(path, write_version):
     """Refuses files beside the store through which SQLite would write, delete or read other files."""
     store = os.stat(path)
     journal = _neighbour(path, "-journal", store)
@@ -87,9 +89,7 @@ def check_neighbours(path, write_version, read_version):
                 raise
     if _neighbour(path, "-wal", store) and write_version == ROLLBACK:
         raise Refused("a log beside a store in rollback mode")
-    # Playing back the journal may set the versions to those of a log.
-    if journal or (write_version, read_version) != (ROLLBACK, ROLLBACK):
-        _neighbour(path, "-shm", store)
+    _neighbour(path, "-shm", store)
 
 
 def _neighbour(path, suffix, store):
@@ -143,12 +143,22 @@ def check_schema(connection):
 def _is_tolerated(kind, name, table, sql):
     if kind == b"table":
         # The SQL of a virtual table begins with other words.
-        return sql.startswith(b"CREATE TABLE ") and name.startswith(TOLERATED_TABLES + (EXTENSION_PREFIX,))
+        is_known = name.startswith(TOLERATED_TABLES + (EXTENSION_PREFIX,)) or name == b"sqlite_sequence"
+        return is_known and sql.startswith(b"CREATE TABLE ") and _has_plain_columns(sql)
     if kind != b"index":
         return False
     if sql is None:
         return name.startswith(b"sqlite_autoindex_")
-    return name.startswith(EXTENSION_PREFIX) and table.startswith(EXTENSION_PREFIX)
+    is_known = name.startswith(EXTENSION_PREFIX) and table.startswith(EXTENSION_PREFIX)
+    return is_known and _has_plain_columns(sql) and not re.search(rb"\([^()]*\(", QUOTED.sub(b"", sql))
+
+
+def _has_plain_columns(sql):
+    """Whether SQLite computes no expression for the table or index."""
+    bare = QUOTED.sub(b"", sql)
+    if not re.fullmatch(rb"[\w$\x80-\xff(),;\s]*", bare):
+        return False
+    return not re.search(rb"\b(CHECK|DEFAULT|GENERATED|AS|REFERENCES|WHERE)\b", bare, re.IGNORECASE)
 
 
 def pragma(connection, name):

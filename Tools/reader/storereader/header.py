@@ -203,7 +203,7 @@ class Header:
             epochs[number] = Epoch(
                 key, integer(fields.unsigned(8), "keyring: closed", is_closed, COUNTER_LIMIT if is_closed else 0),
                 integer(fields.unsigned(8), "keyring: ceiling", is_closed, 2**63 - 1 if is_closed else 0),
-                integer(fields.unsigned(8), "keyring: floor", 1))
+                integer(fields.unsigned(8), "keyring: floor", 1, 2**63 - 1 if is_closed else 1))
         if active != max(epochs):
             raise Damaged("keyring: the active epoch is not the highest")
         return epochs, active

@@ -13,6 +13,7 @@ from .primitives import (
 
 HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
 TITLE_LIMIT, UNTITLED_LIMIT, POSITION_LIMIT = 65536, 900 << 10, 255
+SEALED_COLLECTION_LIMIT, FRAME_HEADER = 192 << 10, 8
 # Milliseconds of 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z.
 FIRST_DATE, LAST_DATE = -62_167_219_200_000, 253_402_300_799_999
 # The last of a document's parts that an entry of an extension part can belong to: its place.
@@ -93,8 +94,8 @@ class CollectionRow:
         self.coll, self.epoch = short(row[0], what), short(row[1], what + ": epoch")
         self.rev = integer(row[2], what + ": rev", 1, context.generation)
         self.sealed = blob(row[3], what + ": name")
-        if len(self.sealed) < NONCE_SIZE + TAG_SIZE:
-            raise Damaged(f"{what}: name too short")
+        if not NONCE_SIZE + TAG_SIZE + FRAME_HEADER <= len(self.sealed) <= SEALED_COLLECTION_LIMIT:
+            raise Damaged(f"{what}: its name has another length")
         self._what, self._context = what, context
         self._keys = context.keys(self.epoch, what)
 
