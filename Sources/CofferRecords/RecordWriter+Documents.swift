@@ -166,8 +166,7 @@ extension RecordWriter {
   private func seal(
     _ document: Document, _ fields: RowFields, at position: DocumentPosition, blindIndex: [UInt8]?,
     created: Timestamp, modified: Timestamp, stamps: DocumentStamps, textDigest: TextDigest? = nil,
-    extensionBytes: [UInt8],
-    keepingBody kept: [UInt8]? = nil
+    extensionBytes: [UInt8], keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
     if let fault = document.attributes.fault { throw .refusedAttributes(fault) }
     guard created.isStorable, modified.isStorable else { throw .refusedDate }

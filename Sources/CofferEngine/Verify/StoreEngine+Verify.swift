@@ -119,50 +119,16 @@ extension StoreEngine {
   private func verifyDocuments(
     changedSince generation: UInt64, _ verdict: inout Verdict, _ progress: ProgressHandler?
   ) throws(StoreError) {
-    let batch = 512
-    var last: Int64 = 0
-    var done = 0
-    var known = Set(verdict.damaged.map(\.id))
-    while true {
-      var seen = 0
+    var walk = VerifyingWalk(changedSince: generation, known: Set(verdict.damaged.map(\.id)))
+    while !walk.isAtEnd {
       try reading { transaction throws(StoreError) in
-        let statement = try transaction.database.statement(
-          SQL.batchAfter, last, Int64(clamping: generation), Int64(batch))
-        defer { statement.reset() }
-        let reader = transaction.connection.takeReader()
-        defer { transaction.connection.giveBack(reader) }
-        let opener = reader.opener
-        let collections = try readableCollections(transaction)
-        while true {
-          try transaction.requireOpen()
-          do throws(StoreError) {
-            guard try statement.step() else { break }
-          } catch {
-            // Stop at corrupt pages, because the following rows can't be listed.
-            guard error.code == .damaged else { throw error }
-            verdict.problems.append(error.message)
-            return
-          }
-          seen += 1
-          last = statement.int64(at: 0)
-          do throws(StoreError) {
-            let row = try RecordRow(statement.columns(), within: transaction.limits)
-            let head = try opener.openHead(row, acceptsNewer: true)
-            _ = try opener.openBody(row, head, comparesDigest: true)
-            try requireBlindIndex(of: row, head, in: collections, transaction.keys)
-          } catch {
-            guard !error.isTransient else { throw error }
-            guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
-            verdict.add(last, error.message)
-          }
-        }
+        try walk.next(transaction, try readableCollections(transaction))
       }
-      if seen == 0 { return }
-      done += seen
-      try WorkProgress(done: done, total: max(done, verdict.documents)).tell(
+      try WorkProgress(done: walk.done, total: max(walk.done, verdict.documents)).tell(
         progress, stopped: "verifying was stopped; nothing was changed")
-      if seen < batch { return }
     }
+    verdict.damaged += walk.damaged
+    verdict.problems += walk.problems
   }
 }
 
@@ -190,25 +156,6 @@ package func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> 
 }
 
 extension StoreEngine {
-  /// Verifies that a lookup of the head's key finds the document. Skips the check if the collection can't be read.
-  private func requireBlindIndex(
-    of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord], _ keys: RowKeys
-  ) throws(StoreError) {
-    guard let key = head.key, let context = keys.context(of: row.fields.epoch),
-      let record = collections.first(where: { $0.id == row.fields.collection })
-    else { return }
-    var wanted: [UInt8]?
-    do throws(StoreError) {
-      wanted = try keys.blindIndex(of: DocumentKey(bytes: key), in: record, under: context)
-    } catch {
-      // A key that can't be folded can't be looked up, so it's reported below.
-      guard !error.isTransient else { throw error }
-    }
-    guard let wanted, let index = row.blindIndex, index.elementsEqual(wanted) else {
-      throw .damagedDocument(row.fields.id, "it is not found by its key")
-    }
-  }
-
   /// Returns the collections, or an empty array if one is damaged, which `verifyStructure` has reported.
   private func readableCollections(_ transaction: StoreTransaction) throws(StoreError) -> [CollectionRecord] {
     do throws(StoreError) {
