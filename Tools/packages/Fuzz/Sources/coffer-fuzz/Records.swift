@@ -6,11 +6,11 @@ func readRing(_ input: [UInt8]) {
   var slices = Slices(input)
   let generation = 2 + UInt64(slices.byte())
   let known = UInt64(slices.byte())
-  var bytes = Array(slices.all().prefix(ChangeRing.byteCount))
-  bytes += [UInt8](repeating: 0, count: ChangeRing.byteCount - bytes.count)
+  var bytes = Array(slices.all().prefix(ChangeRing.greatestByteCount))
+  bytes += [UInt8](repeating: 0, count: ChangeRing.greatestByteCount - bytes.count)
   let read = bytes.withUnsafeBytes { ChangeRing(known: known, bytes: $0, generation: generation) }
   guard let ring = read else { return }
-  var written = [UInt8](repeating: 1, count: ChangeRing.byteCount)
+  var written = [UInt8](repeating: 1, count: ChangeRing.greatestByteCount)
   written.withUnsafeMutableBytes { ring.write(to: $0) }
   precondition(written == bytes, "a ring that is written in another way than it was read")
   guard let changes = ring.changes(after: known - 1) else { fatalError("a ring does not reach back to its beginning") }
