@@ -182,13 +182,13 @@ extension StoreError {
   package static func newerDocument(_ id: Int64) -> StoreError {
     StoreError(
       .otherFormat, "document \(id) was written by a later version of this program, which this one can't read",
-      hint: "use a newer version", documentID: DocumentID(id))
+      hint: "update this program", documentID: DocumentID(id))
   }
 
   package static var newerStore: StoreError {
     StoreError(
       .otherFormat, "the store was written by a later version of this program, which this one can't read",
-      hint: "use a newer version")
+      hint: "update this program")
   }
 
   package static func damagedStore(_ what: String) -> StoreError {

@@ -33,12 +33,12 @@ struct RemoveVerb: ParsableCommand {
     } else {
       headers = try store.write { writer in
         var usesPattern = false
-        let (found, leftBehind) = try named(in: writer, of: store, usesPattern: &usesPattern)
+        let (found, unreadable) = try named(in: writer, of: store, usesPattern: &usesPattern)
         guard force || !usesPattern else {
           throw Failure.usage(
             "a range or a glob names \(counted(found.count, "document"))", hint: "-f deletes them; -n lists them")
         }
-        for id in Set(found.map(\.id) + leftBehind) {
+        for id in Set(found.map(\.id) + unreadable) {
           try writer.delete(id)
         }
         return found
@@ -50,24 +50,25 @@ struct RemoveVerb: ParsableCommand {
   }
 
   /// The headers of the named documents, and the ids of those whose header can't be read under the store's rules. Such
-  /// a document can be deleted by its id if a rekey left it behind.
+  /// a document can be deleted by its id if a rekey left it behind or a later version wrote it.
   private func named(
     in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, usesPattern: inout Bool
-  ) throws -> ([DocumentHeader], leftBehind: [DocumentID]) {
+  ) throws -> ([DocumentHeader], unreadable: [DocumentID]) {
     let words = selection.words
     var found: [DocumentHeader] = []
-    var leftBehind: [DocumentID] = []
+    var unreadable: [DocumentID] = []
     for word in words.words {
       do {
         found += try DocumentWords(words: [word], collection: words.collection)
           .existing(in: scope, of: store, usesPattern: &usesPattern)
       } catch let error as StoreError {
-        guard error.code == .damaged, words.collection == nil, case .any(let text) = word, let id = error.documentID,
+        guard error.code == .damaged || error.code == .otherFormat, words.collection == nil, case .any(let text) = word,
+          let id = error.documentID,
           text == id.description
         else { throw error }
-        leftBehind.append(id)
+        unreadable.append(id)
       }
     }
-    return (found, leftBehind)
+    return (found, unreadable)
   }
 }

@@ -60,4 +60,17 @@ struct FixtureTests {
     #expect(result.errors.contains("made before the first release"), "\(result.errors)")
     #expect(try sandbox.read("s.coffer") == before)
   }
+
+  /// A document that only a later version can read is named, and can be deleted.
+  @Test func namesAndDeletesNewerDocument() throws {
+    let sandbox = try Sandbox.withStore()
+    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-3/newer-document.coffer")
+    try sandbox.write("n.coffer", bytes: Array(Data(contentsOf: fixture)))
+    let refused = try sandbox.run("show", "n.coffer", "2")
+    #expect(refused.status == 15 && refused.errors.contains("document 2 was written by a later version"))
+    #expect(try sandbox.succeed("show", "n.coffer", "3").text == "Behind it.")
+    try sandbox.succeed("rm", "n.coffer", "2")
+    #expect(try sandbox.succeed("verify", "n.coffer").text.contains("sound"))
+    #expect(try sandbox.succeed("ls", "n.coffer").lines.count == 3)
+  }
 }
