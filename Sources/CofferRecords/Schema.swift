@@ -105,15 +105,18 @@ package enum Schema {
   /// Returns whether SQLite computes no expression for a table or index, not even when a writer empties it.
   private static func hasPlainColumns(_ sql: String, isIndex: Bool = false) -> Bool {
     var word = ""
-    var quote: Character?
+    var quote: Unicode.Scalar?
     var depth = 0
-    for character in sql + " " {
+    // Scalars, as SQLite reads them: a combining mark behind a quotation mark must not hide it.
+    for character in (sql + " ").unicodeScalars {
       if let end = quote {
         if character == end { quote = nil }
         continue
       }
-      if character.isLetter || character.isNumber || character == "_" || character == "$" {
-        word.append(character)
+      if !character.isASCII || character.properties.isAlphabetic || ("0"..."9").contains(character)
+        || character == "_" || character == "$"
+      {
+        word.unicodeScalars.append(character)
         continue
       }
       if refusedWords.contains(word.uppercased()) { return false }
@@ -124,7 +127,7 @@ package enum Schema {
       case "(": depth += 1
       case ")": depth -= 1
       // No tool writes comments or operators there.
-      case ",", ";", " ", "\n", "\r", "\t", "\r\n": break
+      case ",", ";", " ", "\n", "\r", "\t": break
       default: return false
       }
       // An index on an expression or a function has parentheses inside its own.

@@ -111,6 +111,7 @@ struct OpeningErrorTests: OpeningSuite {
     "CREATE TABLE coffer_x_mine(x); CREATE INDEX coffer_x_i ON coffer_x_mine(hex(x))",
     "CREATE TABLE coffer_x_mine(x); CREATE INDEX coffer_x_i ON coffer_x_mine(x) WHERE x > 1",
     "CREATE TABLE coffer_x_mine(x /* y */)", "CREATE TABLE COFFER_X_mine(x)",
+    "CREATE TABLE coffer_x_mine(\"x\"\u{301}, y AS (hex(z)), z, \"\u{301}a\")",
   ])
   func reportsForeignSchemaAsDamage(_ edit: String) throws {
     try makeStore(documents: 1, edit)
