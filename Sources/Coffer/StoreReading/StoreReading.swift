@@ -94,12 +94,20 @@ extension StoreReading where Self: ~Copyable {
 extension StoreReading where Self: ~Copyable {
   /// Returns every collection in the order of ``WriteTransaction/reorder(_:)``, by default sorted by number.
   ///
-  /// Counts documents with an SQLite index, so the counts aren't authenticated until `verify`.
+  /// Counts documents with an SQLite index, so the counts aren't authenticated until `verify`. Costs a step for
+  /// each document, or for each page of the index in a store with one collection.
   ///
   /// - Throws: `damaged`.
   public func collections() throws(StoreError) -> [CollectionInfo] {
     let counts = try transaction.documentCounts()
     return try transaction.orderedCollections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
+  }
+
+  /// Returns the names of all collections in the order of ``collections()``, without counting documents.
+  ///
+  /// - Throws: `damaged`.
+  package func collectionNames() throws(StoreError) -> [(id: CollectionID, name: String)] {
+    try transaction.orderedCollections().map { (CollectionID($0.id), $0.name) }
   }
 
   /// Returns whether a collection exists, without creating it. Compares names byte by byte.
@@ -118,7 +126,7 @@ extension StoreReading where Self: ~Copyable {
   }
 
   /// Returns the number of documents in a collection, or 0 if it doesn't exist. Uses an SQLite index, so the count
-  /// isn't verified until `verify`. Costs an index entry for each document.
+  /// isn't verified until `verify`. Costs what ``collections()`` does.
   ///
   /// - Throws: `damaged`.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {

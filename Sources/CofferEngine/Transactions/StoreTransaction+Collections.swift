@@ -44,11 +44,18 @@ extension StoreTransaction {
   }
 
   package func count(in collection: CollectionRecord) throws(StoreError) -> Int {
-    Int(try database.integer(SQL.countInCollection, Int64(collection.id)) ?? 0)
+    if let count = try countInOnlyCollection() { return count }
+    return Int(try database.integer(SQL.countInCollection, Int64(collection.id)) ?? 0)
+  }
+
+  /// Returns the number of all documents if the store has one collection, because SQLite counts a whole index by page.
+  private func countInOnlyCollection() throws(StoreError) -> Int? {
+    guard try collections().count == 1 else { return nil }
+    return Int(try database.integer(SQL.documentCount) ?? 0)
   }
 
   package func documentCounts() throws(StoreError) -> [UInt32: Int] {
-    try requireOpen()
+    if let count = try countInOnlyCollection() { return [try collections()[0].id: count] }
     var counts: [UInt32: Int] = [:]
     try database.forEachRow(SQL.documentsPerCollection) { row in
       if let id = UInt32(exactly: row.int64(at: 0)) { counts[id] = Int(row.int64(at: 1)) }

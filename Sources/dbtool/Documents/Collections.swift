@@ -8,7 +8,7 @@ enum Collections {
   {
     for name in names {
       guard try !reader.exists(DocumentCollection(name)) else { continue }
-      let there = try reader.collections().map(\.name)
+      let there = try reader.collectionNames().map(\.name)
       throw Failure(
         .noDocument, kind: "no-such-collection", "there is no collection \(name)",
         hint: there.isEmpty ? "the store is empty" : "there are: \(listed(there))")
@@ -19,7 +19,7 @@ enum Collections {
   static func covered(_ names: [String], in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
     throws -> [String]
   {
-    if names.isEmpty { return try reader.collections().map(\.name) }
+    if names.isEmpty { return try reader.collectionNames().map(\.name) }
     try require(names, in: reader, of: store)
     return names
   }
@@ -29,7 +29,7 @@ enum Collections {
   /// - Returns: ``defaultCollection`` for a store without collections.
   /// - Throws: `usage` with the names if there are several.
   static func target(_ name: String?, in reader: borrowing some StoreReading & ~Copyable) throws -> String {
-    try name ?? target(among: reader.collections().map(\.name))
+    try name ?? target(among: reader.collectionNames().map(\.name))
   }
 
   /// The only one of a store's collections, or ``defaultCollection`` if there is none.
@@ -57,7 +57,7 @@ enum Collections {
     return names.count == 1 ? "\(names[0]) is a new collection" : "\(names.count) new collections: \(listed(names))"
   }
 
-  static func names(_ collections: [CollectionInfo]) -> [CollectionID: String] {
-    Dictionary(collections.map { ($0.id, $0.name) }) { first, _ in first }
+  static func names(in scope: borrowing some StoreReading & ~Copyable) throws -> [CollectionID: String] {
+    Dictionary(try scope.collectionNames()) { first, _ in first }
   }
 }

@@ -31,7 +31,7 @@ struct TextEdit {
     self.path = path
     let document = try reader.document(id)
     let header = try reader.header(of: id)
-    let collection = try reader.collections().first { $0.id == header.collection }
+    let collection = try reader.collectionNames().first { $0.id == header.collection }
     original = Original(
       text: Array(document.text.utf8), title: document.title,
       isDerived: document.title == nil || document.title == document.derivedTitle,
@@ -166,7 +166,7 @@ struct TextEdit {
 
   private static func collection(of id: DocumentID, in writer: borrowing WriteTransaction) throws -> String? {
     let number = try writer.header(of: id).collection
-    return try writer.collections().first { $0.id == number }?.name
+    return try writer.collectionNames().first { $0.id == number }?.name
   }
 
   private enum Answer { case retry, giveUp }

@@ -74,7 +74,7 @@ enum Destination: ExpressibleByArgument, Equatable {
   private static func collection(
     _ id: CollectionID, _ scope: borrowing some StoreReading & ~Copyable
   ) throws -> DocumentCollection {
-    guard let name = Collections.names(try scope.collections())[id] else {
+    guard let name = try Collections.names(in: scope)[id] else {
       throw Failure(.damaged, kind: "damaged", "collection \(id) is gone, but documents of it are there")
     }
     return DocumentCollection(name)

@@ -250,8 +250,8 @@ struct IDRange: ExpressibleByArgument {
       for id in bounds where try scope.exists(DocumentID(id)) { found.append(try scope.header(of: DocumentID(id))) }
     } else {
       // Ids may be far apart: a list takes as long as there are documents.
-      for collection in try scope.collections() {
-        try scope.forEachHeader(in: collection.handle) { header in
+      for collection in try scope.collectionNames() {
+        try scope.forEachHeader(in: DocumentCollection(collection.name)) { header in
           if bounds.contains(header.id.rawValue) { found.append(header) }
         }
       }

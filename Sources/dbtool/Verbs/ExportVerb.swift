@@ -196,11 +196,11 @@ struct ExportVerb: ParsableCommand {
     isTable: Bool,
     _ totals: inout Totals
   ) throws {
-    let known = try reader.collections()
     if !words.isEmpty {
       let headers = try words.existing(in: reader, of: store)
-      return try write(headers, known, reader, target, isTable: isTable, &totals)
+      return try write(headers, reader, target, isTable: isTable, &totals)
     }
+    let known = try reader.collections()
     let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
     let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
@@ -218,10 +218,10 @@ struct ExportVerb: ParsableCommand {
   }
 
   private func write(
-    _ headers: [DocumentHeader], _ known: [CollectionInfo], _ reader: borrowing ReadTransaction, _ target: ExportTarget,
-    isTable: Bool, _ totals: inout Totals
+    _ headers: [DocumentHeader], _ reader: borrowing ReadTransaction, _ target: ExportTarget, isTable: Bool,
+    _ totals: inout Totals
   ) throws {
-    let names = Collections.names(known)
+    let names = try Collections.names(in: reader)
     if isTable, Set(headers.map(\.collection)).count > 1 {
       throw Failure.usage("a table takes documents of one collection", hint: "use ndjson")
     }

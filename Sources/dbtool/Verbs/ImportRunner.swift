@@ -76,7 +76,7 @@ struct ImportRunner {
             try store.write { writer in
               if isFirst {
                 // Settled in the transaction that writes, and once: later portions may find collections of earlier ones.
-                let there = try writer.collections().map(\.name)
+                let there = try writer.collectionNames().map(\.name)
                 before = there
                 if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: there) } }
                 isFirst = false
@@ -104,7 +104,7 @@ struct ImportRunner {
     }
     outcome.inputs = queue.reports
     outcome.collectionsBefore = before
-    outcome.newCollections = try store.read { try $0.collections().map(\.name) }.filter { !before.contains($0) }
+    outcome.newCollections = try store.read { try $0.collectionNames().map(\.name) }.filter { !before.contains($0) }
     return outcome
   }
 
@@ -128,7 +128,7 @@ struct ImportRunner {
     var report = SyncReport()
     do {
       try store.write { writer in
-        before = try writer.collections().map(\.name)
+        before = try writer.collectionNames().map(\.name)
         _ = try queue.beginPortion(of: .max)
         let collection = try Collections.target(verb.collection ?? queue.firstCollection, in: writer)
         queue.onlyCollection = verb.collection == nil ? collection : nil

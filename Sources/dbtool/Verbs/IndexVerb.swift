@@ -33,7 +33,7 @@ struct IndexListVerb: ParsableCommand {
     let store = try options.open(readOnly: true)
     var table = options.common.table(["collection", "index", "field", "path", "kind"])
     try store.read { reader in
-      for collection in try reader.collections() {
+      for collection in try reader.collectionNames() {
         for index in try reader.indexes(of: DocumentCollection(collection.name)) {
           try table.add(
             [collection.name, index.word, index.field?.name, index.field?.path, index.field?.kind].map { text in

@@ -96,7 +96,7 @@ struct PutVerb: ParsableCommand {
       guard !updateOnly else {
         throw Failure.noSuchDocument(id.map(String.init) ?? "nothing has that key")
       }
-      let there = try writer.collections().map(\.name)
+      let there = try writer.collectionNames().map(\.name)
       let name = try collection ?? Collections.target(among: there)
       if !there.contains(name) {
         note = Collections.note(new: [name], beside: there, isNamed: collection != nil)

@@ -87,7 +87,7 @@ struct ReplicaTailVerb: ParsableCommand {
         case .generation(let number): try reader.tail(sinceGeneration: number, skippingDamage: skipDamaged)
         case .anchor(let anchor): try reader.tail(since: anchor, skippingDamage: skipDamaged)
         }
-      let names = Collections.names(try reader.collections())
+      let names = try Collections.names(in: reader)
       for entry in tail.entries {
         try Interrupt.check()
         do {

@@ -32,7 +32,7 @@ struct ShowVerb: ParsableCommand {
     let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
     try store.read { reader in
       let headers = try selection.words.existing(in: reader, of: store)
-      let names = isJSON ? Collections.names(try reader.collections()) : [:]
+      let names = isJSON ? try Collections.names(in: reader) : [:]
       for header in headers {
         try reader.withText(of: header.id) { opened in
           if isJSON {
