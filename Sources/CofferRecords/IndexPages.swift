@@ -36,12 +36,10 @@ package final class IndexPages: PageStorage {
   /// The number of stored bytes of a page.
   private let bodyCount: Int
   private let sealed: UnsafeMutableRawBufferPointer
-  /// Whether pages of the next revision were written.
-  private var hasWritten = false
-  /// The pages below the page count that haven't been written yet.
-  private var gaps: Set<Int> = []
-  /// The marks of all pages' elements after summing them. Other pages are then rejected.
-  private var proved: [Int64]?
+  /// The number of entries in a map page.
+  private let entryCount: Int
+  /// The map pages that were read or written, by number.
+  private var mapPages: [Int: [UInt8]] = [:]
 
   package init(_ root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys, _ access: Access) {
     self.root = root
@@ -50,6 +48,7 @@ package final class IndexPages: PageStorage {
     self.access = access
     pageCount = Int(root.pageCount)
     bodyCount = Int(root.pageSize) - Self.reservedBytes
+    entryCount = IndexMap.entryCount(pageSize: root.pageSize)
     sealed = .allocate(byteCount: bodyCount + XAESKey.overhead, alignment: 16)
   }
 
@@ -65,7 +64,9 @@ package final class IndexPages: PageStorage {
 
   package func read(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws {
     if let kept = changed[page] { return bytes.copyMemory(from: UnsafeRawBufferPointer(kept)) }
-    try noting { () throws(Failure) in try readRow(page, into: bytes) }
+    try noting { () throws(Failure) in
+      try readRow(page, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<bodyCount]))
+    }
     UnsafeMutableRawBufferPointer(rebasing: bytes[bodyCount...]).initializeMemory(as: UInt8.self, repeating: 0)
   }
 
@@ -80,7 +81,10 @@ package final class IndexPages: PageStorage {
       }
       changed[page]!.copyMemory(from: bytes)
     case .inStore:
-      try noting { () throws(Failure) in try writeRow(page, UnsafeRawBufferPointer(rebasing: bytes[..<bodyCount])) }
+      try noting { () throws(Failure) in
+        root.map.set(page, to: try writeRow(UInt32(page), UnsafeRawBufferPointer(rebasing: bytes[..<bodyCount])).high)
+      }
+      root.pageCount = max(root.pageCount, UInt32(page + 1))
     }
     pageCount = max(pageCount, page + 1)
   }
@@ -94,10 +98,13 @@ package final class IndexPages: PageStorage {
       }
     case .inStore:
       try noting { () throws(Failure) in
-        (hasWritten, proved) = (true, nil)
-        for page in count..<max(Int(root.pageCount), count) { try removeFromSum(page) }
+        root.map.truncate(to: count, entries: entryCount)
+        let mapCount = UInt32(root.map.tags.count)
+        mapPages = mapPages.filter { $0.key < mapCount }
         do throws(StoreError) {
-          try IndexTables(database).deletePages(of: root.part, from: UInt32(count))
+          let tables = IndexTables(database)
+          try tables.deletePages(of: root.part, in: UInt32(count)...IndexPlace.firstMapPage - 1)
+          try tables.deletePages(of: root.part, in: IndexPlace.firstMapPage + mapCount...UInt32.max)
         } catch {
           throw .store(error)
         }
@@ -119,101 +126,91 @@ package final class IndexPages: PageStorage {
     }
   }
 
-  private func place(_ page: Int, revision: UInt64) -> IndexPlace {
-    IndexPlace(
-      identity: root.identity, part: root.part, epoch: keys.active.epoch, page: UInt32(page), revision: revision)
+  private func place(_ page: UInt32) -> IndexPlace {
+    IndexPlace(identity: root.identity, part: root.part, epoch: keys.active.epoch, page: page)
   }
 
-  /// Passes the page's revision and sealed bytes to `body`, or returns `nil` if its row is missing.
-  private func row<R>(
-    _ page: Int, _ body: (UInt64, UnsafeRawBufferPointer) throws(Failure) -> R
-  ) throws(Failure) -> R? {
+  /// Reads a page of the inner database, and requires it to be the one that the map names.
+  private func readRow(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws(Failure) {
+    guard page < Int(root.pageCount), let expected = try expectedTag(of: page) else {
+      throw .damaged(IndexRoot.damaged("page \(page) is missing"))
+    }
+    guard try openRow(UInt32(page), into: bytes).high == expected else {
+      throw .damaged(IndexRoot.damaged("page \(page) is not the one that was written"))
+    }
+  }
+
+  /// Returns the expected first bytes of a page's tag, or `nil` if neither changes nor map pages name the page.
+  private func expectedTag(of page: Int) throws(Failure) -> UInt64? {
+    if let tag = root.map.changes[UInt32(page)] { return tag }
+    let (number, entry) = page.quotientAndRemainder(dividingBy: entryCount)
+    guard number < root.map.tags.count else { return nil }
+    let content = try mapPage(number)
+    let tag = content.withUnsafeBytes {
+      UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: entry * IndexMap.entryByteCount, as: UInt64.self))
+    }
+    return tag == 0 ? nil : tag
+  }
+
+  /// Returns the content of a map page with the tag that the root names.
+  private func mapPage(_ number: Int) throws(Failure) -> [UInt8] {
+    if let known = mapPages[number] { return known }
+    var content = [UInt8](repeating: 0, count: bodyCount)
+    let result = content.withUnsafeMutableBytes { content in
+      Result { () throws(Failure) in try openRow(IndexPlace.firstMapPage + UInt32(number), into: content) }
+    }
+    guard try result.get() == root.map.tags[number] else {
+      throw .damaged(IndexRoot.damaged("map page \(number) is not the one that was written"))
+    }
+    mapPages[number] = content
+    return content
+  }
+
+  /// Opens a row's page, and returns its tag.
+  private func openRow(_ page: UInt32, into bytes: UnsafeMutableRawBufferPointer) throws(Failure) -> IndexMap.Tag {
     let statement: StoreStatement
     do throws(StoreError) {
-      statement = try database.statement(SQL.indexPage, IndexTables.place(root.part, UInt32(page)))
+      statement = try database.statement(SQL.indexPage, IndexTables.place(root.part, page))
       guard try statement.step() else {
         statement.reset()
-        return nil
+        throw IndexRoot.damaged("page \(page) is missing")
       }
     } catch {
-      throw .store(error)
+      throw error.isIndexDamage ? .damaged(error) : .store(error)
     }
     defer { statement.reset() }
     let columns = statement.columns()
     guard columns[0].storageClass == .integer, columns[0].integer == Int64(keys.active.epoch),
-      columns[1].storageClass == .integer, columns[1].integer >= 1, columns[2].storageClass == .blob,
-      columns[2].bytes.count == bodyCount + XAESKey.overhead
+      columns[1].storageClass == .blob, columns[1].bytes.count == bodyCount + XAESKey.overhead
     else { throw .damaged(IndexRoot.damaged("page \(page) is invalid")) }
-    let revision = UInt64(columns[1].integer)
-    guard revision <= root.revision + (hasWritten ? 1 : 0) else {
-      throw .damaged(IndexRoot.damaged("page \(page) is newer than its root"))
+    let blob = columns[1].bytes
+    do throws(SealingError) {
+      try keys.active.index().open(blob, authenticating: keys.binding.indexPage(place(page)), plaintext: bytes)
+    } catch {
+      guard error.code == .notAuthentic else { throw .store(StoreError(error)) }
+      throw .damaged(IndexRoot.damaged("page \(page) is not the one that was written"))
     }
-    return try body(revision, columns[2].bytes)
+    return IndexMap.Tag(endOf: blob)
   }
 
-  private func readRow(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws(Failure) {
-    let isFound: Void? = try row(page) { revision, sealed throws(Failure) in
-      do throws(SealingError) {
-        try keys.active.index().open(
-          sealed, authenticating: keys.binding.indexPage(place(page, revision: revision)),
-          plaintext: UnsafeMutableRawBufferPointer(rebasing: bytes[..<bodyCount]))
-        if let proved {
-          let element = try keys.active.set.element(
-            of: keys.binding.indexElement(place(page, revision: revision), sealed: sealed))
-          guard page < proved.count, proved[page] == element.mark else {
-            throw SealingError(.notAuthentic, "another page than the proved one")
-          }
-        }
-      } catch {
-        guard error.code == .notAuthentic else { throw .store(StoreError(error)) }
-        throw .damaged(IndexRoot.damaged("page \(page) is not the one that was written"))
-      }
-    }
-    guard isFound != nil else { throw .damaged(IndexRoot.damaged("page \(page) is missing")) }
-  }
-
-  private func writeRow(_ page: Int, _ bytes: UnsafeRawBufferPointer) throws(Failure) {
-    (hasWritten, proved) = (true, nil)
-    let place = place(page, revision: root.revision + 1)
-    // SQLite may write a page before the preceding pages.
-    if page < Int(root.pageCount) {
-      try removeFromSum(page)
-    } else {
-      for gap in Int(root.pageCount)..<page { gaps.insert(gap) }
-      root.pageCount = UInt32(page + 1)
-    }
-    gaps.remove(page)
+  /// Seals and writes a row, and returns its tag.
+  private func writeRow(_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws(Failure) -> IndexMap.Tag {
     do throws(SealingError) {
       try keys.active.index().seal(
-        bytes, authenticating: keys.binding.indexPage(place), nonces: keys.nonces, into: sealed)
-      try keys.summer.add(
-        keys.active.set.element(of: keys.binding.indexElement(place, sealed: UnsafeRawBufferPointer(sealed))),
-        to: &root.sum)
+        bytes, authenticating: keys.binding.indexPage(place(page)), nonces: keys.nonces, into: sealed)
     } catch {
       throw .store(StoreError(error))
     }
     do throws(StoreError) {
       let statement = try database.statement(
-        SQL.putIndexPage, IndexTables.place(root.part, UInt32(page)), Int64(place.epoch), Int64(place.revision))
+        SQL.putIndexPage, IndexTables.place(root.part, page), Int64(keys.active.epoch))
       defer { statement.reset() }
-      try statement.bindBlob(UnsafeRawBufferPointer(sealed), at: 4)
+      try statement.bindBlob(UnsafeRawBufferPointer(sealed), at: 3)
       _ = try statement.step()
     } catch {
       throw .store(error)
     }
-  }
-
-  private func removeFromSum(_ page: Int) throws(Failure) {
-    guard gaps.isEmpty || !gaps.contains(page) else { return }
-    let isFound: Void? = try row(page) { revision, sealed throws(Failure) in
-      do throws(SealingError) {
-        let element = keys.binding.indexElement(place(page, revision: revision), sealed: sealed)
-        try keys.summer.subtract(keys.active.set.element(of: element), from: &root.sum)
-      } catch {
-        throw .store(StoreError(error))
-      }
-    }
-    guard isFound != nil else { throw .damaged(IndexRoot.damaged("page \(page) is missing")) }
+    return IndexMap.Tag(endOf: UnsafeRawBufferPointer(sealed))
   }
 
   // MARK: Transactions
@@ -228,66 +225,91 @@ package final class IndexPages: PageStorage {
     failure = nil
   }
 
-  /// Stores the state of the documents in the pages. Call this method after the inner database commits, then write
-  /// ``root``.
-  package func finish(_ contents: IndexRoot.Contents) {
-    precondition(gaps.isEmpty, "internal error: pages of an index were never written")
-    if hasWritten { root.revision += 1 }
-    hasWritten = false
+  /// Stores the state of the documents in the pages, and writes map pages if the root would have too many changes. Call
+  /// this method after the inner database commits, then write ``root``.
+  package func finish(_ contents: IndexRoot.Contents) throws(StoreError) {
     root.contents = contents
+    for (number, changes) in root.map.takeExcess(entries: entryCount) {
+      try translatingFailures { () throws(Failure) in
+        var content =
+          number < root.map.tags.count ? try mapPage(number) : [UInt8](repeating: 0, count: bodyCount)
+        let result = content.withUnsafeMutableBytes { content in
+          for change in changes {
+            content.storeBytes(
+              of: change.tag.bigEndian,
+              toByteOffset: Int(change.page) % entryCount * IndexMap.entryByteCount, as: UInt64.self)
+          }
+          return Result { () throws(Failure) in
+            try writeRow(IndexPlace.firstMapPage + UInt32(number), UnsafeRawBufferPointer(content))
+          }
+        }
+        root.map.setTag(ofMapPage: number, to: try result.get())
+        mapPages[number] = content
+      }
+    }
+  }
+
+  /// Seals all pages in the store again under a new identity, because the declaration changes.
+  package func renewIdentity() throws(StoreError) {
+    precondition(access == .inStore, "internal error: pages in memory have no identity of their own")
+    var renewed = root
+    try renewed.renewIdentity()
+    let former = root
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bodyCount, alignment: 16)
+    defer { memory.deallocate() }
+    try translatingFailures { () throws(Failure) in
+      for page in 0..<Int(former.pageCount) {
+        root = former
+        try readRow(page, into: memory)
+        root = renewed
+        renewed.map.set(page, to: try writeRow(UInt32(page), UnsafeRawBufferPointer(memory)).high)
+      }
+    }
+    try IndexTables(database).deletePages(of: root.part, in: IndexPlace.firstMapPage...UInt32.max)
+    renewed.map.removeMapPages()
+    mapPages = [:]
+    root = renewed
+  }
+
+  private func translatingFailures(_ work: () throws(Failure) -> Void) throws(StoreError) {
+    do throws(Failure) {
+      try work()
+    } catch {
+      switch error {
+      case .damaged(let error), .store(let error): throw error
+      case .overLimit: preconditionFailure("internal error: pages in the store take no memory")
+      }
+    }
   }
 }
 
 extension IndexPages {
-  /// Sums all pages, unless they were already summed. Other pages are then rejected.
+  /// Opens all pages of an index.
   ///
-  /// - Returns: The problem, or `nil` if the pages match the root.
-  package func prove() throws(StoreError) -> StoreError? {
-    guard proved == nil else { return nil }
-    return try sumPages(openingEach: false)
-  }
-
-  /// Sums and opens all pages of an index.
-  ///
-  /// - Returns: The problem, or `nil` if the pages match the root.
+  /// - Returns: The problem, or `nil` if the pages are those that the root names.
   package static func problem(
     of root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys
   ) throws(StoreError) -> StoreError? {
-    try IndexPages(root, database, keys, .inMemory(limit: 0)).sumPages(openingEach: true)
+    guard !root.isOtherVersion else { return nil }
+    return try IndexPages(root, database, keys, .inMemory(limit: 0)).problem()
   }
 
-  private func sumPages(openingEach: Bool) throws(StoreError) -> StoreError? {
-    let count = Int(root.pageCount)
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: openingEach ? pageSize : 0, alignment: 16)
+  private func problem() throws(StoreError) -> StoreError? {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bodyCount, alignment: 16)
     defer { memory.deallocate() }
-    var sum = SetHash()
-    var marks: [Int64] = []
-    // The count hasn't been verified yet.
-    marks.reserveCapacity(min(count, 1 << 16))
-    do throws(Failure) {
-      for page in 0..<count {
-        if openingEach { try readRow(page, into: memory) }
-        let element: SetElement? = try row(page) { revision, sealed throws(Failure) in
-          do throws(SealingError) {
-            return try keys.active.set.element(
-              of: keys.binding.indexElement(place(page, revision: revision), sealed: sealed))
-          } catch {
-            throw .store(StoreError(error))
-          }
-        }
-        guard let element else { throw .damaged(IndexRoot.damaged("page \(page) is missing")) }
-        marks.append(element.mark)
-        do throws(SealingError) { try keys.summer.add(element, to: &sum) } catch { throw .store(StoreError(error)) }
+    do throws(StoreError) {
+      try translatingFailures { () throws(Failure) in
+        for number in root.map.tags.indices { _ = try mapPage(number) }
+        for page in 0..<Int(root.pageCount) { try readRow(page, into: memory) }
       }
     } catch {
-      switch error {
-      case .damaged(let error): return error
-      case .store(let error): throw error
-      case .overLimit: preconditionFailure("internal error: reading pages takes no memory")
-      }
+      guard error.isIndexDamage else { throw error }
+      return error
     }
-    guard sum == root.sum else { return IndexRoot.damaged("its pages are not those that were written last") }
-    proved = marks
+    let count = try IndexTables(database).pageCount(of: root.part)
+    guard count == Int64(root.pageCount) + Int64(root.map.tags.count) else {
+      return IndexRoot.damaged("it has pages that its root doesn't name")
+    }
     return nil
   }
 }

@@ -1,34 +1,36 @@
 package import CofferSealing
 
-/// The location of an index page, which its seal is bound to (FORMAT, "Indexes").
+/// The location of an index page, which its seal is bound to (Index-Format, "Tables").
 package struct IndexPlace {
   /// The 16 bytes of the index's identity.
   package let identity: [UInt8]
   package let part: UInt32
   package let epoch: UInt32
-  /// The page number, starting at 0.
+  /// The page number, starting at 0, or the number of a map page above ``firstMapPage``.
   package let page: UInt32
-  package let revision: UInt64
+
+  package static let firstMapPage: UInt32 = 1 << 31
 }
 
-/// An index's sealed root row, which authenticates its pages and the state of their documents (FORMAT, "Indexes").
+/// An index's sealed root row, which authenticates its pages and the state of their documents (Index-Format, "Root").
 ///
 /// Indexes are derived data, so they can always be dropped and rebuilt from the document rows.
 package struct IndexRoot: Sendable, Equatable {
   /// The index's number in its store, starting at 1.
   package let part: UInt32
-  /// The 16 random bytes that every rebuild replaces, so pages of an earlier index with this number can't be opened.
+  /// The 16 random bytes that every rebuild and every change of the declaration replaces, so pages of an earlier index
+  /// with this number can't be opened.
   package private(set) var identity: [UInt8]
-  /// The highest revision of a page, which increases with every transaction that writes pages.
-  package var revision: UInt64
   package var pageSize: UInt32
   package var pageCount: UInt32
-  /// The sum of all pages.
-  package var sum: SetHash
+  /// The expected tags of all pages.
+  package var map = IndexMap()
   /// The state of the documents in the pages, or `nil` if the index must be built.
   package var contents: Contents?
   /// The indexed collections, fields and texts, as JSON.
   package var declaration: [UInt8]
+  /// Whether the stored root and pages have another version, so the index must be rebuilt.
+  package private(set) var isOtherVersion = false
 
   /// The state of an index's documents.
   package struct Contents: Sendable, Equatable {
@@ -59,6 +61,8 @@ package struct IndexRoot: Sendable, Equatable {
     }
   }
 
+  /// The version of Index-Format.
+  private static let version: UInt32 = 1
   package static let identityCount = 16
   /// The maximum length of a declaration in bytes.
   package static let maximumDeclaration = 1 << 20
@@ -68,8 +72,17 @@ package struct IndexRoot: Sendable, Equatable {
     self.part = part
     self.pageSize = pageSize
     self.declaration = declaration
-    (revision, pageCount, sum, contents) = (0, 0, SetHash(), nil)
-    identity = try translatingErrors { () throws(SealingError) in try SystemRandom.bytes(Self.identityCount) }
+    (pageCount, contents) = (0, nil)
+    identity = try Self.newIdentity()
+  }
+
+  private static func newIdentity() throws(StoreError) -> [UInt8] {
+    try translatingErrors { () throws(SealingError) in try SystemRandom.bytes(identityCount) }
+  }
+
+  /// Draws a new identity, so all pages must be sealed again.
+  mutating func renewIdentity() throws(StoreError) {
+    identity = try Self.newIdentity()
   }
 
   /// Removes all pages, so the index must be rebuilt.
@@ -80,11 +93,13 @@ package struct IndexRoot: Sendable, Equatable {
 
   private var bytes: [UInt8] {
     var builder = ByteBuilder()
-    builder.append(bytes: identity)
-    builder.append(revision)
+    builder.append(Self.version)
     builder.append(pageSize)
+    builder.append(UInt32(declaration.count))
+    builder.append(bytes: declaration)
+    builder.append(bytes: identity)
     builder.append(pageCount)
-    builder.append(SetHash.byteCount) { sum.write(to: $0) }
+    map.write(to: &builder)
     builder.append(UInt8(contents == nil ? 0 : 1))
     if let contents {
       builder.append(contents.generation)
@@ -92,8 +107,6 @@ package struct IndexRoot: Sendable, Equatable {
       builder.append(contents.count)
       builder.append(SetHash.byteCount) { contents.set.write(to: $0) }
     }
-    builder.append(UInt32(declaration.count))
-    builder.append(bytes: declaration)
     return builder.bytes
   }
 
@@ -123,34 +136,39 @@ package struct IndexRoot: Sendable, Equatable {
     } catch {
       throw .unopened(error, Self.damaged("its root can't be opened"))
     }
+    // Nothing of another version's pages can be used.
+    if isOtherVersion { identity = try Self.newIdentity() }
   }
 
   private init?(part: UInt32, _ bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
-    let counters = 1...UInt64(StoreFormat.maximumCounter)
-    guard let identity = reader.bytes(Self.identityCount), let revision: UInt64 = reader.integer(),
-      revision <= counters.upperBound, let pageSize: UInt32 = reader.integer(),
-      let pageCount: UInt32 = reader.integer(),
-      (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0, pageCount <= UInt32(Int32.max),
-      let sum = reader.bytes(SetHash.byteCount), let mark: UInt8 = reader.integer(), mark <= 1
+    guard let version: UInt32 = reader.integer(), let pageSize: UInt32 = reader.integer(),
+      (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0, let count: UInt32 = reader.integer(),
+      count <= Self.maximumDeclaration, let declaration = reader.bytes(Int(count))
     else { return nil }
     self.part = part
+    self.pageSize = pageSize
+    self.declaration = Array(declaration)
+    (identity, pageCount, contents) = ([], 0, nil)
+    guard version == Self.version else {
+      isOtherVersion = true
+      return
+    }
+    guard let identity = reader.bytes(Self.identityCount), let pageCount: UInt32 = reader.integer(),
+      pageCount <= UInt32(Int32.max), let map = IndexMap(&reader, pageSize: pageSize, pageCount: pageCount),
+      let mark: UInt8 = reader.integer(), mark <= 1
+    else { return nil }
     self.identity = Array(identity)
-    (self.revision, self.pageSize, self.pageCount) = (revision, pageSize, pageCount)
-    self.sum = SetHash(bytes: sum)
+    (self.pageCount, self.map) = (pageCount, map)
     if mark == 1 {
-      guard let generation: UInt64 = reader.integer(), counters.contains(generation),
+      guard let generation: UInt64 = reader.integer(),
+        (1...UInt64(StoreFormat.maximumCounter)).contains(generation),
         let mark = reader.bytes(StoreFormat.macCount), let count: UInt64 = reader.integer(),
         let set = reader.bytes(SetHash.byteCount)
       else { return nil }
       contents = Contents(generation: generation, mark: Array(mark), count: count, set: SetHash(bytes: set))
-    } else {
-      contents = nil
     }
-    guard let count: UInt32 = reader.integer(), count <= Self.maximumDeclaration,
-      let declaration = reader.bytes(Int(count)), reader.isAtEnd
-    else { return nil }
-    self.declaration = Array(declaration)
+    guard reader.isAtEnd else { return nil }
   }
 
   fileprivate static let damage = "an index is damaged"

@@ -1,6 +1,6 @@
 internal import CofferSQLite
 
-/// The index tables (FORMAT, "Indexes").
+/// The index tables (Index-Format, "Tables").
 package struct IndexTables {
   /// The `compat` bit of stores with index tables.
   package static let feature: UInt64 = 1
@@ -14,7 +14,7 @@ package struct IndexTables {
     ),
     (
       "coffer_x_index_page",
-      "CREATE TABLE coffer_x_index_page(place INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
+      "CREATE TABLE coffer_x_index_page(place INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
     ),
   ]
 
@@ -108,10 +108,19 @@ package struct IndexTables {
     try database.execute(SQL.deleteIndexRoot, Int64(part))
   }
 
-  /// Deletes an index's pages, starting with `first`.
-  package func deletePages(of part: UInt32, from first: UInt32 = 0) throws(StoreError) {
+  /// Deletes all pages of an index.
+  package func deletePages(of part: UInt32) throws(StoreError) {
+    try deletePages(of: part, in: 0...UInt32.max)
+  }
+
+  func deletePages(of part: UInt32, in pages: ClosedRange<UInt32>) throws(StoreError) {
     try database.execute(
-      SQL.deleteIndexPages, Self.place(part, first), Self.place(part, UInt32.max))
+      SQL.deleteIndexPages, Self.place(part, pages.lowerBound), Self.place(part, pages.upperBound))
+  }
+
+  /// Returns the number of an index's rows, which are its pages and map pages.
+  func pageCount(of part: UInt32) throws(StoreError) -> Int64 {
+    try database.integer(SQL.countIndexPages, Self.place(part, 0), Self.place(part, UInt32.max)) ?? 0
   }
 
   /// Returns a page's row ID.

@@ -116,28 +116,15 @@ package final class RowBinding {
     return bytes
   }
 
-  /// Returns `label16("coffer3/page") || store_id || identity || u32 part || u32 epoch || u32 page || u64 rev`.
+  /// Returns `label16("coffer3/page") || store_id || identity || u32 part || u32 epoch || u32 page`.
   package func indexPage(_ place: IndexPlace) -> UnsafeRawBufferPointer {
     begin("coffer3/page", Self.labelCount)
-    append(index: place)
-    return bytes
-  }
-
-  /// Returns `label16("coffer3/page-sum")`, followed by the same parts as for a page and `N || T`.
-  package func indexElement(_ place: IndexPlace, sealed: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    begin("coffer3/page-sum", Self.labelCount)
-    append(index: place)
-    append(nonceAndTagOf: sealed)
-    return bytes
-  }
-
-  private func append(index place: IndexPlace) {
     append(storeID)
     append(place.identity)
     append(place.part)
     append(place.epoch)
     append(place.page)
-    append(place.revision)
+    return bytes
   }
 
   /// Returns `PAE("coffer3/lookup", u32 coll, folded key)`.
@@ -204,11 +191,6 @@ package final class RowBinding {
   private func append(title: UnsafeRawBufferPointer?) {
     append(mark: title == nil ? 0 : 1)
     if let title { append(title) }
-  }
-
-  private func append(nonceAndTagOf sealed: UnsafeRawBufferPointer) {
-    append(UnsafeRawBufferPointer(rebasing: sealed[..<XAESKey.nonceCount]))
-    append(UnsafeRawBufferPointer(rebasing: sealed[(sealed.count - XAESKey.tagCount)...]))
   }
 
   private func append(mark: UInt8) {

@@ -160,10 +160,9 @@ package enum SQL {
   package static let indexRoot = "SELECT epoch,sealed FROM coffer_x_index WHERE part=?"
   package static let putIndexRoot = "INSERT OR REPLACE INTO coffer_x_index VALUES(?,?,?)"
   package static let deleteIndexRoot = "DELETE FROM coffer_x_index WHERE part=?"
-  package static let indexPage = "SELECT epoch,rev,sealed FROM coffer_x_index_page WHERE place=?"
-  package static let indexPages =
-    "SELECT place,epoch,rev,sealed FROM coffer_x_index_page WHERE place BETWEEN ? AND ? ORDER BY place"
-  package static let putIndexPage = "INSERT OR REPLACE INTO coffer_x_index_page VALUES(?,?,?,?)"
+  package static let indexPage = "SELECT epoch,sealed FROM coffer_x_index_page WHERE place=?"
+  package static let putIndexPage = "INSERT OR REPLACE INTO coffer_x_index_page VALUES(?,?,?)"
+  package static let countIndexPages = "SELECT count(*) FROM coffer_x_index_page WHERE place BETWEEN ? AND ?"
   package static let deleteIndexPages = "DELETE FROM coffer_x_index_page WHERE place BETWEEN ? AND ?"
 
   // MARK: Whole

@@ -14,7 +14,7 @@ package struct SetElement: Hashable, Sendable {
   }
 
   /// The first eight bytes, as a number.
-  package var mark: Int64 { Int64(bitPattern: words.0) }
+  package var mark: Int64 { Int64(bitPattern: UInt64(bigEndian: words.0)) }
 
   package static func == (lhs: SetElement, rhs: SetElement) -> Bool { lhs.words == rhs.words }
 

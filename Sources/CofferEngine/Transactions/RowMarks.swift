@@ -9,6 +9,6 @@ package struct RowMarks: Hashable {
 
   package init(_ row: RecordRow, _ opener: RecordOpener) throws(StoreError) {
     self.row = try opener.element(of: row).mark
-    text = row.bodyTag.loadUnaligned(fromByteOffset: row.bodyTag.count - 8, as: Int64.self)
+    text = Int64(bigEndian: row.bodyTag.loadUnaligned(fromByteOffset: row.bodyTag.count - 8, as: Int64.self))
   }
 }

@@ -3,7 +3,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
 
-/// The index tables for words, substrings and fields in the inner database (FORMAT, "Indexes").
+/// The index tables for words, substrings and fields in the inner database (Index-Format, "The inner database").
 ///
 /// FTS5 can't delete a row from a contentless table without the old text, so each text version has a separate row
 /// number, and a table lists outdated rows. When more than a fifth of the versions are outdated, the collection's
@@ -67,15 +67,9 @@ final class ContentIndex: DocumentIndexTables {
   }
 
   func makeTables() throws(SQLiteError) {
-    try database.execute(
-      """
-      CREATE TABLE main.document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, print INTEGER NOT NULL,
-        row INTEGER) STRICT;
-      CREATE TABLE main.extra_row(row INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL) STRICT;
-      INSERT INTO main.extra_row VALUES(\(Self.firstExtraRow - 1), 0);
-      DELETE FROM main.extra_row;
-      CREATE TABLE main.made(coll INTEGER PRIMARY KEY, outdated_rows INTEGER NOT NULL, outdated_tokens INTEGER NOT NULL) STRICT;
-      """)
+    for text in IndexSchema.contents { try database.execute(text) }
+    try database.execute("INSERT INTO main.extra_row VALUES(\(Self.firstExtraRow - 1), 0)")
+    try database.execute("DELETE FROM main.extra_row")
   }
 
   func dropTables(of collection: UInt32) throws(SQLiteError) {
@@ -94,27 +88,18 @@ final class ContentIndex: DocumentIndexTables {
     let number = collection.number
     try database.execute("INSERT INTO main.made VALUES(?,0,0)", Int64(number))
     if collection.hasTexts {
-      try database.execute("CREATE TABLE main.\(Self.outdated(number))(row INTEGER PRIMARY KEY) STRICT")
+      try database.execute(IndexSchema.outdated(of: number))
     }
     if let keepsDiacritics = collection.keepsDiacritics {
-      try database.execute(
-        """
-        CREATE VIRTUAL TABLE main.\(Self.words(number)) USING fts5(title, text, content='',
-          tokenize='\(Self.tokenizer(keepingDiacritics: keepsDiacritics))')
-        """)
+      try database.execute(IndexSchema.words(of: number, keepingDiacritics: keepsDiacritics))
       try setBlockSize(of: Self.words(number))
     }
     if collection.hasSubstrings {
-      try database.execute(
-        """
-        CREATE VIRTUAL TABLE main.\(Self.substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
-          tokenize='\(Self.trigrams)')
-        """)
+      try database.execute(IndexSchema.substrings(of: number))
       try setBlockSize(of: Self.substrings(number))
     }
     if !collection.fields.isEmpty {
-      let columns = collection.fields.indices.map { ", \(Self.column($0))" }.joined()
-      try database.execute("CREATE TABLE main.\(Self.fields(number))(id INTEGER PRIMARY KEY\(columns))")
+      try database.execute(IndexSchema.fields(of: number, count: collection.fields.count))
     }
   }
 
@@ -130,7 +115,7 @@ final class ContentIndex: DocumentIndexTables {
   func finishTables(of collection: IndexDeclaration.Collection) throws(SQLiteError) {
     let table = Self.fields(collection.number)
     for field in collection.fields.indices {
-      try database.execute("CREATE INDEX main.\(table)_\(field) ON \(table)(\(Self.column(field)))")
+      try database.execute(IndexSchema.fieldIndex(field, of: collection.number).text)
     }
     if !collection.fields.isEmpty { try database.execute("ANALYZE main.\(table)") }
   }

@@ -58,6 +58,13 @@ package struct IndexDeclaration: Codable, Equatable {
     } catch {
       throw IndexRoot.damaged("its declaration can't be read")
     }
+    var last: UInt32 = 0
+    for collection in collections {
+      guard collection.number > last, collection.number <= StoreFormat.maximumNumber, collection.isValid else {
+        throw IndexRoot.damaged("its declaration is invalid")
+      }
+      last = collection.number
+    }
   }
 
   package var bytes: [UInt8] {
@@ -136,6 +143,18 @@ extension IndexDeclaration.Collection {
       }
       fields.append(field)
     }
+  }
+
+  /// Whether each field could be added.
+  fileprivate var isValid: Bool {
+    var copy = self
+    copy.fields = []
+    do throws(StoreError) {
+      for field in fields { try copy.add(.field(field.name, field.path, as: field.kind)) }
+    } catch {
+      return false
+    }
+    return copy.fields.count == fields.count
   }
 
   package mutating func remove(_ index: DocumentIndex) {

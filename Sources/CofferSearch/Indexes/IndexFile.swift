@@ -27,14 +27,15 @@ package final class IndexFile {
   private var ranked: UInt32?
   private var outdated: [UInt32: Set<Int64>] = [:]
 
-  /// - Throws: `damaged` for an invalid declaration, or SQLite's errors as mapped by ``failure(_:_:)``.
+  /// - Parameter isNewDeclaration: Whether the tables are still those of an earlier declaration.
+  /// - Throws: `damaged` for an invalid declaration or other tables, or SQLite's errors as mapped by ``failure(_:_:)``.
   init(
-    _ root: IndexRoot, sealed: [UInt8], _ transaction: StoreTransaction, _ access: IndexPages.Access
+    _ root: IndexRoot, sealed: [UInt8], _ transaction: StoreTransaction, _ access: IndexPages.Access,
+    isNewDeclaration: Bool = false
   ) throws(StoreError) {
     declaration = try IndexDeclaration(root.declaration)
     sealedRoot = sealed
     pages = IndexPages(root, transaction.database, transaction.keys, access)
-    try Self.prove(pages, access)
     memory = IndexMemory.Share(transaction.connection.session.attachment(IndexMemory.self))
     cacheBytes = memory.byteCount
     // Apps can read index tables only through views.
@@ -42,7 +43,6 @@ package final class IndexFile {
     self.views = views
     rule = ReadingRule(mayRead: { reading in views.mayRead(reading) })
     do throws(SQLiteError) {
-      // The schema is trusted, because writing a page requires the keys.
       database = try Database(
         pages: pages, cacheBytes: cacheBytes,
         configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)))
@@ -50,6 +50,7 @@ package final class IndexFile {
     } catch {
       throw Self.failure(error, pages)
     }
+    if !isNewDeclaration { try checkSchema() }
   }
 
   /// Restricts an app's statements to reading.
@@ -117,16 +118,19 @@ package final class IndexFile {
     }
   }
 
-  /// Verifies that the field tables match the declared fields. They can differ if someone restores old pages.
-  func checkFieldTables() throws(StoreError) {
-    for collection in declaration.collections where !collection.fields.isEmpty {
-      let table = ContentIndex.fields(collection.number)
-      let columns = try run { database throws(SQLiteError) in
-        try database.query("SELECT name FROM pragma_table_info(?,'main') ORDER BY cid", table).rows.map { $0[0].text }
-      }
-      guard columns == ["id"] + collection.fields.indices.map({ ContentIndex.column($0) }) else {
-        throw IndexRoot.damaged("its tables of fields differ from the declared fields")
-      }
+  /// Verifies that the tables are those of the declaration.
+  private func checkSchema() throws(StoreError) {
+    let objects = try run { database throws(SQLiteError) in
+      try database.query("SELECT name,sql FROM main.sqlite_schema WHERE sql IS NOT NULL").rows
+    }
+    let found = objects.map { ($0[0].text ?? "", $0[1].text ?? "") }
+    try IndexSchema.require(found, of: declaration, part: pages.root.part)
+    guard !found.isEmpty else { return }
+    let made = try run { database throws(SQLiteError) in
+      try database.query("SELECT coll FROM main.made ORDER BY coll").rows.map { $0[0].integer }
+    }
+    guard made == declaration.collections.map({ Int64($0.number) }) else {
+      throw IndexRoot.damaged("its tables are those of other collections")
     }
   }
 
@@ -165,9 +169,8 @@ package final class IndexFile {
   // MARK: Transactions
 
   /// Continues in another transaction with the same root row.
-  func use(_ transaction: StoreTransaction, _ access: IndexPages.Access) throws(StoreError) {
+  func use(_ transaction: StoreTransaction, _ access: IndexPages.Access) {
     pages.use(transaction.database, transaction.keys, access)
-    try Self.prove(pages, access)
   }
 
   /// Adjusts the cache to the index's share of the store's memory.
@@ -176,12 +179,6 @@ package final class IndexFile {
     guard share != cacheBytes else { return }
     try run { database throws(SQLiteError) in try database.setCache(byteCount: share) }
     cacheBytes = share
-  }
-
-  /// Verifies all pages in a title index before SQLite reads them.
-  private static func prove(_ pages: IndexPages, _ access: IndexPages.Access) throws(StoreError) {
-    guard pages.root.part == IndexPart.titles, access != .inStore, let problem = try pages.prove() else { return }
-    throw problem
   }
 
   /// Records the document state after an update in memory.
@@ -193,7 +190,7 @@ package final class IndexFile {
 
   /// Writes the root for the pages written by the transaction.
   func write(_ contents: IndexRoot.Contents, _ transaction: StoreTransaction) throws(StoreError) {
-    pages.finish(contents)
+    try pages.finish(contents)
     (ranked, outdated) = (nil, [:])
     sealedRoot = try IndexTables(transaction.database).put(pages.root, transaction.keys)
   }

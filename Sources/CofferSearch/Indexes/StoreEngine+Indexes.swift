@@ -66,7 +66,7 @@ extension StoreEngine {
       for part in IndexPart.all {
         guard let root = try indexes.root(part)?.root else { continue }
         let problem =
-          rebuildsAll ? nil : try IndexPages.problem(of: root, transaction.database, transaction.keys)
+          rebuildsAll ? nil : try indexes.problem(of: root)
         if let problem { log.warning("\(problem.message); it is made again") }
         if rebuildsAll || problem != nil {
           var new = root

@@ -36,9 +36,10 @@ extension StoreIndexes {
     guard root.declaration != bytes else { return }
     root.declaration = bytes
     guard !declaration.collections.isEmpty else { return try tables.delete(root.part) }
+    guard !root.isOtherVersion else { return try rebuild(root, step) }
     try tables.put(root, transaction.keys)
     transaction.connection.openIndexes.close(root.part)
-    try write(root.part, adding: collection.map { [$0] } ?? [], progress: step)
+    try write(root.part, adding: collection.map { [$0] } ?? [], isNewDeclaration: true, progress: step)
   }
 }
 
@@ -72,7 +73,21 @@ extension StoreIndexes {
     return hasRemoved
   }
 
-  /// Decrypts all index pages and verifies their sums.
+  /// Decrypts all pages of an index, and compares them with its root and its tables with its declaration.
+  ///
+  /// - Returns: The problem, or `nil` if the index is sound.
+  func problem(of root: IndexRoot) throws(StoreError) -> StoreError? {
+    if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) { return problem }
+    do throws(StoreError) {
+      _ = try IndexFile(root, sealed: [], transaction, .inMemory(limit: 0))
+      return nil
+    } catch {
+      guard error.isIndexDamage else { throw error }
+      return error
+    }
+  }
+
+  /// Decrypts all index pages and compares them with their roots.
   package func problems() throws(StoreError) -> [Verdict.IndexProblem] {
     guard transaction.hasIndexes else { return [] }
     let tables = IndexTables(transaction.database)
@@ -86,7 +101,7 @@ extension StoreIndexes {
       do throws(StoreError) {
         let root = try IndexRoot(part: row.part, epoch: row.epoch, sealed: row.sealed, transaction.keys)
         _ = try IndexDeclaration(root.declaration)
-        if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) { throw problem }
+        if let problem = try problem(of: root) { throw problem }
       } catch {
         guard !error.isTransient else { throw error }
         problems.append(Verdict.IndexProblem(error.message))

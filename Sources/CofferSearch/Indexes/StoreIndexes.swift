@@ -107,18 +107,20 @@ package struct StoreIndexes {
   }
 
   private func open(
-    _ part: UInt32, _ found: (root: IndexRoot, sealed: [UInt8]), _ access: IndexPages.Access
+    _ part: UInt32, _ found: (root: IndexRoot, sealed: [UInt8]), _ access: IndexPages.Access,
+    isNewDeclaration: Bool = false
   ) throws(StoreError) -> IndexFile {
     if let open = openIndexes.files[part], open.sealedRoot == found.sealed,
       !open.hasUncommittedChanges || isUpToDate(open)
     {
-      try open.use(transaction, access)
+      open.use(transaction, access)
       try adjustCaches()
       return open
     }
     // Close the old index first, because both would share the memory.
     openIndexes.close(part)
-    let file = try IndexFile(found.root, sealed: found.sealed, transaction, access)
+    let file = try IndexFile(
+      found.root, sealed: found.sealed, transaction, access, isNewDeclaration: isNewDeclaration)
     openIndexes.files[part] = file
     try adjustCaches()
     return file
@@ -152,21 +154,28 @@ package struct StoreIndexes {
   ///
   /// - Parameters:
   ///   - adding: The collections whose tables to rebuild.
+  ///   - isNewDeclaration: Whether the tables are still those of an earlier declaration.
   ///   - limit: The maximum number of documents that may be missing, or `nil` for any number.
   /// - Returns: False if the index is missing, up to date, or over the limit.
   @discardableResult
   func write(
-    _ part: UInt32, adding: [UInt32] = [], limit: UInt64? = nil, progress: ((Int) throws(StoreError) -> Void)? = nil
+    _ part: UInt32, adding: [UInt32] = [], isNewDeclaration: Bool = false, limit: UInt64? = nil,
+    progress: ((Int) throws(StoreError) -> Void)? = nil
   ) throws(StoreError) -> Bool {
     guard let found = try root(part) else { return false }
     let gap = try gap(since: found.root.contents)
-    if case .nothing = gap, adding.isEmpty { return false }
+    if case .nothing = gap, !isNewDeclaration { return false }
     if let limit, gap.limit(of: transaction.state.count) > limit { return false }
+    guard !found.root.isOtherVersion else {
+      try rebuild(found.root, progress)
+      return true
+    }
     // Pages changed in memory can't be used in the store.
     if (openIndexes.files[part])?.memoryContents != nil { openIndexes.close(part) }
     try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
     do throws(StoreError) {
-      let file = try open(part, found, .inStore)
+      let file = try open(part, found, .inStore, isNewDeclaration: isNewDeclaration)
+      if isNewDeclaration { try file.pages.renewIdentity() }
       try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding)
       try file.write(try contents(), transaction)
     } catch {

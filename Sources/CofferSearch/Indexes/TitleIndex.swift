@@ -4,7 +4,7 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The title index's tables, which contain each collection's packed headers in order (FORMAT, "Indexes").
+/// The title index's tables, which contain each collection's packed headers in order (Index-Format, "The inner database").
 final class TitleIndex: DocumentIndexTables {
   private let database: Database
   private let declaration: IndexDeclaration
@@ -19,11 +19,7 @@ final class TitleIndex: DocumentIndexTables {
   var holdsTexts: Bool { false }
 
   func makeTables() throws(SQLiteError) {
-    try database.execute(
-      """
-      CREATE TABLE main.document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, position BLOB NOT NULL) STRICT;
-      CREATE TABLE main.made(coll INTEGER PRIMARY KEY) STRICT;
-      """)
+    for text in IndexSchema.titles { try database.execute(text) }
   }
 
   func dropTables(of collection: UInt32) throws(SQLiteError) {
@@ -34,11 +30,7 @@ final class TitleIndex: DocumentIndexTables {
 
   func makeTables(of collection: IndexDeclaration.Collection) throws(SQLiteError) {
     try database.execute("INSERT INTO main.made VALUES(?)", Int64(collection.number))
-    try database.execute(
-      """
-      CREATE TABLE main.\(Self.titles(collection.number))(position BLOB NOT NULL, id INTEGER NOT NULL, header BLOB NOT NULL,
-        PRIMARY KEY(position,id)) STRICT, WITHOUT ROWID
-      """)
+    try database.execute(IndexSchema.titles(of: collection.number))
   }
 
   func finishTables(of collection: IndexDeclaration.Collection) {}
@@ -100,7 +92,7 @@ struct TitleList {
   func reset() { rows.reset() }
 }
 
-/// A header without ID, collection and position, as stored in the title index (FORMAT, "Indexes").
+/// A header without ID, collection and position, as stored in the title index (Index-Format, "The inner database").
 enum PackedHeader {
   private enum Flag {
     static let parent: UInt8 = 1

@@ -29,7 +29,6 @@ final class QueryView: IndexUser {
     rule.mayCall = { function, view in function != DocumentFunction.name || view.map(names.contains) == true }
     index?.viewTables = Dictionary(
       uniqueKeysWithValues: collections.map { ($0.name, ContentIndex.fields($0.number)) })
-    try index?.checkFieldTables()
     do throws(SQLiteError) {
       guard let index else {
         database = try Database.scratch()
@@ -196,10 +195,6 @@ final class QueryView: IndexUser {
   /// Returns the store error for a SQLite error caused by the index, or `nil` for other errors.
   func indexFailure(_ error: SQLiteError) -> StoreError? {
     guard let index else { return nil }
-    // A restored old schema can cause missing names.
-    if [.sqlLogic, .schema].contains(error.code) {
-      do throws(StoreError) { try index.checkFieldTables() } catch { return error }
-    }
     guard index.pages.failure != nil || [.corrupt, .notADatabase, .ioError].contains(error.code) else { return nil }
     return IndexFile.failure(error, index.pages)
   }

@@ -84,7 +84,6 @@ import Testing
   @Test(arguments: [
     "UPDATE coffer_x_index_page SET sealed=zeroblob(length(sealed)) WHERE place=(SELECT max(place) FROM coffer_x_index_page)",
     "DELETE FROM coffer_x_index_page WHERE place=(SELECT max(place) FROM coffer_x_index_page)",
-    "UPDATE coffer_x_index_page SET rev=rev+1",
     "UPDATE coffer_x_index SET sealed=zeroblob(length(sealed))", "DELETE FROM coffer_x_index",
     "DROP TABLE coffer_x_index_page",
   ])
@@ -120,8 +119,9 @@ import Testing
     try raw.execute("ATTACH '\(old.path)' AS old")
     try raw.execute(
       """
-      UPDATE coffer_x_index_page SET (rev,sealed)=(SELECT rev,sealed FROM old.coffer_x_index_page o WHERE o.place=coffer_x_index_page.place)
-      WHERE place=(SELECT place FROM coffer_x_index_page WHERE rev>1 AND place & 0xFFFFFFFF > 0 ORDER BY place DESC LIMIT 1)
+      UPDATE coffer_x_index_page SET sealed=(SELECT sealed FROM old.coffer_x_index_page o WHERE o.place=coffer_x_index_page.place)
+      WHERE place=(SELECT n.place FROM coffer_x_index_page n JOIN old.coffer_x_index_page o ON o.place=n.place
+        WHERE o.sealed<>n.sealed AND n.place & 0xFFFFFFFF > 0 ORDER BY n.place DESC LIMIT 1)
       """)
     try raw.close()
     store = try test.reopened()

@@ -5,6 +5,7 @@ Knows: the format from FORMAT.md, through the second reader's primitives; SQLite
 Does not know: how a reader works.
 Read `writer.py` and `layout.py` first, then `stores.py`, the sound stores, and `contents.py`, their required contents.
 Attacks: `rows.py`, `files.py`, `headers.py`, `schemas.py` (an attacker who can write the file), `insiders.py`,
-`states.py`, `rekeys.py` (a key holder), `plants.py` (files beside a store), `sessions.py` (an open session). `kit.py`
-writes the whole kit, `published.py` the part in Tests/Fixtures; `judging.py` compares a reader of `readers.py` with it.
+`states.py`, `rekeys.py` (a key holder), `indexattacks.py` (both), `plants.py` (files beside a store), `sessions.py` (an
+open session). `kit.py` writes the whole kit, `published.py` the part in Tests/Fixtures; `judging.py` compares a reader of
+`readers.py` with it.
 """

@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from . import extensions, files, headers, indexes, insiders, plants, rekeys, rows, sametag, schemas, states, stores
+from . import extensions, files, headers, indexattacks, insiders, plants, rekeys, rows, sametag, schemas, states, stores
 from .contents import contents, document
 from .primitives import lines, primitives
 from .sessions import SESSIONS
@@ -12,7 +12,7 @@ from .writer import database
 
 SEED = "format 3"
 README = Path(__file__).with_name("README.txt")
-MATRIX = (rows, files, headers, schemas, insiders, extensions, states, rekeys, sametag, indexes)
+MATRIX = (rows, files, headers, schemas, insiders, extensions, states, rekeys, sametag, indexattacks)
 
 
 class Kit:
@@ -35,12 +35,13 @@ class Kit:
             self._made[name, moment] = path
         return self._made[name, moment]
 
-    def write(self, is_wanted=lambda attack: True):
-        """Writes the sound stores and the wanted attacks; gives the names of these attacks."""
+    def write(self, is_wanted=lambda attack: True, left_out=()):
+        """Writes the sound stores, but those left out, and the wanted attacks; gives the names of these attacks."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, writer in self.stores.items():
-            writer.save(self.folder / f"{name}.coffer")
-            self._json(name, contents(name, writer))
+            if name not in left_out:
+                writer.save(self.folder / f"{name}.coffer")
+                self._json(name, contents(name, writer))
         (self.folder / "attacks").mkdir(exist_ok=True)
         names = set()
         for attack in self.attacks():

@@ -123,15 +123,18 @@ def shapes(seed, made):
 
 
 def _indexed(seed, made):
-    for name in ("indexed", "indexed-other"):
+    # Into the map at first, and again later, with changes since; into changes alone; enough pages for five map pages.
+    for name, moves, free in (
+        ("indexed", ([0], [0], []), 0), ("indexed-other", ([], [], []), 0), ("indexed-large", (None, None, None), 490),
+    ):
         writer = created(seed(name), page_size=2048)
         writer.compat = indexes.FEATURE
         moments = {label: moment.copy() for label, moment in fill(writer)}
-        earlier, last = moments["filled"], moments["last"]
-        indexes.indexed(earlier, last)
+        moments = [moments[label] for label in ("filled", "before-last", "last")]
+        indexes.indexed(moments, moves, free)
         if name == "indexed":
-            yield "indexed-earlier", earlier
-        yield name, last
+            yield "indexed-earlier", moments[0]
+        yield name, moments[-1]
 
 
 def only_key(writer):

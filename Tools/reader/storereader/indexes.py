@@ -1,43 +1,94 @@
-"""FORMAT, "Indexes": the sealed pages of the inner databases, proved by their root, and opened."""
+"""Index-Format.md: the sealed pages of the inner databases, proved by root and map, and opened."""
 
 import json
 import re
 import sqlite3
 from dataclasses import dataclass
 
-from .database import COUNTER_LIMIT
-from .errors import Damaged
-from .primitives import NONCE_SIZE, SEAL_OVERHEAD, TAG_SIZE, XAES, Cursor, SetHash, frame_data, hkdf, label16, u32, u64
+from .database import blob
+from .errors import Damaged, StoreError
+from .primitives import (
+    SEAL_OVERHEAD, TAG_SIZE, XAES, Cursor, SetHash, frame_data, hkdf, i64, label16, pae, u8, u32, u64)
+from .records import RECORD_COLUMNS, RecordRow
 
-FEATURE = 1
+FEATURE, VERSION = 1, 1
 RESERVED = 96
+CONTENTS, TITLES = 1, 2
+# In the lower half of a place, the number of the first map page.
+MAP = 2**31
+ENTRY_SIZE = 8
+CHANGES_LIMIT, DECLARATION_LIMIT, FIELDS_LIMIT, FIELD_NAME_LIMIT = 512, 1 << 20, 64, 128
 _UID = re.compile("[0-9a-f]{32}")
 # Tables with any other SQL are no indexes.
 TABLES = {
     b"CREATE TABLE coffer_x_index(part INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
-    b"CREATE TABLE coffer_x_index_page(place INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,"
-    b"sealed BLOB NOT NULL) STRICT",
+    b"CREATE TABLE coffer_x_index_page(place INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
 }
+# The objects of each part's inner database: those of the whole part, then those of a collection.
+WHOLE = {
+    CONTENTS: {
+        "document": "CREATE TABLE document(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,mark INTEGER NOT NULL,"
+        "print INTEGER NOT NULL,row INTEGER) STRICT",
+        "extra_row": "CREATE TABLE extra_row(row INTEGER PRIMARY KEY AUTOINCREMENT,id INTEGER NOT NULL) STRICT",
+        "made": "CREATE TABLE made(coll INTEGER PRIMARY KEY,outdated_rows INTEGER NOT NULL,"
+        "outdated_tokens INTEGER NOT NULL) STRICT",
+    },
+    TITLES: {
+        "document": "CREATE TABLE document(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,mark INTEGER NOT NULL,"
+        "position BLOB NOT NULL) STRICT",
+        "made": "CREATE TABLE made(coll INTEGER PRIMARY KEY) STRICT",
+    },
+}
+OUTDATED = "CREATE TABLE outdated_{}(row INTEGER PRIMARY KEY) STRICT"
+WORDS = "CREATE VIRTUAL TABLE words_{} USING fts5(title,text,content='',tokenize='unicode61 remove_diacritics {}')"
+PARTS = (
+    "CREATE VIRTUAL TABLE parts_{} USING fts5(title,text,content='',detail=none,columnsize=0,"
+    "tokenize='trigram case_sensitive 1')")
+TITLE_LIST = (
+    "CREATE TABLE titles_{}(position BLOB NOT NULL,id INTEGER NOT NULL,header BLOB NOT NULL,"
+    "PRIMARY KEY(position,id)) STRICT, WITHOUT ROWID")
+# Tables that SQLite makes by itself, and those that FTS5 makes beside a table.
+OF_SQLITE = {
+    "sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)",
+    "sqlite_stat1": "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+    "sqlite_stat4": "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+}
+OF_PARTS = {
+    "data": "CREATE TABLE '{0}_data'(id INTEGER PRIMARY KEY, block BLOB)",
+    "idx": "CREATE TABLE '{0}_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
+    "config": "CREATE TABLE '{0}_config'(k PRIMARY KEY, v) WITHOUT ROWID",
+}
+OF_WORDS = OF_PARTS | {"docsize": "CREATE TABLE '{0}_docsize'(id INTEGER PRIMARY KEY, sz BLOB)"}
+# The kinds of a field, by paths that are not into text or attributes.
+PATH_KINDS = {
+    "@created": {"date"}, "@modified": {"date"}, "@size": {"number"},
+    "@title": {"text", "folded"}, "@key": {"text", "folded"}}
+KINDS = {"number", "text", "folded", "date"}
 
 
 @dataclass(frozen=True)
 class Root:
-    """An index's root, and the keys of the active epoch."""
-
-    store_id: bytes
     part: int
     epoch: int
     identity: bytes
-    revision: int
     page_size: int
     page_count: int
-    sum: bytes
+    # The tag of each map page.
+    map_tags: tuple
+    # The first bytes of the tags of changed pages, by page.
+    changes: dict
     # (generation, mark, count, set) of the documents; None before the index is built.
     contents: tuple
     declaration: dict
 
-    def page_data(self, page, revision):
-        return self.store_id + self.identity + u32(self.part) + u32(self.epoch) + u32(page) + u64(revision)
+    @property
+    def entries(self):
+        """The entries of a map page."""
+        return (self.page_size - RESERVED) // ENTRY_SIZE
+
+    def has_place(self, place):
+        number = place & 0xFFFFFFFF
+        return place >> 32 == self.part and (number < self.page_count or 0 <= number - MAP < len(self.map_tags))
 
 
 def index_key(store):
@@ -46,107 +97,266 @@ def index_key(store):
 
 
 def has_tables(store):
-    tables = store.connection.execute("SELECT sql FROM sqlite_schema WHERE name IN ('coffer_x_index', 'coffer_x_index_page')")
+    sql = "SELECT sql FROM sqlite_schema WHERE name IN ('coffer_x_index', 'coffer_x_index_page')"
+    tables = store.connection.execute(sql)
     return bool(store.header.compat & FEATURE) and {bytes(sql) for (sql,) in tables} == TABLES
 
 
-def roots(store):
-    """Every root in the store; raises if one does not open."""
-    if not has_tables(store):
-        return []
-    return [
-        _root(store, *row) for row in store.connection.execute("SELECT part, epoch, sealed FROM coffer_x_index ORDER BY part")
-    ]
-
-
 def _root(store, part, epoch, sealed):
+    """A root, or None for one of another version."""
     what = f"index {part}"
-    if part not in (1, 2):
+    if part not in (CONTENTS, TITLES):
         raise Damaged(f"{what}: there is no such part")
     if epoch != store.active_epoch:
         raise Damaged(f"{what}: another epoch")
     data = label16(b"coffer3/index") + store.header.store_id + u32(part) + u32(epoch)
-    frame = index_key(store).open_blob(sealed, data, what)
+    frame = index_key(store).open_blob(blob(sealed, what), data, what)
     cursor = Cursor(frame_data(frame, store.header.is_padded, (64,), what), what)
-    identity, revision = cursor.take(16), cursor.unsigned(8)
-    page_size, page_count, total = cursor.unsigned(4), cursor.unsigned(4), cursor.take(SetHash.SIZE)
-    contents = None
-    if cursor.unsigned(1):
-        contents = cursor.unsigned(8), cursor.take(32), cursor.unsigned(8), cursor.take(SetHash.SIZE)
-    declaration = _declaration(cursor.take(cursor.unsigned(4)), what)
-    cursor.end()
-    if revision > COUNTER_LIMIT or not 1024 <= page_size <= 65536 or page_size & page_size - 1:
+    version, page_size, length = cursor.unsigned(4), cursor.unsigned(4), cursor.unsigned(4)
+    if not 1024 <= page_size <= 65536 or page_size & page_size - 1:
         raise Damaged(f"{what}: a number out of its range")
-    return Root(
-        store.header.store_id, part, epoch, identity, revision, page_size, page_count, total, contents, declaration)
+    if length > DECLARATION_LIMIT:
+        raise Damaged(f"{what}: its declaration is too long")
+    declaration = _declaration(cursor.take(length), what)
+    if version != VERSION:
+        return None
+    identity, page_count = cursor.take(16), cursor.unsigned(4)
+    if page_count >= MAP:
+        raise Damaged(f"{what}: a number out of its range")
+    map_count = cursor.unsigned(4)
+    if map_count > -(-page_count // ((page_size - RESERVED) // ENTRY_SIZE)):
+        raise Damaged(f"{what}: more map pages than it needs")
+    tags = cursor.take(TAG_SIZE * map_count)
+    changes = _changes(cursor, page_count, what)
+    is_built, contents = cursor.unsigned(1), None
+    if is_built > 1:
+        raise Damaged(f"{what}: unknown marker")
+    if is_built:
+        contents = cursor.unsigned(8), cursor.take(32), cursor.unsigned(8), cursor.take(SetHash.SIZE)
+    cursor.end()
+    map_tags = tuple(tags[at : at + TAG_SIZE] for at in range(0, len(tags), TAG_SIZE))
+    return Root(part, epoch, identity, page_size, page_count, map_tags, changes, contents, declaration)
+
+
+def _changes(cursor, page_count, what):
+    count, changes, last = cursor.unsigned(4), {}, -1
+    if count > CHANGES_LIMIT:
+        raise Damaged(f"{what}: too many changes")
+    for _ in range(count):
+        page = cursor.unsigned(4)
+        if not last < page < page_count:
+            raise Damaged(f"{what}: its changes do not rise, or name a page that there is not")
+        changes[page], last = cursor.take(ENTRY_SIZE), page
+    return changes
 
 
 def _declaration(data, what):
     try:
         declaration = json.loads(data)
-        if all(isinstance(entry["number"], int) and _UID.fullmatch(entry["uid"]) for entry in declaration["collections"]):
+        numbers = [entry["number"] for entry in declaration["collections"]]
+        # Equal numbers are one less in the set.
+        if numbers == sorted(set(numbers)) and all(_is_entry(entry) for entry in declaration["collections"]):
             return declaration
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         pass
     raise Damaged(f"{what}: its declaration can't be read")
 
 
+def _is_entry(entry):
+    names = [field["name"] for field in entry["fields"]]
+    flags = [entry["hasSubstrings"], entry["hasTitles"], entry.get("keepsDiacritics", False)]
+    return (
+        type(entry["number"]) is int and 1 <= entry["number"] < 2**31 and _UID.fullmatch(entry["uid"])
+        and all(type(flag) is bool for flag in flags) and len(names) <= FIELDS_LIMIT
+        and all(1 <= len(name.encode()) <= FIELD_NAME_LIMIT and "\0" not in name for name in names)
+        and len({_ascii_lower(name) for name in names}) == len(names)
+        and all(field["kind"] in _kinds(field["path"]) for field in entry["fields"]))
+
+
+def _ascii_lower(name):
+    return re.sub("[A-Z]", lambda letter: letter[0].lower(), name)
+
+
+def _kinds(path):
+    if not isinstance(path, str):
+        raise TypeError("no path")
+    is_plain = not path.startswith("@") or re.match(r"@attributes(?![\w@])", path)
+    return PATH_KINDS.get(path, KINDS if is_plain else set())
+
+
 def pages(store, root):
-    """The opened pages, joined; raises unless they are the pages that the root names."""
-    key, keys, sums, opened = index_key(store), store.epochs[root.epoch], SetHash(), []
-    sql = "SELECT place & 0xFFFFFFFF, epoch, rev, sealed FROM coffer_x_index_page WHERE place >> 32 = ? ORDER BY place"
-    for page, epoch, revision, sealed in store.connection.execute(sql, (root.part,)):
-        what = f"index {root.part}, page {page}"
-        if page != len(opened) or epoch != root.epoch or not 1 <= revision <= root.revision:
-            raise Damaged(f"{what}: not one that the root names")
-        if len(sealed) != root.page_size - RESERVED + SEAL_OVERHEAD:
-            raise Damaged(f"{what}: another length")
-        data = root.page_data(page, revision)
-        opened.append(key.open_blob(sealed, label16(b"coffer3/page") + data, what) + bytes(RESERVED))
-        sums.add(keys.element_hash(label16(b"coffer3/page-sum") + data + sealed[:NONCE_SIZE] + sealed[-TAG_SIZE:]))
-    if len(opened) != root.page_count:
-        raise Damaged(f"index {root.part}: {len(opened)} pages, and the root counts {root.page_count}")
-    if sums.total() != root.sum:
-        raise Damaged(f"index {root.part}: its pages are not those that were written last")
+    """The opened pages, joined; raises unless they are the pages that root and map name."""
+    key, opened = index_key(store), []
+    maps = [_page(store, root, key, MAP + number, tag) for number, tag in enumerate(root.map_tags)]
+    for page in range(root.page_count):
+        expected = root.changes.get(page)
+        if expected is None and page // root.entries < len(maps):
+            at = page % root.entries * ENTRY_SIZE
+            expected = maps[page // root.entries][at : at + ENTRY_SIZE]
+        if expected in (None, bytes(ENTRY_SIZE)):
+            raise Damaged(f"index {root.part}, page {page}: neither in the map nor in the changes")
+        opened.append(_page(store, root, key, page, expected) + bytes(RESERVED))
     return b"".join(opened)
 
 
+def _page(store, root, key, number, tag):
+    """A page, opened; raises unless its tag begins as given."""
+    what = f"index {root.part}, " + (f"map page {number - MAP}" if number >= MAP else f"page {number}")
+    sql = "SELECT epoch, sealed FROM coffer_x_index_page WHERE place = ?"
+    epoch, sealed = store.connection.execute(sql, (root.part << 32 | number,)).fetchone() or (None, None)
+    if epoch != root.epoch:
+        raise Damaged(f"{what}: missing, or of another epoch")
+    sealed = blob(sealed, what, root.page_size - RESERVED + SEAL_OVERHEAD)
+    if not sealed[-TAG_SIZE:].startswith(tag):
+        raise Damaged(f"{what}: not the one that was written last")
+    data = store.header.store_id + root.identity + u32(root.part) + u32(epoch) + u32(number)
+    return key.open_blob(sealed, label16(b"coffer3/page") + data, what)
+
+
 def problems(store):
-    """The faults of all indexes: pages that their roots do not name, and documents that the rows do not have."""
-    found = []
+    """The faults of all indexes: in roots, pages and inner schemas, and documents that are not those of the rows."""
+    found, roots, others = [], [], set()
     try:
-        found_roots = roots(store)
-        if _has_other_pages(store, [root.part for root in found_roots]):
+        if not has_tables(store):
+            return found
+        for row in store.connection.execute("SELECT part, epoch, sealed FROM coffer_x_index ORDER BY part").fetchall():
+            try:
+                root = _root(store, *row)
+                if root is None:
+                    others.add(row[0])
+                    continue
+                roots.append(root)
+                content = pages(store, roots[-1])
+                if roots[-1].contents and content:
+                    found += _inner_problems(store, roots[-1], content)
+            except Damaged as error:
+                found.append(str(error))
+            except sqlite3.DatabaseError as error:
+                found.append(f"index {row[0]}: SQLite: {error}")
+        places = store.connection.execute("SELECT place FROM coffer_x_index_page")
+        if not all(place >> 32 in others or any(root.has_place(place) for root in roots) for (place,) in places):
             found.append("pages of no index")
-        for root in found_roots:
-            content = pages(store, root)
-            if root.contents and content:
-                found += _inner_problems(store, root, content)
-    except Damaged as error:
-        found.append(str(error))
     except sqlite3.DatabaseError as error:
         found.append(f"an index: SQLite: {error}")
     return found
 
 
-def _has_other_pages(store, parts):
-    if not has_tables(store):
-        return False
-    places = store.connection.execute("SELECT DISTINCT place >> 32 FROM coffer_x_index_page").fetchall()
-    return not {part for (part,) in places} <= set(parts)
+# The inner databases.
 
 
 def _inner_problems(store, root, content):
     inner = sqlite3.connect(":memory:")
-    inner.deserialize(content)
-    found = [text for (text,) in inner.execute("PRAGMA integrity_check") if text != "ok"]
-    _, _, count, total = root.contents
-    # An index that is behind has other documents.
-    if (count, total) == (store.state.count, store.state.set_hash):
-        for entry in root.declaration["collections"]:
-            number = (entry["number"],)
-            rows = store.connection.execute("SELECT id FROM coffer_record WHERE coll = ? ORDER BY id", number).fetchall()
-            if inner.execute("SELECT id FROM document WHERE coll = ? ORDER BY id", number).fetchall() != rows:
-                found.append(f"index {root.part}: other documents than those of collection {number[0]}")
-    inner.close()
+    try:
+        inner.execute("PRAGMA trusted_schema=OFF")
+        inner.deserialize(content)
+        found = _form_problems(root, content) or _schema_problems(inner, root)
+        if not found:
+            found = [text for (text,) in inner.execute("PRAGMA integrity_check") if text != "ok"]
+        _, _, count, total = root.contents
+        # An index that is behind has other documents.
+        if not found and (count, total) == (store.state.count, store.state.set_hash):
+            uids = {coll: collection.uid.hex() for coll, collection in store.collections().items()}
+            for entry in root.declaration["collections"]:
+                if entry["uid"] == uids.get(entry["number"]):
+                    found += _document_problems(store, root.part, entry, inner)
+        return [f"index {root.part}: {problem}" for problem in found]
+    finally:
+        inner.close()
+
+
+def _form_problems(root, content):
+    """Differences in SQLite's header: size of a page, reserved bytes, encoding."""
+    size = int.from_bytes(content[16:18], "big")
+    is_right = root.page_size == (65536 if size == 1 else size) and content[20] == RESERVED and content[56:60] == u32(1)
+    return [] if is_right else ["pages of another size or reserve, or texts of another encoding"]
+
+
+def _schema_problems(inner, root):
+    """Differences from the schema that the declaration implies."""
+    implied = dict(WHOLE[root.part])
+    for entry in root.declaration["collections"]:
+        implied |= _objects(root.part, entry)
+    texts = dict(inner.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+    if not texts:
+        return []
+    found = [
+        f"{name} is not what the declaration implies" for name, sql in texts.items()
+        if sql != implied.get(name, OF_SQLITE.get(name))]
+    found += [f"its table or index {name} is missing" for name in sorted(implied.keys() - texts.keys())]
+    if not found:
+        made = [coll for (coll,) in inner.execute("SELECT coll FROM made ORDER BY coll")]
+        if made != [entry["number"] for entry in root.declaration["collections"]]:
+            found = ["its tables are those of other collections"]
     return found
+
+
+def _objects(part, entry):
+    """The SQL by name of the objects of a collection."""
+    coll, found = entry["number"], {}
+    if part == TITLES:
+        return {f"titles_{coll}": TITLE_LIST.format(coll)} if entry["hasTitles"] else {}
+    if "keepsDiacritics" in entry:
+        found[f"words_{coll}"] = WORDS.format(coll, 0 if entry["keepsDiacritics"] else 2)
+        found |= {f"words_{coll}_{name}": sql.format(f"words_{coll}") for name, sql in OF_WORDS.items()}
+    if entry["hasSubstrings"]:
+        found[f"parts_{coll}"] = PARTS.format(coll)
+        found |= {f"parts_{coll}_{name}": sql.format(f"parts_{coll}") for name, sql in OF_PARTS.items()}
+    if found:
+        found[f"outdated_{coll}"] = OUTDATED.format(coll)
+    if entry["fields"]:
+        columns = [f"f{number}" for number in range(len(entry["fields"]))]
+        found[f"fields_{coll}"] = f"CREATE TABLE fields_{coll}(id INTEGER PRIMARY KEY,{','.join(columns)})"
+        for number, column in enumerate(columns):
+            found[f"fields_{coll}_{number}"] = f"CREATE INDEX fields_{coll}_{number} ON fields_{coll}({column})"
+    return found
+
+
+def _document_problems(store, part, entry, inner):
+    """The differences of an index that is up to date from a collection's rows; a damaged row is found elsewhere."""
+    coll, documents, titles, ids = entry["number"], [], [], []
+    sql = f"SELECT {RECORD_COLUMNS} FROM coffer_record NOT INDEXED WHERE coll = ? ORDER BY id"
+    for values in store.connection.execute(sql, (coll,)):
+        ids.append(values[0])
+        try:
+            row = RecordRow(values, store.context)
+            head = row.open_head()
+        except StoreError:
+            continue
+        mark = _number(row.element_hash())
+        documents.append((row.id, mark, row.pos if part == TITLES else _print(store, row, head)))
+        titles.append((row.pos, row.id, _header(row, head)))
+    column = "position" if part == TITLES else "print"
+    found = inner.execute(f"SELECT id, mark, {column} FROM document WHERE coll = ? ORDER BY id", (coll,)).fetchall()
+    if [id for id, _, _ in found] != ids:
+        return [f"other documents than those of collection {coll}"]
+    if not set(documents) <= set(found):
+        return [f"documents of collection {coll} are not as they were indexed"]
+    if part == TITLES and entry["hasTitles"] and ids:
+        listed = inner.execute(f"SELECT position, id, header FROM titles_{coll} ORDER BY position, id").fetchall()
+        if [id for _, id, _ in listed if id in ids] != [id for _, id, _ in listed] or not set(titles) <= set(listed):
+            return [f"other titles than those of collection {coll}"]
+    return []
+
+
+def _number(digest):
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _print(store, row, head):
+    numbers = (
+        row.body_nt[-8:] + i64(head.created) + i64(head.modified) + u8(row.flags & 1) + u8(head.title is not None))
+    parts = (head.title or "").encode(), head.key or b"", head.attributes.encode()
+    return _number(store.epochs[store.active_epoch].element_hash(pae(b"coffer3/print", numbers, *parts)))
+
+
+def _header(row, head):
+    title = None if head.title is None else _counted(head.title.encode())
+    parts = (None if row.parent is None else i64(row.parent), title, None if head.key is None else _counted(head.key))
+    flags = sum(1 << bit for bit, part in enumerate(parts) if part is not None) | (row.flags & 1) << 3
+    return (
+        u8(flags) + i64(head.created) + i64(head.modified) + u64(head.length) + b"".join(part or b"" for part in parts)
+        + head.attributes.encode())
+
+
+def _counted(data):
+    return u32(len(data)) + data

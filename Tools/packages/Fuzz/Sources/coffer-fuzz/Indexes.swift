@@ -96,7 +96,7 @@ private func edit(_ part: UInt32, _ slices: inout Slices, _ transaction: StoreTr
     fatalError("a page can't be written: \(error)")
   }
   guard let contents = found.root.contents else { fatalError("an index without contents") }
-  pages.finish(contents)
+  try pages.finish(contents)
   try IndexTables(transaction.database).put(pages.root, transaction.keys)
 }
 
