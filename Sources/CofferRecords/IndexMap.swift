@@ -77,6 +77,8 @@ package struct IndexMap: Sendable, Equatable {
       changes[page] = tag
       last = page
     }
+    // Every page has an expected tag, so the bytes of a root limit the pages and map pages.
+    guard Int(pageCount) <= tags.count * entries + changes.count else { return nil }
   }
 
   // MARK: Changing

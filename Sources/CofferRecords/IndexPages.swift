@@ -82,6 +82,8 @@ package final class IndexPages: PageStorage {
       changed[page]!.copyMemory(from: bytes)
     case .inStore:
       try noting { () throws(Failure) in
+        guard page < IndexPlace.maximumPageCount else { throw .damaged(IndexRoot.damaged("it has too many pages")) }
+        try writeGap(before: page)
         root.map.set(page, to: try writeRow(UInt32(page), UnsafeRawBufferPointer(rebasing: bytes[..<bodyCount])).high)
       }
       root.pageCount = max(root.pageCount, UInt32(page + 1))
@@ -128,6 +130,19 @@ package final class IndexPages: PageStorage {
 
   private func place(_ page: UInt32) -> IndexPlace {
     IndexPlace(identity: root.identity, part: root.part, epoch: keys.active.epoch, page: page)
+  }
+
+  /// Writes zeros to the pages between the last one and a new one.
+  ///
+  /// SQLite may write them later, but not the page of its lock bytes, nor new pages that are free at the end of a
+  /// transaction.
+  private func writeGap(before page: Int) throws(Failure) {
+    guard page > Int(root.pageCount) else { return }
+    let zeros = [UInt8](repeating: 0, count: bodyCount)
+    for gap in Int(root.pageCount)..<page {
+      let result = zeros.withUnsafeBytes { zeros in Result { () throws(Failure) in try writeRow(UInt32(gap), zeros) } }
+      root.map.set(gap, to: try result.get().high)
+    }
   }
 
   /// Reads a page of the inner database, and requires it to be the one that the map names.

@@ -10,6 +10,7 @@ package struct IndexPlace {
   package let page: UInt32
 
   package static let firstMapPage: UInt32 = 1 << 31
+  package static let maximumPageCount = Int(Int32.max)
 }
 
 /// An index's sealed root row, which authenticates its pages and the state of their documents (Index-Format, "Root").

@@ -12,8 +12,8 @@ package protocol PageStorage: AnyObject {
 
   /// Reads a page, counted from 0, into `pageSize` bytes.
   func read(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws
-  /// Writes a page, which may lie behind the last one: the pages between are then written, too, before the transaction
-  /// ends.
+  /// Writes a page, which may lie behind the last one. SQLite may write the pages between later, except those that hold
+  /// nothing: the page of the lock bytes, and new pages that are free when the transaction ends.
   func write(_ page: Int, _ bytes: UnsafeRawBufferPointer) throws
   /// Removes the pages from `count` on.
   func truncate(to count: Int) throws

@@ -33,8 +33,8 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// `previous`, `offset` and `limit` select a page, as in ``headers(in:after:offset:limit:)``.
   ///
-  /// In `read`, a whole collection with a titles index is listed from the index. All index pages are verified before
-  /// the first header is passed, so outdated pages aren't accepted.
+  /// In `read`, a whole collection with a titles index is listed from the index. Each index page is verified when it's
+  /// read. If a page is damaged or outdated, the remaining headers come from the documents.
   ///
   /// In `write`, `body` may change and delete documents, but can't add or move documents in this collection.
   ///

@@ -119,13 +119,18 @@ package final class IndexFile {
   }
 
   /// Verifies that the tables are those of the declaration.
-  private func checkSchema() throws(StoreError) {
+  func checkSchema() throws(StoreError) {
     let objects = try run { database throws(SQLiteError) in
       try database.query("SELECT name,sql FROM main.sqlite_schema WHERE sql IS NOT NULL").rows
     }
     let found = objects.map { ($0[0].text ?? "", $0[1].text ?? "") }
     try IndexSchema.require(found, of: declaration, part: pages.root.part)
-    guard !found.isEmpty else { return }
+    guard !found.isEmpty else {
+      guard pages.root.contents == nil else { throw IndexRoot.damaged("it has no tables") }
+      return
+    }
+    let encoding = try run { database throws(SQLiteError) in try database.firstValue("PRAGMA main.encoding")?.text }
+    guard encoding == "UTF-8" else { throw IndexRoot.damaged("its texts have another encoding") }
     let made = try run { database throws(SQLiteError) in
       try database.query("SELECT coll FROM main.made ORDER BY coll").rows.map { $0[0].integer }
     }

@@ -64,13 +64,24 @@ extension StoreIndexes {
     let tables = IndexTables(transaction.database)
     guard transaction.hasIndexes, try tables.exist() else { return false }
     var sound: [UInt32] = []
-    for part in IndexPart.all where try root(part) != nil { sound.append(part) }
+    for part in IndexPart.all where try isSoundOrOfOtherVersion(part) { sound.append(part) }
     let hasRemoved = try tables.removeAll(but: sound)
     if hasRemoved, sound.isEmpty {
       transaction.hasIndexesAfter = false
       try tables.drop()
     }
     return hasRemoved
+  }
+
+  private func isSoundOrOfOtherVersion(_ part: UInt32) throws(StoreError) -> Bool {
+    if try root(part) != nil { return true }
+    guard let row = try IndexTables(transaction.database).root(of: part) else { return false }
+    do throws(StoreError) {
+      return try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, transaction.keys).isOtherVersion
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return false
+    }
   }
 
   /// Decrypts all pages of an index, and compares them with its root and its tables with its declaration.
@@ -100,6 +111,7 @@ extension StoreIndexes {
     for row in try tables.roots() {
       do throws(StoreError) {
         let root = try IndexRoot(part: row.part, epoch: row.epoch, sealed: row.sealed, transaction.keys)
+        guard !root.isOtherVersion else { continue }
         _ = try IndexDeclaration(root.declaration)
         if let problem = try problem(of: root) { throw problem }
       } catch {

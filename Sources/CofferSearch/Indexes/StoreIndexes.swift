@@ -177,6 +177,7 @@ package struct StoreIndexes {
       let file = try open(part, found, .inStore, isNewDeclaration: isNewDeclaration)
       if isNewDeclaration { try file.pages.renewIdentity() }
       try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding)
+      if isNewDeclaration { try file.checkSchema() }
       try file.write(try contents(), transaction)
     } catch {
       openIndexes.close(part)

@@ -43,7 +43,7 @@ package struct SubstringSearch {
         }
         if header.collection.rawValue == record.id { headers.append(header) }
       } catch {
-        // A restored old page can list missing documents.
+        // A key holder's index can list missing documents.
         guard error.code == .noSuchDocument else { throw error }
         transaction.logger.warning("an index names document \(id), which is not there: check the indexes")
       }

@@ -10,7 +10,7 @@ package struct TitleListing {
     self.transaction = transaction
   }
 
-  /// Returns the title index if it contains a collection, lacks few documents, and all its pages are current.
+  /// Returns the title index if it contains a collection, and lacks few documents.
   /// Otherwise, returns `nil`, and the caller lists the rows instead.
   package func verifiedTitles(of record: CollectionRecord) throws(StoreError) -> IndexFile? {
     guard !transaction.isWriter, transaction.hasIndexes,

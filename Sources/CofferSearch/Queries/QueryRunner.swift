@@ -58,6 +58,10 @@ package struct QueryRunner {
       return result
     } catch {
       view.close(transaction.connection)
+      // Rows that were passed on can't be passed again, but the next query can use the index.
+      if let damage = error as? StoreError, damage.isIndexDamage {
+        _ = try? StoreIndexes(transaction).rebuildInMemory(IndexPart.contents, damage)
+      }
       throw error
     }
   }

@@ -117,6 +117,16 @@ import Testing
     }
   }
 
+  /// SQLite doesn't write the page of its lock bytes, nor some free pages.
+  @Test mutating func unwrittenPagesHoldZeros() throws {
+    try write([0, 1], 1)
+    try write([700], 2)
+    for page in 2..<700 { model[page] = 0 }
+    try expectModel()
+    try write([300], 3)
+    try expectModel()
+  }
+
   @Test mutating func scatteredWritesChangeFewMapPages() throws {
     try write(Array(0..<6000), 1)
     func mapPages() throws -> [Int64: [UInt8]] {

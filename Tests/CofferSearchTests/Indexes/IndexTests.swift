@@ -732,6 +732,28 @@ import Testing
     #expect(try store.checkIndexes().isEmpty)
   }
 
+  /// A query's view has the collection's name, here that of a table of the index.
+  @Test func remakesTablesBesideViewOfTheirName() throws {
+    let test = try TestStore()
+    let notes: DocumentCollection = "fields_1"
+    try test.store.write { scope in
+      for number in 1...10 { _ = try scope.insert(Document(text: "sealed \(number)"), into: notes, at: .bottom) }
+    }
+    try test.store.index(notes, .words(), .field("bytes", "@size", as: .number))
+    let sql = "SELECT count(*) FROM fields_1 WHERE bytes > 1"
+    for round in 1...4 {
+      #expect(try test.store.read { try $0.query(sql) }.rows[0][0] == .integer(10))
+      try test.store.write { scope in
+        for header in try scope.headers(in: notes) {
+          _ = try scope.update(header.id) { $0.text = "round \(round) of \(header.id)" }
+        }
+      }
+      #expect(try test.store.read { try $0.search(ranked: "round", in: notes) }.total == 10)
+      #expect(try test.store.updateIndexes())
+    }
+    #expect(try test.store.checkIndexes().isEmpty)
+  }
+
   /// A later version's root: its index is made again from its declaration, by readers in memory.
   @Test func rebuildsIndexOfLaterVersion() throws {
     let test = try indexed()

@@ -60,9 +60,15 @@ OF_PARTS = {
 }
 OF_WORDS = OF_PARTS | {"docsize": "CREATE TABLE '{0}_docsize'(id INTEGER PRIMARY KEY, sz BLOB)"}
 # The kinds of a field, by paths that are not into text or attributes.
-PATH_KINDS = {
+PATH_RESERVED_NAMES = {
+    "id", "position", "title", "text", "json", "key", "created", "modified", "size", "parent", "attributes", "isjson",
+    "collection", "rowid", "_rowid_", "oid"}
+KINDS = {
     "@created": {"date"}, "@modified": {"date"}, "@size": {"number"},
     "@title": {"text", "folded"}, "@key": {"text", "folded"}}
+RESERVED_NAMES = {
+    "id", "position", "title", "text", "json", "key", "created", "modified", "size", "parent", "attributes", "isjson",
+    "collection", "rowid", "_rowid_", "oid"}
 KINDS = {"number", "text", "folded", "date"}
 
 
@@ -128,6 +134,8 @@ def _root(store, part, epoch, sealed):
         raise Damaged(f"{what}: more map pages than it needs")
     tags = cursor.take(TAG_SIZE * map_count)
     changes = _changes(cursor, page_count, what)
+    if page_count > map_count * ((page_size - RESERVED) // ENTRY_SIZE) + len(changes):
+        raise Damaged(f"{what}: pages without an expected tag")
     is_built, contents = cursor.unsigned(1), None
     if is_built > 1:
         raise Damaged(f"{what}: unknown marker")
@@ -169,7 +177,7 @@ def _is_entry(entry):
         type(entry["number"]) is int and 1 <= entry["number"] < 2**31 and _UID.fullmatch(entry["uid"])
         and all(type(flag) is bool for flag in flags) and len(names) <= FIELDS_LIMIT
         and all(1 <= len(name.encode()) <= FIELD_NAME_LIMIT and "\0" not in name for name in names)
-        and len({_ascii_lower(name) for name in names}) == len(names)
+        and len({_ascii_lower(name) for name in names} - RESERVED_NAMES) == len(names)
         and all(field["kind"] in _kinds(field["path"]) for field in entry["fields"]))
 
 
@@ -227,7 +235,7 @@ def problems(store):
                     continue
                 roots.append(root)
                 content = pages(store, roots[-1])
-                if roots[-1].contents and content:
+                if roots[-1].contents:
                     found += _inner_problems(store, roots[-1], content)
             except Damaged as error:
                 found.append(str(error))
@@ -245,6 +253,8 @@ def problems(store):
 
 
 def _inner_problems(store, root, content):
+    if not content:
+        return [f"index {root.part}: no tables"]
     inner = sqlite3.connect(":memory:")
     try:
         inner.execute("PRAGMA trusted_schema=OFF")
@@ -277,8 +287,6 @@ def _schema_problems(inner, root):
     for entry in root.declaration["collections"]:
         implied |= _objects(root.part, entry)
     texts = dict(inner.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
-    if not texts:
-        return []
     found = [
         f"{name} is not what the declaration implies" for name, sql in texts.items()
         if sql != implied.get(name, OF_SQLITE.get(name))]
