@@ -29,7 +29,7 @@ struct SecondReaderTests {
     #expect(try SecondReader.read(test.url, ["--key-file", PublishedKeys.url("primary").path])["count"].int == 38)
   }
 
-  /// The second reader sums and decrypts every page, and compares the indexed documents with the rows.
+  /// The second reader decrypts every page, compares it with the map, and compares the indexed documents with the rows.
   @Test(.slow) func verifiesIndexes() throws {
     let test = try TestStore()
     try fill(test)
@@ -46,7 +46,8 @@ struct SecondReaderTests {
     try expectSame(test)
     try test.store.close()
     try test.raw().execute(
-      "UPDATE coffer_x_index_page SET rev=rev+1 WHERE place=(SELECT max(place) FROM coffer_x_index_page)")
+      "UPDATE coffer_x_index_page SET sealed=zeroblob(length(sealed)) WHERE place=(SELECT max(place) FROM coffer_x_index_page)"
+    )
     #expect(throws: SecondReader.Failure(status: 20)) {
       try SecondReader.read(test.url, ["--key-file", PublishedKeys.url("primary").path])
     }

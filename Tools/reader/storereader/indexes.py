@@ -60,12 +60,10 @@ OF_PARTS = {
 }
 OF_WORDS = OF_PARTS | {"docsize": "CREATE TABLE '{0}_docsize'(id INTEGER PRIMARY KEY, sz BLOB)"}
 # The kinds of a field, by paths that are not into text or attributes.
-PATH_RESERVED_NAMES = {
-    "id", "position", "title", "text", "json", "key", "created", "modified", "size", "parent", "attributes", "isjson",
-    "collection", "rowid", "_rowid_", "oid"}
-KINDS = {
+PATH_KINDS = {
     "@created": {"date"}, "@modified": {"date"}, "@size": {"number"},
     "@title": {"text", "folded"}, "@key": {"text", "folded"}}
+# Names of columns, in lower case, that no field has.
 RESERVED_NAMES = {
     "id", "position", "title", "text", "json", "key", "created", "modified", "size", "parent", "attributes", "isjson",
     "collection", "rowid", "_rowid_", "oid"}
