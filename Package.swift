@@ -136,7 +136,7 @@ let package = Package(
       ["CofferFormats", "CofferPropertyLists", "CofferText", "CofferDocuments", "CofferSQLite"]),
     storeTests(of: "CofferEngine", ["CofferFormats", .product(name: "Logging", package: "swift-log")]),
     storeTests(of: "CofferSearch"),
-    storeTests(of: "CofferCopies"),
+    storeTests(of: "CofferCopies", ["CofferMergeModel"]),
     storeTests(of: "Coffer", ["CofferFormats", .product(name: "Logging", package: "swift-log")]),
     storeTests(of: "CofferReplication", ["CofferReplication"]),
     .testTarget(

@@ -3,11 +3,12 @@
 
 Opens STORE, does every check of a reader, verifies every document, and prints one JSON object:
 store_id, rk_generation, phase, pin, generation, anchor, descent ("same", "newer" or "newer, descent not proved", of
-the anchor given), titles, padded, test, next_id, count, target, cursor, unwiped, origin, epochs, changes {generation:
-entries of the ring, as [kind, collection, ranges of ids]}, collections {number: name}, documents in (coll, pos, id)
-order (pos, key and uid in hex, dates in milliseconds since 1970, attributes as their JSON text, the entries of the
-extension part), newer, the ids of documents that only a later version can read, set_hash "ok" or "mismatch", and
-problems, a list that should be empty.
+the anchor given), titles, padded, test, next_id, bound, count, gone_count, target, cursor, lead, unwiped, epochs,
+replicas (the own one's number, each with its marks, and the version vector), changes {generation: entries of the ring,
+as [kind, collection, ranges of ids]}, collections {number: name, as it is read}, documents in (coll, pos, id) order
+(pos, key and uids in hex, dates in milliseconds since 1970, attributes as their JSON text, dots as [replica, counter],
+the entries of the extension part), deletions by number, newer, the ids of documents that only a later version can
+read, set_hash "ok" or "mismatch", and problems, a list that should be empty.
 
 Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, or made before the first release, 16 TEST not allowed,
 20 damaged, 21 mismatch, rolled back or rekey unfinished, 64 usage.
@@ -22,9 +23,9 @@ sys.dont_write_bytecode = True
 sys.path.append(str(Path(__file__).resolve().parent / "reader"))
 
 try:
-    from storereader import keyfiles
+    from storereader import keyfiles, verifying
     from storereader.errors import StoreError
-    from storereader.store import Store, plain
+    from storereader.store import Store, plain, plain_deletion, plain_replicas
 except ImportError as error:
     sys.exit(f"read_store: {error}. On Debian: apt-get install python3-cryptography")
 
@@ -77,11 +78,16 @@ def documents(store):
     return sorted(opened, key=lambda document: (document["coll"], document["pos"], document["id"]))
 
 
-def names(store):
+def read(action):
+    """What can be read; a fault is among the problems."""
     try:
-        return {coll: collection.name for coll, collection in store.collections().items()}
+        return action()
     except StoreError:
         return {}
+
+
+def deletions(store):
+    return {gone: plain_deletion(deletion) for gone, deletion in store.deletions().items()}
 
 
 def main():
@@ -89,21 +95,22 @@ def main():
     try:
         store = Store(
             options.store, options.secrets, options.allow_test, options.pin, options.anchor, options.descends)
-        differences = store.set_hash_problems()
-        problems = differences + store.quick_problems() + store.deep_problems()
+        differences = verifying.set_hash_problems(store)
+        problems = differences + verifying.quick_problems(store) + verifying.deep_problems(store)
         header, state = store.header, store.state
         report = {
             "store_id": header.store_id.hex(), "rk_generation": header.rk_generation, "phase": header.phase,
             "pin": header.pin, "generation": state.generation, "anchor": store.anchor, "descent": store.descent,
             "titles": store.titles, "padded": header.is_padded, "test": header.is_test, "next_id": state.next_id,
-            "count": state.count, "target": state.target, "cursor": state.cursor, "unwiped": state.unwiped,
-            "origin": state.origin and state.origin.plain, "epochs": sorted(store.epochs),
+            "bound": state.bound, "count": state.count, "gone_count": state.gone_count, "target": state.target,
+            "cursor": state.cursor, "lead": state.lead, "unwiped": state.unwiped, "epochs": sorted(store.epochs),
+            "replicas": plain_replicas(store.replicas),
             "changes": {
                 generation: [[change.kind, change.coll, change.ranges] for change in commit.changes]
                 for generation, commit in state.ring.items()},
-            "collections": names(store),
-            "documents": documents(store), "newer": store.newer_documents(), "set_hash": "mismatch" if differences else "ok",
-            "problems": list(dict.fromkeys(problems)),
+            "collections": read(store.names), "documents": documents(store),
+            "deletions": read(lambda: deletions(store)), "newer": store.newer_documents(),
+            "set_hash": "mismatch" if differences else "ok", "problems": list(dict.fromkeys(problems)),
         }
     except StoreError as error:
         print(f"read_store: error: {error.kind}: {error}", file=sys.stderr)

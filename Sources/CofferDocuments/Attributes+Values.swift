@@ -47,7 +47,7 @@ extension Attributes {
     self.init(uncheckedCanonicalJSON: output)
   }
 
-  private var nodes: [JSONNode.Member] {
+  var nodes: [JSONNode.Member] {
     canonicalJSON.withUnsafeBytes { buffer in
       var scanner = JSONScanner(buffer)
       guard !buffer.isEmpty, case .object(let members) = try? scanner.scanNode() else { return [] }

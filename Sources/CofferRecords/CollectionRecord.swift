@@ -5,25 +5,25 @@ package import CofferSealing
 /// A collection, opened from its row (FORMAT, "Collections").
 package struct CollectionRecord: Sendable, Hashable {
   package var id: UInt32
-  package var epoch: UInt32
   package var revision: UInt64
-  package var name: String
+  /// The name as it's read. It differs from the stored name where a merge brought another collection of that name.
+  package private(set) var name: String
+  package private(set) var storedName: String
   package var settings: CollectionSettings
-  /// The generation that created the collection.
-  package var born: UInt64
-  /// The generation that last changed the name or settings.
-  package var edited: UInt64
+  /// The identity in all copies, which the family key and the first name determine.
   package var uid: UniqueID
+  package var dots: CollectionDots
+  /// Whether the collection was dropped. It's listed only while it has documents.
+  package var isDropped = false
   /// The entries of later versions.
   package var extensionBytes: [UInt8] = []
 
-  /// `u64 born || u64 edited || uid || u32 length || name || u32 length || settings || extension part`
+  /// `uid || dots || u32 length || name || u32 length || settings || extension part`
   private var data: [UInt8] {
-    let name = Array(name.utf8)
+    let name = Array(storedName.utf8)
     var builder = ByteBuilder()
-    builder.append(born)
-    builder.append(edited)
     builder.append(uid)
+    dots.write(to: &builder, isDropped: isDropped)
     builder.append(UInt32(name.count))
     builder.append(bytes: name)
     let settings = settings.canonicalJSON
@@ -39,34 +39,27 @@ package struct CollectionRecord: Sendable, Hashable {
   package func seal(_ keys: RowKeys) throws(StoreError) -> CollectionRow {
     let frame = Frame.around(data, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
     return try translatingErrors { () throws(SealingError) in
-      guard let context = keys.context(of: epoch) else {
-        throw SealingError(.malformed, "a collection names an epoch that the keyring lacks")
-      }
-      let binding = Array(keys.binding.collection(id, revision: revision, epoch: epoch))
+      let binding = Array(keys.binding.collection(id, revision: revision, epoch: keys.active.epoch))
       return CollectionRow(
-        id: id, epoch: epoch, revision: revision,
-        sealed: try context.name.seal(frame, authenticating: binding))
+        id: id, revision: revision, sealed: try keys.active.name.seal(frame, authenticating: binding))
     }
   }
 
   /// - Throws: `damaged` if the seal, the frame or the settings are invalid.
   package init(_ row: CollectionRow, _ keys: RowKeys) throws(StoreError) {
-    let (id, epoch, revision) = (row.id, row.epoch, row.revision)
+    let (id, revision) = (row.id, row.revision)
     let isPadded = keys.session.isPadded
     var isNewer = false
     do throws(SealingError) {
-      // Reject an older row with old settings, because every key change re-encrypts all collections.
-      guard epoch == keys.active.epoch else { throw SealingError(.malformed, "another epoch") }
+      // Every key change re-encrypts all collections, so an older row with old settings can't be opened.
       let frame = try keys.active.name.open(
-        row.sealed, authenticating: Array(keys.binding.collection(id, revision: revision, epoch: epoch)))
+        row.sealed, authenticating: Array(keys.binding.collection(id, revision: revision, epoch: keys.active.epoch)))
       let data = try frame.withBytes { frame throws(SealingError) in
         Array(frame[try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: isPadded)])
       }
       let parts: CollectionRecord? = data.withBytes { data in
         var reader = ByteReader(data)
-        let counters = 1...UInt64(StoreFormat.maximumCounter)
-        guard let born: UInt64 = reader.integer(), let edited: UInt64 = reader.integer(),
-          counters.contains(born), counters.contains(edited), let uid = reader.uniqueID(),
+        guard let uid = reader.uniqueID(), let (dots, isDropped) = CollectionDots.read(&reader),
           let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
           let name = reader.bytes(Int(count)), let length: UInt32 = reader.integer(),
           let settings = reader.bytes(Int(length)), let rest = reader.bytes(reader.remaining),
@@ -75,8 +68,8 @@ package struct CollectionRecord: Sendable, Hashable {
         else { return nil }
         isNewer = part.isNewer
         var record = CollectionRecord(
-          id: id, epoch: epoch, revision: revision, name: name, settings: settings, born: born, edited: edited, uid: uid
-        )
+          id: id, revision: revision, name: name, settings: settings, uid: uid, dots: dots)
+        record.isDropped = isDropped
         record.extensionBytes = Array(part.bytes)
         return record
       }
@@ -91,28 +84,24 @@ package struct CollectionRecord: Sendable, Hashable {
     guard !isNewer else { throw .newerStore }
   }
 
-  /// Returns a new collection of the active epoch.
-  package static func new(
-    _ id: UInt32, name: String, settings: CollectionSettings, revision: UInt64, _ keys: RowKeys
-  ) throws(StoreError) -> CollectionRecord {
-    CollectionRecord(
-      id: id, epoch: keys.active.epoch, revision: revision, name: name, settings: settings, born: revision,
-      edited: revision, uid: try keys.newUID())
-  }
-
   package init(
-    id: UInt32, epoch: UInt32, revision: UInt64, name: String, settings: CollectionSettings, born: UInt64,
-    edited: UInt64, uid: UniqueID
+    id: UInt32, revision: UInt64, name: String, settings: CollectionSettings, uid: UniqueID, dots: CollectionDots
   ) {
     self.id = id
-    self.epoch = epoch
     self.revision = revision
     self.name = name
+    storedName = name
     self.settings = settings
-    self.born = born
-    self.edited = edited
     self.uid = uid
+    self.dots = dots
   }
+
+  package mutating func rename(to name: String) {
+    self.name = name
+    storedName = name
+  }
+
+  fileprivate mutating func read(as name: String) { self.name = name }
 
   /// Returns whether a row's key folds to the bytes of a lookup.
   package func folds(_ key: UnsafeRawBufferPointer?, to folded: [UInt8]) throws(StoreError) -> Bool {
@@ -136,13 +125,11 @@ package struct CollectionRecord: Sendable, Hashable {
 /// A row of `coffer_collection` with checked columns, which isn't verified yet.
 package struct CollectionRow {
   package let id: UInt32
-  package let epoch: UInt32
   package let revision: UInt64
   package let sealed: [UInt8]
 
-  init(id: UInt32, epoch: UInt32, revision: UInt64, sealed: [UInt8]) {
+  init(id: UInt32, revision: UInt64, sealed: [UInt8]) {
     self.id = id
-    self.epoch = epoch
     self.revision = revision
     self.sealed = sealed
   }
@@ -152,25 +139,21 @@ package struct CollectionRow {
   /// - Throws: `damaged` if a column is invalid.
   package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
     let numbers = 1...StoreFormat.maximumNumber
-    guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
-      numbers.contains(epoch), case .integer(let revision) = row[2],
-      (1...StoreFormat.maximumCounter).contains(revision), UInt64(revision) <= generation,
-      case .blob(let sealed) = row[3],
+    guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let revision) = row[1],
+      (1...StoreFormat.maximumGeneration).contains(revision), UInt64(revision) <= generation,
+      case .blob(let sealed) = row[2],
       (XAESKey.overhead + Frame.headerCount...StoreFormat.maximumSealedCollection).contains(sealed.count)
     else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
-    self.init(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed)
+    self.init(id: UInt32(id), revision: UInt64(revision), sealed: sealed)
   }
 
   /// Returns the row's set hash element.
   package func element(_ keys: RowKeys) throws(StoreError) -> SetElement {
     try translatingErrors { () throws(SealingError) in
-      guard let context = keys.context(of: epoch) else {
-        throw SealingError(.malformed, "a collection names an epoch that the keyring lacks")
-      }
       let element = sealed.withBytes {
-        keys.binding.collectionElement(id, epoch: epoch, revision: revision, sealed: $0)
+        keys.binding.collectionElement(id, epoch: keys.active.epoch, revision: revision, sealed: $0)
       }
-      return try context.set.element(of: element)
+      return try keys.active.set.element(of: element)
     }
   }
 }
@@ -178,12 +161,14 @@ package struct CollectionRow {
 /// A store's collections for one connection, which are opened once per generation.
 package final class CollectionTable {
   private let database: StoreDatabase
+  private let replicas: ReplicaTable
   private var keys: RowKeys
-  private var cached: (generation: UInt64, records: [CollectionRecord])?
+  private var cached: (generation: UInt64, stored: [CollectionRecord], listed: [CollectionRecord])?
 
-  package init(_ database: StoreDatabase, _ keys: RowKeys) {
+  package init(_ database: StoreDatabase, _ keys: RowKeys, _ replicas: ReplicaTable) {
     self.database = database
     self.keys = keys
+    self.replicas = replicas
   }
 
   package func use(_ keys: RowKeys) {
@@ -196,13 +181,52 @@ package final class CollectionTable {
     cached = nil
   }
 
-  /// Returns all collections, verified and sorted by number.
+  /// Returns the listed collections under the names that they are read by, verified and sorted by number.
+  ///
+  /// A dropped collection is listed as long as it has documents, which were changed elsewhere while it was dropped.
   package func records(within limits: RowLimits) throws(StoreError) -> [CollectionRecord] {
-    if let cached, cached.generation == limits.generation { return cached.records }
-    var records: [CollectionRecord] = []
-    for row in try rows(within: limits) { records.append(try CollectionRecord(row, keys)) }
-    cached = (limits.generation, records)
-    return records
+    try read(within: limits).listed
+  }
+
+  /// Returns all collections, dropped ones too, verified and sorted by number.
+  package func storedRecords(within limits: RowLimits) throws(StoreError) -> [CollectionRecord] {
+    try read(within: limits).stored
+  }
+
+  private func read(within limits: RowLimits) throws(StoreError) -> (
+    generation: UInt64, stored: [CollectionRecord], listed: [CollectionRecord]
+  ) {
+    if let cached, cached.generation == limits.generation { return cached }
+    var stored: [CollectionRecord] = []
+    var listed: [CollectionRecord] = []
+    for row in try rows(within: limits) {
+      let record = try CollectionRecord(row, keys)
+      stored.append(record)
+      if record.isDropped, try database.integer(SQL.hasDocuments, Int64(record.id)) == nil { continue }
+      listed.append(record)
+    }
+    try distinguish(&listed)
+    cached = (limits.generation, stored, listed)
+    return (limits.generation, stored, listed)
+  }
+
+  /// Gives collections of one name different names to be read by (FORMAT, "Collections").
+  private func distinguish(_ records: inout [CollectionRecord]) throws(StoreError) {
+    guard Set(records.map { Array($0.storedName.utf8) }).count < records.count else { return }
+    let replicas = try replicas.current()
+    func isBefore(_ one: CollectionRecord, _ other: CollectionRecord) -> Bool {
+      if one.dots.name == other.dots.name { return one.uid < other.uid }
+      return replicas.isBefore(one.dots.name, other.dots.name)
+    }
+    let order = records.indices.sorted { isBefore(records[$0], records[$1]) }
+    var taken: Set<[UInt8]> = []
+    let others = order.filter { !taken.insert(Array(records[$0].storedName.utf8)).inserted }
+    let uids = records.map(\.uid)
+    for index in others.sorted(by: { uids[$0] < uids[$1] }) {
+      var name = "\(records[index].storedName)~\(Hexadecimal.text(Array(records[index].uid.bytes.prefix(4))))"
+      while !taken.insert(Array(name.utf8)).inserted { name += "~" }
+      records[index].read(as: name)
+    }
   }
 
   /// Returns all rows without opening them, sorted by number.

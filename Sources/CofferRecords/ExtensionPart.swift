@@ -1,13 +1,18 @@
 internal import CofferSealing
 
-/// The entries of later versions at the end of head data, a collection's data and the state (FORMAT, "Extension parts").
+/// The entries of later versions at the end of head data and other sealed data (FORMAT, "Extension parts").
 package struct ExtensionPart {
   /// The owner of an extension part, which limits its length and the parts that its entries can belong to.
   package enum Owner {
-    case head, collection, state
+    case head, collection, deletion, replicas, state
 
     /// The maximum number of bytes.
-    package var limit: Int { self == .state ? 300 : 65_536 }
+    package var limit: Int {
+      switch self {
+      case .head, .collection: 65_536
+      case .deletion, .replicas, .state: 300
+      }
+    }
     fileprivate var greatestPart: UInt16 { self == .head ? 5 : 0 }
   }
 
@@ -17,6 +22,8 @@ package struct ExtensionPart {
 
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// The document itself.
+    package static let document = Parts(rawValue: 1)
     package static let text = Parts(rawValue: 1 << 1)
     package static let title = Parts(rawValue: 1 << 2)
     package static let key = Parts(rawValue: 1 << 3)
@@ -66,6 +73,29 @@ package struct ExtensionPart {
   }
 
   private static func part(of type: UInt16) -> UInt16 { type >> 8 & 15 }
+
+  /// Returns the entries of two states of one document, each from the state that the entry's part comes from.
+  ///
+  /// - Parameter parts: The parts that come from the second state.
+  package static func joining(_ one: [UInt8], _ other: [UInt8], taking parts: Parts) -> [UInt8] {
+    func entries(_ bytes: [UInt8], _ isWanted: (Parts) -> Bool) -> [(type: UInt16, bytes: [UInt8])] {
+      bytes.withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        var found: [(UInt16, [UInt8])] = []
+        while !reader.isAtEnd {
+          let start = bytes.count - reader.remaining
+          guard let type: UInt16 = reader.integer(), let count: UInt32 = reader.integer(),
+            reader.bytes(Int(count)) != nil
+          else { preconditionFailure("internal error: an extension part was not checked") }
+          guard isWanted(Parts(rawValue: 1 << part(of: type))) else { continue }
+          found.append((type, Array(bytes[start..<start + entryHeaderCount + Int(count)])))
+        }
+        return found
+      }
+    }
+    let kept = entries(one) { parts.isDisjoint(with: $0) } + entries(other) { !parts.isDisjoint(with: $0) }
+    return kept.sorted { $0.type < $1.type }.flatMap(\.bytes)
+  }
 
   /// Returns the entries that stay when a writer that doesn't know them changes parts of the document.
   package func bytes(withoutThoseOf changed: Parts) -> [UInt8] {

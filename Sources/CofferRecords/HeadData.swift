@@ -2,30 +2,6 @@ internal import CofferDocuments
 package import CofferSealing
 internal import CofferText
 
-/// The generations of a document's changes, and its identity in copies (FORMAT, "Head").
-package struct DocumentStamps: Hashable, Sendable {
-  /// The generation that inserted the document.
-  package var born: UInt64
-  /// The generation that last changed the title, text, key, attributes or flags.
-  package var edited: UInt64
-  /// The generation that last changed the position, parent or collection by request.
-  package var placed: UInt64
-  package var uid: UniqueID
-
-  /// Creates the stamps of a document that this generation inserts.
-  package init(born generation: UInt64, uid: UniqueID) {
-    (born, edited, placed) = (generation, generation, generation)
-    self.uid = uid
-  }
-
-  /// Creates stamps, or returns `nil` for invalid numbers.
-  fileprivate init?(born: UInt64, edited: UInt64, placed: UInt64, uid: UniqueID) {
-    let counters = 1...UInt64(StoreFormat.maximumCounter)
-    guard counters.contains(born), counters.contains(edited), counters.contains(placed) else { return nil }
-    (self.born, self.edited, self.placed, self.uid) = (born, edited, placed, uid)
-  }
-}
-
 /// A decrypted head (FORMAT, "Head"), whose parts point to the decrypted bytes.
 package struct HeadData {
   package var created: Int64
@@ -35,19 +11,24 @@ package struct HeadData {
   package var textDigest: TextDigest
   package var key: UnsafeRawBufferPointer?
   package var title: UnsafeRawBufferPointer?
-  package var stamps: DocumentStamps
   package var attributes: UnsafeRawBufferPointer
+  /// The document's identity in all copies.
+  package var uid: UniqueID
+  /// The parent's identity, which also names a parent that isn't there.
+  package var parent: UniqueID?
+  /// The stored form of ``DocumentDots``.
+  package var dots: UnsafeRawBufferPointer
   package var extensionPart: ExtensionPart
 
   /// The number of bytes that ``write(to:)`` writes.
   package var byteCount: Int {
-    Self.firstCount + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + Self.stampsCount
-      + 4 + attributes.count + extensionPart.bytes.count
+    Self.firstCount + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + 4 + attributes.count
+      + UniqueID.byteCount + 1 + (parent == nil ? 0 : UniqueID.byteCount) + dots.count + extensionPart.bytes.count
   }
 
-  /// Writes i64 created || i64 modified || u64 text length || the text's digest || key || title || u64 born ||
-  /// u64 edited || u64 placed || uid || attributes || extension part. Each key, title and attributes value follows its
-  /// length. Key and title start with a byte that indicates whether they exist.
+  /// Writes i64 created || i64 modified || u64 text length || the text's digest || key || title || attributes || uid ||
+  /// parent || dots || extension part. Each key, title and attributes value follows its length. Key, title and parent
+  /// start with a byte that indicates whether they exist.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
     memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
@@ -66,18 +47,25 @@ package struct HeadData {
     }
     put(marked: key)
     put(marked: title)
-    for number in [stamps.born, stamps.edited, stamps.placed, stamps.uid.high, stamps.uid.low] {
-      memory.storeBytes(of: number.bigEndian, toByteOffset: cursor, as: UInt64.self)
-      cursor += 8
+    func put(_ id: UniqueID) {
+      memory.storeBytes(of: id.high.bigEndian, toByteOffset: cursor, as: UInt64.self)
+      memory.storeBytes(of: id.low.bigEndian, toByteOffset: cursor + 8, as: UInt64.self)
+      cursor += UniqueID.byteCount
     }
     put(attributes)
+    put(uid)
+    memory[cursor] = parent == nil ? 0 : 1
+    cursor += 1
+    if let parent { put(parent) }
+    UnsafeMutableRawBufferPointer(rebasing: memory[cursor...]).copyMemory(from: dots)
+    cursor += dots.count
     UnsafeMutableRawBufferPointer(rebasing: memory[cursor...]).copyMemory(from: extensionPart.bytes)
   }
 
   package init(
     created: Int64, modified: Int64, textCount: Int, textDigest: TextDigest, key: UnsafeRawBufferPointer?,
-    title: UnsafeRawBufferPointer?, stamps: DocumentStamps, attributes: UnsafeRawBufferPointer,
-    extensionPart: ExtensionPart
+    title: UnsafeRawBufferPointer?, attributes: UnsafeRawBufferPointer, uid: UniqueID, parent: UniqueID?,
+    dots: UnsafeRawBufferPointer, extensionPart: ExtensionPart
   ) {
     self.created = created
     self.modified = modified
@@ -85,8 +73,10 @@ package struct HeadData {
     self.textDigest = textDigest
     self.key = key
     self.title = title
-    self.stamps = stamps
     self.attributes = attributes
+    self.uid = uid
+    self.parent = parent
+    self.dots = dots
     self.extensionPart = extensionPart
   }
 
@@ -103,18 +93,21 @@ package struct HeadData {
     textDigest = TextDigest(bytes: UnsafeRawBufferPointer(rebasing: data[24..<Self.firstCount]))
     var cursor = Self.firstCount
     guard Self.read(data, &cursor, into: &key), Self.read(data, &cursor, into: &title),
-      data.count - cursor >= Self.stampsCount,
-      let stamps = DocumentStamps(
-        born: data.bigEndian64(at: cursor), edited: data.bigEndian64(at: cursor + 8),
-        placed: data.bigEndian64(at: cursor + 16),
-        uid: UniqueID(high: data.bigEndian64(at: cursor + 24), low: data.bigEndian64(at: cursor + 32)))
+      let attributes = Self.bytes(data, &cursor), data.count - cursor >= UniqueID.byteCount + 1
     else { return nil }
-    cursor += Self.stampsCount
-    guard let attributes = Self.bytes(data, &cursor),
-      let part = ExtensionPart(UnsafeRawBufferPointer(rebasing: data[cursor...]), of: .head)
-    else { return nil }
-    self.stamps = stamps
     self.attributes = attributes
+    var reader = ByteReader(UnsafeRawBufferPointer(rebasing: data[cursor...]))
+    guard let uid = reader.uniqueID(), let hasParent: UInt8 = reader.integer(), hasParent <= 1 else { return nil }
+    self.uid = uid
+    if hasParent == 1 {
+      guard let id = reader.uniqueID() else { return nil }
+      parent = id
+    }
+    let start = data.count - reader.remaining
+    guard DocumentDots.scan(&reader) else { return nil }
+    let end = data.count - reader.remaining
+    dots = UnsafeRawBufferPointer(rebasing: data[start..<end])
+    guard let part = ExtensionPart(UnsafeRawBufferPointer(rebasing: data[end...]), of: .head) else { return nil }
     extensionPart = part
     guard title?.count ?? 0 <= StoreFormat.maximumTitle,
       data.count - (title?.count ?? 0) <= StoreFormat.maximumHeadWithoutTitle
@@ -130,12 +123,10 @@ package struct HeadData {
       || attributes.count > 2 && UTF8Validity.isValid(attributes) && Attributes.isCanonical(attributes)
   }
 
-  /// The number of bytes of three generations and the identity.
-  private static let stampsCount = 24 + UniqueID.byteCount
   /// The number of bytes of two dates, the text's length and its digest.
   private static let firstCount = 24 + TextDigest.byteCount
-  /// The minimum length of a head, with these, two marks, the stamps and a length.
-  private static let fixedCount = firstCount + 1 + 1 + stampsCount + 4
+  /// The minimum length of a head, with these, three marks, a length, the identity, a dot and a mask.
+  private static let fixedCount = firstCount + 3 + 4 + UniqueID.byteCount + 3
 
   /// Reads `u8 0`, or `u8 1 || u32 length || bytes`. Returns `false` for other bytes.
   private static func read(

@@ -61,7 +61,9 @@ package final class RecordOpener {
       throw .unopened(error, .damagedDocument(id, "its head is not the one of this row"))
     }
     if let head, head.extensionPart.isNewer, !acceptsNewer { throw .newerDocument(id) }
-    guard var head, (head.key == nil) == (row.blindIndex == nil) else {
+    guard var head, (head.key == nil) == (row.blindIndex == nil),
+      head.key != nil || !row.fields.isKeyHeldElsewhere
+    else {
       throw .damagedDocument(id, "its head is invalid")
     }
     if let title = row.title {
@@ -137,7 +139,8 @@ extension DocumentHeader {
     self.init(
       id: DocumentID(row.fields.id), collection: CollectionID(row.fields.collection),
       position: DocumentPosition(verified: row.position), parent: row.fields.parent.map { DocumentID($0) },
-      title: head.title.map { String(decoding: $0, as: UTF8.self) }, key: head.key.map { DocumentKey(bytes: $0) },
+      title: head.title.map { String(decoding: $0, as: UTF8.self) },
+      key: row.fields.isKeyHeldElsewhere ? nil : head.key.map { DocumentKey(bytes: $0) },
       attributes: head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes),
       created: Timestamp(millisecondsSince1970: head.created),
       modified: Timestamp(millisecondsSince1970: head.modified), byteCount: head.textCount,

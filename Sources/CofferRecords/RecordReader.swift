@@ -93,13 +93,16 @@ package final class RecordReader {
   }
 
   /// Returns a stored document before a change.
-  package func storedDocument(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> StoredDocument {
+  package func storedDocument(_ id: DocumentID, within limits: RowLimits, acceptingNewer acceptsNewer: Bool = false)
+    throws(StoreError) -> StoredDocument
+  {
     let row = try row(id, withBody: true, within: limits)
-    let head = try opener.openHead(row)
+    let head = try opener.openHead(row, acceptsNewer: acceptsNewer)
     let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
     return StoredDocument(
       header: opened.header, document: Document(opened), fields: row.fields,
-      blindIndex: row.blindIndex.map { Array($0) }, bodyTag: Array(row.bodyTag), stamps: head.stamps,
+      storedKey: head.key.map { DocumentKey(bytes: $0) }, blindIndex: row.blindIndex.map { Array($0) },
+      bodyTag: Array(row.bodyTag), history: DocumentHistory(head),
       textDigest: head.textDigest, extensionBytes: Array(head.extensionPart.bytes),
       element: try opener.element(of: row))
   }
@@ -146,9 +149,11 @@ package struct StoredDocument {
   package var document: Document
   /// The row's plaintext columns.
   package let fields: RowFields
+  /// The key, also where another document holds it and this one reads as having none.
+  package let storedKey: DocumentKey?
   package let blindIndex: [UInt8]?
   package let bodyTag: [UInt8]
-  package let stamps: DocumentStamps
+  package let history: DocumentHistory
   package let textDigest: TextDigest
   /// The entries of later versions.
   let extensionBytes: [UInt8]

@@ -6,17 +6,17 @@ internal import CofferSealing
 package struct RowLimits {
   /// The bounds for salvage, where the state may be missing or outdated, and titles may follow any mode.
   package static let none = RowLimits(
-    nextID: UInt64(Int64.max), generation: UInt64(StoreFormat.maximumCounter), target: UInt32.max, cursor: 0)
+    bound: UInt64(Int64.max), generation: UInt64(StoreFormat.maximumGeneration), target: UInt32.max, cursor: 0)
 
-  package let nextID: UInt64
+  package let bound: UInt64
   package let generation: UInt64
   /// The epoch that a rekey moves rows to, or 0 outside a rekey.
   package let target: UInt32
   /// The next ID that the rekey checks. Rows with lower IDs don't have an older epoch.
   package let cursor: UInt64
 
-  package init(nextID: UInt64, generation: UInt64, target: UInt32, cursor: UInt64) {
-    self.nextID = nextID
+  package init(bound: UInt64, generation: UInt64, target: UInt32, cursor: UInt64) {
+    self.bound = bound
     self.generation = generation
     self.target = target
     self.cursor = cursor
@@ -25,7 +25,7 @@ package struct RowLimits {
 
 extension StoreState {
   package var limits: RowLimits {
-    RowLimits(nextID: nextID, generation: generation, target: target, cursor: cursor)
+    RowLimits(bound: bound, generation: generation, target: target, cursor: cursor)
   }
 }
 
@@ -79,10 +79,10 @@ package struct RecordRow {
       guard range.contains(bytes.count) else { throw .damagedDocument(id, "\(name) has another length") }
       return bytes
     }
-    guard id >= 1, UInt64(id) < limits.nextID else { throw .damagedDocument(id, "the state is older than this row") }
+    guard id >= 1, UInt64(id) < limits.bound else { throw .damagedDocument(id, "the state is older than this row") }
     let collection = try integer(1, 1...StoreFormat.maximumNumber, "coll")
     let epoch = try integer(2, 1...StoreFormat.maximumNumber, "epoch")
-    let revision = try integer(3, 1...StoreFormat.maximumCounter, "rev")
+    let revision = try integer(3, 1...StoreFormat.maximumGeneration, "rev")
     guard UInt64(revision) <= limits.generation else { throw .damagedDocument(id, "the state is older than this row") }
     position = try blob(4, 1...DocumentPosition.maximumCount, "pos")
     let parent = columns[5].storageClass == .null ? nil : try integer(5, 1...Int64.max, "parent")

@@ -2,6 +2,32 @@ package import CofferDocuments
 package import CofferSealing
 internal import CofferText
 
+/// A document's identity, its parent's, and the stored form of its ``DocumentDots``.
+package struct DocumentHistory: Hashable, Sendable {
+  package var uid: UniqueID
+  package var parent: UniqueID?
+  package var dots: [UInt8]
+
+  package init(uid: UniqueID, parent: UniqueID?, dots: [UInt8]) {
+    self.uid = uid
+    self.parent = parent
+    self.dots = dots
+  }
+
+  package init(_ head: HeadData) {
+    self.init(uid: head.uid, parent: head.parent, dots: Array(head.dots))
+  }
+
+  /// Changes the dots.
+  package mutating func change(_ change: (inout DocumentDots) -> Void) {
+    var decoded = decodedDots
+    change(&decoded)
+    dots = decoded.bytes
+  }
+
+  package var decodedDots: DocumentDots { dots.withUnsafeBytes { DocumentDots(checked: $0) } }
+}
+
 /// Seals documents into rows, first the body, then the head, which authenticates the row, then the set hash's element.
 ///
 /// Use it on one thread at a time. Each frame is written where its ciphertext goes, and sealed in place.
@@ -16,7 +42,7 @@ package struct RecordSealer {
     package var attributes: UnsafeRawBufferPointer
     package var created: Int64
     package var modified: Int64
-    package var stamps: DocumentStamps
+    package var history: DocumentHistory
     /// The digest of a text that's stored already, or `nil` for a new text.
     package var textDigest: TextDigest?
     /// The entries of later versions.
@@ -24,7 +50,7 @@ package struct RecordSealer {
 
     package init(
       position: DocumentPosition, title: UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, blindIndex: [UInt8]?,
-      attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64, stamps: DocumentStamps,
+      attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64, history: DocumentHistory,
       textDigest: TextDigest? = nil, extensionBytes: [UInt8] = []
     ) {
       self.position = position
@@ -34,7 +60,7 @@ package struct RecordSealer {
       self.attributes = attributes
       self.created = created
       self.modified = modified
-      self.stamps = stamps
+      self.history = history
       self.textDigest = textDigest
       self.extensionBytes = extensionBytes
     }
@@ -47,7 +73,7 @@ package struct RecordSealer {
     ) {
       self.init(
         position: DocumentPosition(verified: row.position), title: head.title, key: head.key, blindIndex: blindIndex,
-        attributes: head.attributes, created: head.created, modified: head.modified, stamps: head.stamps,
+        attributes: head.attributes, created: head.created, modified: head.modified, history: DocumentHistory(head),
         textDigest: head.textDigest, extensionBytes: head.extensionPart.bytes(withoutThoseOf: changed))
     }
   }
@@ -109,20 +135,22 @@ package struct RecordSealer {
       guard let part = ExtensionPart(bytes, of: .head) else {
         preconditionFailure("internal error: an extension part is malformed")
       }
-      try sealHead(
-        fields, content, part, textCount: textCount, digest, context, bodyTag: bodyTag, body: body, into: batch)
+      try content.history.dots.withBytes { dots throws(StoreError) in
+        let data = HeadData(
+          created: content.created, modified: content.modified, textCount: textCount, textDigest: digest,
+          key: content.key, title: keys.session.titles == .sealed ? content.title : nil,
+          attributes: content.attributes, uid: content.history.uid, parent: content.history.parent, dots: dots,
+          extensionPart: part)
+        try sealHead(fields, content, data, context, bodyTag: bodyTag, body: body, into: batch)
+      }
     }
   }
 
   private func sealHead(
-    _ fields: RowFields, _ content: Content, _ part: ExtensionPart, textCount: Int, _ digest: TextDigest,
-    _ context: EpochContext, bodyTag: Range<Int>, body: Range<Int>, into batch: SealedBatch
+    _ fields: RowFields, _ content: Content, _ data: HeadData, _ context: EpochContext, bodyTag: Range<Int>,
+    body: Range<Int>, into batch: SealedBatch
   ) throws(StoreError) {
     let mode = keys.session.titles
-    let data = HeadData(
-      created: content.created, modified: content.modified, textCount: textCount, textDigest: digest,
-      key: content.key, title: mode == .sealed ? content.title : nil, stamps: content.stamps,
-      attributes: content.attributes, extensionPart: part)
     let dataCount = data.byteCount
     let frameCount = Frame.byteCount(
       around: dataCount, minimum: mode == .sealed ? Frame.sealedTitleMinimum : Frame.standardMinimum,
@@ -157,7 +185,7 @@ package struct RecordSealer {
       batch.append(
         SealedBatch.Row(
           fields: fields, position: position, blindIndex: blindIndex, title: title, head: head, bodyTag: bodyTag,
-          body: body, isBodyInRecord: isBodyInRecord(textCount: textCount),
+          body: body, isBodyInRecord: isBodyInRecord(textCount: data.textCount),
           element: try context.set.element(of: element)))
     }
   }

@@ -9,22 +9,28 @@ extension RecordWriter {
   /// - Parameters:
   ///   - collection: The collection, which is inserted first if it's new.
   ///   - now: The default for both dates.
-  ///   - stamps: The stamps of a document received from a copy, or `nil` for a new document.
+  ///   - history: The identity and dots of a document received from a copy, or `nil` for a new document.
   package func insert(
     _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: DocumentPosition,
-    now: Timestamp,
-    stamps: DocumentStamps? = nil
+    now: Timestamp, history: DocumentHistory? = nil, extensionBytes: [UInt8] = [], isKeyHeldElsewhere: Bool = false
   ) throws(StoreError) {
     try willWrite()
     defer { batch.removeAll() }
-    let stamps = if let stamps { stamps } else { DocumentStamps(born: revision, uid: try keys.newUID()) }
+    let history =
+      if let history { history } else {
+        DocumentHistory(
+          uid: try keys.newUID(), parent: try uid(ofParent: document.parent?.rawValue),
+          dots: DocumentDots.bytes(ofNew: dot))
+      }
+    // A row names no parent that its head doesn't name.
     let fields = RowFields(
       id: id, collection: collection.id, epoch: keys.active.epoch, revision: revision,
-      parent: document.parent?.rawValue, flags: document.rowFlags)
+      parent: history.parent == nil ? nil : document.parent?.rawValue,
+      flags: document.rowFlags(isKeyHeldElsewhere: isKeyHeldElsewhere))
     try seal(
-      document, fields, at: position, blindIndex: try blindIndex(of: document.key, in: collection),
-      created: document.created ?? now, modified: document.modified ?? now,
-      stamps: stamps, extensionBytes: [])
+      document, key: document.key, fields, at: position, blindIndex: try blindIndex(of: document.key, in: collection),
+      created: document.created ?? now, modified: document.modified ?? now, history: history,
+      extensionBytes: extensionBytes)
     if isNew { try insertCollection(collection) }
     try insert(batch.rows[0], of: batch)
   }
@@ -35,31 +41,40 @@ extension RecordWriter {
   /// - Parameters:
   ///   - collection: The document's new collection.
   ///   - position: The new position, or `nil` to keep it. Required for another collection.
-  ///   - stamps: The stamps of a change received from a copy, or `nil` for this transaction's change.
+  ///   - history: The identity and dots of a change received from a copy, or `nil` for this transaction's change.
+  ///   - isKeyHeldElsewhere: Whether another document holds the key, or `nil` if that doesn't change.
   package func replace(
     _ old: StoredDocument, with new: Document, in collection: CollectionRecord,
-    movedTo position: DocumentPosition? = nil,
-    stamps given: DocumentStamps? = nil
+    movedTo position: DocumentPosition? = nil, history given: DocumentHistory? = nil,
+    extensionBytes givenEntries: [UInt8]? = nil, isKeyHeldElsewhere: Bool? = nil
   ) throws(StoreError) {
     try willWrite()
     defer { batch.removeAll() }
     let active = keys.active.epoch
-    let fields = RowFields(
+    var fields = RowFields(
       id: old.fields.id, collection: collection.id, epoch: active, revision: revision,
-      parent: new.parent?.rawValue, flags: new.rowFlags)
+      parent: new.parent?.rawValue, flags: new.rowFlags())
     let staysThere = collection.id == old.fields.collection
     let keepsEpoch = old.fields.epoch == active
+    // A key that another document holds stays with the document until it gets another.
+    let key = given == nil && new.key == old.document.key ? old.storedKey : new.key
+    fields.isKeyHeldElsewhere = isKeyHeldElsewhere ?? (old.fields.isKeyHeldElsewhere && new.key == nil)
     var kind = old.document.changes(to: new)
     if position != nil { kind.insert(.place) }
-    let stamps = given ?? stamps(old.stamps, changedBy: kind)
+    // Readers follow the dots that a merge brings, also where no value changes.
+    if given != nil, kind.isEmpty { kind = .head }
+    let changed = old.changedParts(by: kind, to: new, staysThere: staysThere)
+    let history =
+      if let given { given } else { try history(of: old, changing: changed, by: kind, to: new) }
+    if history.parent == nil { fields.parent = nil }
     let index =
-      keepsEpoch && staysThere && new.key == old.document.key
-      ? old.blindIndex : try blindIndex(of: new.key, in: collection)
+      keepsEpoch && staysThere && key == old.storedKey ? old.blindIndex : try blindIndex(of: key, in: collection)
     try seal(
-      new, fields, at: position ?? old.header.position, blindIndex: index, created: new.created ?? old.header.created,
-      modified: new.modified ?? old.header.modified, stamps: stamps,
+      new, key: key, fields, at: position ?? old.header.position, blindIndex: index,
+      created: new.created ?? old.header.created,
+      modified: new.modified ?? old.header.modified, history: history,
       textDigest: kind.contains(.text) ? nil : old.textDigest,
-      extensionBytes: extensionBytes(of: old, changedBy: kind, to: new, staysThere: staysThere),
+      extensionBytes: givenEntries ?? old.extensionBytes(without: changed, to: new),
       keepingBody: keepsEpoch && staysThere && !kind.contains(.text) ? old.bodyTag : nil)
     var columns: RecordColumns = staysThere ? [] : .collection
     if position != nil { columns.insert(.position) }
@@ -70,37 +85,33 @@ extension RecordWriter {
     let former = Former(
       old.fields, old.element, isBodyInRecord: sealer.isBodyInRecord(textCount: old.header.byteCount))
     try replace(former, with: batch.rows[0], of: batch, changing: columns, as: kind)
+    guard key != old.storedKey || !staysThere else { return }
+    // Another document's row follows.
+    batch.removeAll()
+    if !old.fields.isKeyHeldElsewhere { try release(old.storedKey, in: old.fields.collection) }
+    if fields.isKeyHeldElsewhere, isKeyHeldElsewhere == nil { try release(key, in: collection.id) }
   }
 
-  /// Returns the entries of later versions that stay in a changed document.
-  private func extensionBytes(
-    of old: StoredDocument, changedBy kind: ChangeLog.Kind, to new: Document, staysThere: Bool
-  ) -> [UInt8] {
-    var changed: ExtensionPart.Parts = []
-    if kind.contains(.text) { changed.insert(.text) }
-    if !Document.haveSameTitle(old.document, new) { changed.insert(.title) }
-    if new.key != old.document.key { changed.insert(.key) }
-    if new.attributes != old.document.attributes { changed.insert(.attributes) }
-    if !kind.isDisjoint(with: [.place, .parent]) || !staysThere { changed.insert(.place) }
-    return old.extensionBytes.withUnsafeBytes { bytes in
-      ExtensionPart(bytes, of: .head)?.bytes(withoutThoseOf: changed) ?? []
-    }
-  }
-
-  private func stamps(_ old: DocumentStamps, changedBy kind: ChangeLog.Kind) -> DocumentStamps {
-    var stamps = old
-    if !kind.isDisjoint(with: [.text, .head]) { stamps.edited = revision }
-    if !kind.isDisjoint(with: [.place, .parent]) { stamps.placed = revision }
-    return stamps
+  /// Returns the identity and dots of a document after this transaction's change.
+  private func history(
+    of old: StoredDocument, changing parts: DocumentDots.Parts, by kind: ChangeLog.Kind, to new: Document
+  ) throws(StoreError) -> DocumentHistory {
+    var history = old.history
+    if kind.contains(.parent) { history.parent = try uid(ofParent: new.parent?.rawValue) }
+    let names = new.attributes.changedNames(since: old.document.attributes)
+    history.change { $0.change(parts, names: names, of: new.attributes, to: dot) }
+    return history
   }
 
   /// Re-encrypts a row's head after `change`, and also its text if its epoch is older than the active epoch.
   ///
   /// - Parameters:
   ///   - columns: The columns that `change` modifies.
-  ///   - kind: The change for readers, which is empty if only the position or the blind index was adjusted.
+  ///   - parts: The parts that `change` modifies, which is empty if only the blind index was computed again.
+  ///   - kind: The change for readers.
   package func rewrite(
-    _ id: DocumentID, changing columns: RecordColumns, as kind: ChangeLog.Kind,
+    _ id: DocumentID, changing columns: RecordColumns, _ parts: DocumentDots.Parts, as kind: ChangeLog.Kind,
+    acceptingNewer acceptsNewer: Bool = false,
     _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
   ) throws(StoreError) {
     try willWrite()
@@ -111,16 +122,16 @@ extension RecordWriter {
     var row = try reader.row(id, withBody: false, within: limits)
     let keepsEpoch = row.fields.epoch == keys.active.epoch
     if !keepsEpoch { row = try reader.row(id, withBody: true, within: limits) }
-    let head = try reader.opener.openHead(row)
+    let head = try reader.opener.openHead(row, acceptsNewer: acceptsNewer)
     let former = Former(
       row.fields, try reader.opener.element(of: row),
       isBodyInRecord: sealer.isBodyInRecord(textCount: head.textCount))
     var fields = row.fields
     var content = RecordSealer.Content(
-      row, head, blindIndex: row.blindIndex.map { Array($0) }, changing: ExtensionPart.Parts(kind))
+      row, head, blindIndex: row.blindIndex.map { Array($0) }, changing: ExtensionPart.Parts(parts))
     fields.revision = revision
     fields.epoch = keys.active.epoch
-    content.stamps = stamps(content.stamps, changedBy: kind)
+    if !parts.isEmpty { content.history.change { $0.change(parts, to: dot) } }
     if !keepsEpoch {
       content.blindIndex = try keys.blindIndex(
         of: head.key, in: fields.collection, of: try collections.records(within: limits))
@@ -144,14 +155,25 @@ extension RecordWriter {
   package func move(
     _ id: DocumentID, toPosition position: DocumentPosition, in collection: UInt32? = nil
   ) throws(StoreError) {
-    try rewrite(id, changing: .position, as: .place) { content, fields throws(StoreError) in
+    try rewrite(id, changing: .position, .place, as: .place) { content, fields throws(StoreError) in
       try fields.require(collection)
       content.position = position
     }
   }
 
   package func setParent(of id: DocumentID, to parent: Int64?) throws(StoreError) {
-    try rewrite(id, changing: .parent, as: .parent) { _, fields throws(StoreError) in fields.parent = parent }
+    let uid = try uid(ofParent: parent)
+    try rewrite(id, changing: .parent, .place, as: .parent) { content, fields throws(StoreError) in
+      fields.parent = parent
+      content.history.parent = uid
+    }
+  }
+
+  /// Sets the row's parent alone. The head goes on naming the same one.
+  package func setParentRow(of id: DocumentID, to parent: Int64?) throws(StoreError) {
+    try rewrite(id, changing: .parent, [], as: .parent, acceptingNewer: true) { _, fields throws(StoreError) in
+      fields.parent = parent
+    }
   }
 
   /// Returns a key's blind index under the active epoch.
@@ -164,8 +186,8 @@ extension RecordWriter {
   ///
   /// - Parameter textDigest: The stored digest of an unchanged text.
   private func seal(
-    _ document: Document, _ fields: RowFields, at position: DocumentPosition, blindIndex: [UInt8]?,
-    created: Timestamp, modified: Timestamp, stamps: DocumentStamps, textDigest: TextDigest? = nil,
+    _ document: Document, key: DocumentKey?, _ fields: RowFields, at position: DocumentPosition, blindIndex: [UInt8]?,
+    created: Timestamp, modified: Timestamp, history: DocumentHistory, textDigest: TextDigest? = nil,
     extensionBytes: [UInt8], keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
     if let fault = document.attributes.fault { throw .refusedAttributes(fault) }
@@ -175,11 +197,11 @@ extension RecordWriter {
     let result: Result<Void, StoreError> = text.withUTF8 { text in
       Result { () throws(StoreError) in
         try withBytes(title) { title throws(StoreError) in
-          try withBytes(document.key?.bytes) { key throws(StoreError) in
+          try withBytes(key?.bytes) { key throws(StoreError) in
             try document.attributes.canonicalJSON.withBytes { attributes throws(StoreError) in
               let content = RecordSealer.Content(
                 position: position, title: title, key: key, blindIndex: blindIndex, attributes: attributes,
-                created: created.millisecondsSince1970, modified: modified.millisecondsSince1970, stamps: stamps,
+                created: created.millisecondsSince1970, modified: modified.millisecondsSince1970, history: history,
                 textDigest: textDigest, extensionBytes: extensionBytes)
               guard let kept else {
                 return try sealer.seal(fields, content, text: UnsafeRawBufferPointer(text), into: batch)
@@ -223,13 +245,37 @@ extension Document {
     other.title == one.title && (one.title ?? "").isIdentical(to: other.title ?? "")
   }
 
-  fileprivate var rowFlags: UInt32 { StoreFormat.RowFlags(isJSON: isJSON).rawValue }
+  fileprivate func rowFlags(isKeyHeldElsewhere: Bool = false) -> UInt32 {
+    StoreFormat.RowFlags(isJSON: isJSON, isKeyHeldElsewhere: isKeyHeldElsewhere).rawValue
+  }
+}
+
+extension StoredDocument {
+  /// Returns the parts, without attributes, that a change to `new` gives new values.
+  fileprivate func changedParts(by kind: ChangeLog.Kind, to new: Document, staysThere: Bool) -> DocumentDots.Parts {
+    var parts: DocumentDots.Parts = []
+    // The flags belong to the text.
+    if kind.contains(.text) || new.isJSON != document.isJSON { parts.insert(.text) }
+    if !Document.haveSameTitle(document, new) { parts.insert(.title) }
+    if new.key != document.key { parts.insert(.key) }
+    if !kind.isDisjoint(with: [.place, .parent]) || !staysThere { parts.insert(.place) }
+    return parts
+  }
+
+  /// Returns the entries of later versions that stay in a changed document.
+  fileprivate func extensionBytes(without changed: DocumentDots.Parts, to new: Document) -> [UInt8] {
+    var parts = ExtensionPart.Parts(changed)
+    if new.attributes != document.attributes { parts.insert(.attributes) }
+    return extensionBytes.withUnsafeBytes { ExtensionPart($0, of: .head)?.bytes(withoutThoseOf: parts) ?? [] }
+  }
 }
 
 extension ExtensionPart.Parts {
-  /// The parts that a change without a new document can modify.
-  fileprivate init(_ kind: ChangeLog.Kind) {
-    self = kind.contains(.head) ? [.title, .key, .attributes] : []
-    if !kind.isDisjoint(with: [.place, .parent]) { insert(.place) }
+  fileprivate init(_ parts: DocumentDots.Parts) {
+    self = []
+    if parts.contains(.text) { insert(.text) }
+    if parts.contains(.title) { insert(.title) }
+    if parts.contains(.key) { insert(.key) }
+    if parts.contains(.place) { insert(.place) }
   }
 }

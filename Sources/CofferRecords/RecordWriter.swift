@@ -13,6 +13,14 @@ package final class RecordWriter {
   package var state: StoreState
   /// The generation that this transaction writes.
   package let revision: UInt64
+  /// The store's replicas. ``changeReplicas(_:)`` changes them.
+  package private(set) var replicas: Replicas
+  private let replicaTable: ReplicaTable
+  /// The marks of the own replica's commits before this transaction.
+  private var marksBefore: [Replica.Mark]?
+  private let readMarks: (Replicas) throws(StoreError) -> [Replica.Mark]
+  /// Whether the first write has to take a new identity.
+  private(set) var isRestored: Bool
   package private(set) var changes: ChangeLog
   package private(set) var hasWritten = false
   /// A number that increases with every row change and every undo, so callers can detect writes.
@@ -25,6 +33,13 @@ package final class RecordWriter {
   private(set) var reader: RecordReader
   /// The reader for rows to delete during an unfinished rekey.
   private var deletions: RecordReader?
+  /// The reader for parents' identities.
+  private var parents: RecordReader?
+  /// Whether the store has keys that two documents have, or `nil` before the first look.
+  private var hasSharedKeys: Bool?
+  private var lastParent: (id: Int64, uid: UniqueID)?
+  /// The next number of a deletion, or `nil` before the first one.
+  var nextDeletion: Int64?
   private(set) var sealer: RecordSealer
   /// The row of a single change. Bulk operations use other batches.
   let batch = SealedBatch()
@@ -40,16 +55,23 @@ package final class RecordWriter {
   ///   - nonceSource: The source from the transaction's initial state.
   ///   - hasListeners: Whether the change log lists many documents, for this process's subscribers.
   ///   - checkCancellation: Called before every change. Throwing from it ends the change.
+  ///   - marks: Returns the marks of the own replica's commits before this transaction.
   package init(
-    _ database: StoreDatabase, _ keys: RowKeys, _ collections: CollectionTable, state: StoreState,
-    nonceSource: NonceSource, hasListeners: Bool, checkCancellation: @escaping () throws(StoreError) -> Void
-  ) {
+    _ database: StoreDatabase, _ keys: RowKeys, _ collections: CollectionTable, _ replicas: ReplicaTable,
+    state: StoreState, nonceSource: NonceSource, hasListeners: Bool,
+    checkCancellation: @escaping () throws(StoreError) -> Void,
+    marks: @escaping (Replicas) throws(StoreError) -> [Replica.Mark]
+  ) throws(StoreError) {
     self.checkCancellation = checkCancellation
     self.database = database
     self.keys = keys
     self.collections = collections
     self.state = state
     self.nonceSource = nonceSource
+    replicaTable = replicas
+    self.replicas = try replicas.current()
+    isRestored = try replicas.isRestored()
+    readMarks = marks
     revision = state.generation + 1
     changes = ChangeLog(hasListeners: hasListeners)
     reader = RecordReader(database, keys)
@@ -60,6 +82,7 @@ package final class RecordWriter {
   package func end() {
     reader.end()
     deletions = nil
+    parents = nil
     insertion = nil
     updates = [:]
     bodies = nil
@@ -67,7 +90,7 @@ package final class RecordWriter {
 
   /// The bounds that the state sets for rows, without copying the state.
   package var limits: RowLimits {
-    RowLimits(nextID: state.nextID, generation: state.generation, target: state.target, cursor: state.cursor)
+    RowLimits(bound: state.bound, generation: state.generation, target: state.target, cursor: state.cursor)
   }
 
   // MARK: The transaction
@@ -78,7 +101,7 @@ package final class RecordWriter {
   package func willWrite() throws(StoreError) {
     try checkCancellation()
     if !hasWritten {
-      guard revision <= UInt64(StoreFormat.maximumCounter) else {
+      guard state.generation + state.lead < UInt64(StoreFormat.maximumGeneration) else {
         throw StoreError(
           .noNumberLeft, "the store has reached its last generation, so it can't be written to any more",
           hint: "export it into a new store")
@@ -86,6 +109,7 @@ package final class RecordWriter {
       keys.beginRun(nonceSource)
     }
     hasWritten = true
+    if isRestored { try renewReplica() }
     // Rows written after this call have this generation, and rereading them must accept it.
     state.generation = revision
   }
@@ -96,6 +120,7 @@ package final class RecordWriter {
     self.keys = keys
     reader = RecordReader(database, keys)
     deletions = nil
+    parents = nil
     sealer = RecordSealer(keys)
     if hasWritten { keys.beginRun(nonceSource) }
   }
@@ -119,21 +144,97 @@ package final class RecordWriter {
   /// A point that a savepoint can return to.
   package struct Mark {
     fileprivate let state: StoreState
+    fileprivate let replicas: Replicas
     fileprivate let changes: ChangeLog
     fileprivate let failure: StoreError?
     fileprivate let hasWritten: Bool
   }
 
-  package var mark: Mark { Mark(state: state, changes: changes, failure: failure, hasWritten: hasWritten) }
+  package var mark: Mark {
+    Mark(state: state, replicas: replicas, changes: changes, failure: failure, hasWritten: hasWritten)
+  }
 
   /// Restores the writer after SQLite has undone all changes since `mark`.
   package func restore(_ mark: Mark) {
     state = mark.state
+    takeReplicas(mark.replicas, digest: mark.state.replicasDigest)
+    nextDeletion = nil
+    lastParent = nil
+    hasSharedKeys = nil
     changes = mark.changes
     failure = mark.failure
     hasWritten = mark.hasWritten
     rowsWritten += 1
     collections.forget()
+  }
+
+  func takeReplicas(_ new: Replicas, digest: TextDigest) {
+    replicas = new
+    replicaTable.replace(new, digest: digest)
+  }
+
+  /// Changes the replicas' row, which also brings the own entry up to date.
+  package func changeReplicas(_ change: (inout Replicas) throws(StoreError) -> Void) throws(StoreError) {
+    try willWrite()
+    var new = replicas
+    new.noteOwn(counter: dot.counter, marks: try marksOfEarlierCommits(), at: revision)
+    try change(&new)
+    try setReplicas(new)
+  }
+
+  /// Returns the marks of the own replica's commits before this transaction, which the old root key computes.
+  @discardableResult
+  package func marksOfEarlierCommits() throws(StoreError) -> [Replica.Mark] {
+    let marks = if let marksBefore { marksBefore } else { try readMarks(replicas) }
+    marksBefore = marks
+    return marks
+  }
+
+  /// Takes a new identity. New documents still get IDs of the same range.
+  ///
+  /// - Parameter given: The replicas that take the place of the store's, which they begin with.
+  package func renewReplica(of given: Replicas? = nil) throws(StoreError) {
+    isRestored = false
+    let identity = try keys.newUID()
+    let range = replicas.ownReplica.range
+    try changeReplicas { new throws(StoreError) in
+      // The former one made no commit in this transaction.
+      new[new.own].counter = revision - 1 + state.lead
+      if let given { new = given }
+      try new.takeIdentity(identity, range: range, counter: dot.counter, at: revision)
+    }
+    // The new one has made none before.
+    marksBefore = []
+  }
+
+  /// Gives a key that a document had to another one that has it, if there is one.
+  package func release(_ key: DocumentKey?, in collection: UInt32) throws(StoreError) {
+    guard let key else { return }
+    if hasSharedKeys == nil { hasSharedKeys = try database.integer(SQL.hasHeldElsewhere) != nil }
+    guard hasSharedKeys == true else { return }
+    try settle(key, in: collection)
+  }
+
+  func noteSharedKey() { hasSharedKeys = true }
+
+  func countRowWrite() { rowsWritten += 1 }
+
+  /// Returns the identity of a document that another one names as its parent, or `nil` if it isn't there.
+  package func uid(ofParent id: Int64?) throws(StoreError) -> UniqueID? {
+    guard let id else { return nil }
+    if let lastParent, lastParent.id == id { return lastParent.uid }
+    let reader = if let parents { parents } else { RecordReader(database, keys) }
+    parents = reader
+    defer { reader.reset() }
+    do throws(StoreError) {
+      let row = try reader.row(DocumentID(id), withBody: false, within: limits)
+      let uid = try reader.opener.openHead(row, acceptsNewer: true).uid
+      lastParent = (id, uid)
+      return uid
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      return nil
+    }
   }
 
   // MARK: Rows
@@ -189,7 +290,7 @@ package final class RecordWriter {
       try changing { () throws(StoreError) in try bodyStatements().insert(row, of: batch) }
     }
     state.count += 1
-    state.nextID = max(state.nextID, UInt64(row.fields.id) + 1)
+    useID(UInt64(row.fields.id))
     changes.insert(row.fields)
     rowsWritten += 1
   }
@@ -206,7 +307,7 @@ package final class RecordWriter {
     }
   }
 
-  private func sum(_ change: (SetSummer, inout SetHash) throws(SealingError) -> Void) throws(StoreError) {
+  func sum(_ change: (SetSummer, inout SetHash) throws(SealingError) -> Void) throws(StoreError) {
     do throws(SealingError) {
       try change(keys.summer, &state.set)
     } catch {
@@ -223,7 +324,8 @@ package final class RecordWriter {
     guard case .constraint(let constraint) = error.code else { return StoreError(error) }
     switch constraint {
     case .rowID, .primaryKey:
-      guard row.fields.id < state.nextID else { return StoreError(error) }
+      // The next ID that the state names can't be taken.
+      guard UInt64(row.fields.id) < state.bound, UInt64(row.fields.id) != state.nextID else { return StoreError(error) }
       let id = DocumentID(row.fields.id)
       return StoreError(.alreadyExists, "\(row.place)there is a document \(id) already", documentID: id)
     case .unique:
@@ -283,6 +385,7 @@ package final class RecordWriter {
   ) throws(StoreError) {
     var columns = columns
     let hasNewBody = !row.body.isEmpty
+    if former.fields.flags != row.fields.flags { columns.insert(.flags) }
     if hasNewBody, former.isBodyInRecord || row.isBodyInRecord { columns.insert(.body) }
     try changing { () throws(StoreError) in
       let statement = try update(columns)
@@ -309,20 +412,27 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes a document. Verifies its row first, because otherwise the set hash wouldn't reveal a change.
+  /// Deletes a document and records its deletion. Verifies its row first, because otherwise the set hash wouldn't reveal a change.
   ///
   /// Also deletes a row that a rekey skipped, so the rekey can end. If an attacker with old keys added the row, it
   /// isn't an element of the set, and the set hash still reveals that.
   ///
-  /// - Parameter collection: The document's collection according to an index, which must match the row.
-  package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
+  /// - Parameters:
+  ///   - collection: The document's collection according to an index, which must match the row.
+  ///   - notesDeletion: Whether the deletion is this transaction's own.
+  package func delete(
+    _ id: DocumentID, in collection: UInt32? = nil, notingDeletion notesDeletion: Bool = true
+  ) throws(StoreError) {
     try willWrite()
     let isRekeyed = state.target == 0
     if !isRekeyed, deletions == nil { deletions = RecordReader(database, keys, checksBounds: false) }
     let reader = isRekeyed ? reader : deletions!
     defer { reader.reset() }
     let row = try reader.row(id, withBody: false, within: limits)
-    _ = try reader.opener.openHead(row, acceptsNewer: true)
+    // A document of a later version has an identity, too, which this version reads.
+    let head = try reader.opener.openHead(row, acceptsNewer: true)
+    let uid = head.uid
+    let key = row.fields.isKeyHeldElsewhere ? nil : head.key.map { DocumentKey(bytes: $0) }
     try row.fields.require(collection)
     let element = try reader.opener.element(of: row)
     // SQLite moves the row's bytes when rows are deleted.
@@ -333,9 +443,12 @@ package final class RecordWriter {
       guard state.count > 0 else { throw .damagedStore("its count is lower than its rows") }
       try sum { summer, set throws(SealingError) in try summer.subtract(element, from: &set) }
       state.count -= 1
+      if lastParent?.id == id.rawValue { lastParent = nil }
+      if notesDeletion { try noteDeletion(of: uid) }
       changes.delete(row.fields)
       rowsWritten += 1
     }
+    try release(key, in: row.fields.collection)
   }
 
   // MARK: Statements
@@ -356,22 +469,45 @@ package final class RecordWriter {
 
   // MARK: Ids
 
-  /// Marks all IDs up to this ID as used.
-  package func reserveIDs(through id: UInt64) throws(StoreError) {
-    guard id >= state.nextID else { return }
-    try willWrite()
-    state.nextID = id + 1
+  /// Whether given IDs come from other replicas, so that new ones stay in the own range.
+  package var keepsOwnRange = false
+
+  /// Notes that a document has or had this ID. New documents get higher ones.
+  private func useID(_ id: UInt64) {
+    state.bound = max(state.bound, id + 1)
+    let own = replicas.ownReplica.ids
+    if !keepsOwnRange || own.contains(id) { state.nextID = max(state.nextID, id + 1) }
+    if state.nextID >= own.upperBound { state.nextID = max(state.nextID, state.bound) }
   }
 
-  /// Sets the next ID to the lowest ID above all rows, so higher deleted IDs can be reused. In an editable copy, IDs
-  /// restart above the original's IDs.
+  /// Marks all IDs up to this ID as used.
+  package func reserveIDs(through id: UInt64) throws(StoreError) {
+    guard id >= state.bound || id >= state.nextID else { return }
+    try willWrite()
+    useID(id)
+  }
+
+  /// Makes new documents get the lowest IDs of the own range above all that documents have.
+  private func resumeOwnRange() throws(StoreError) {
+    let own = replicas.ownReplica.ids
+    let highest = try database.integer(SQL.highestIDBelow, Int64(own.upperBound)).map { UInt64($0) + 1 } ?? 1
+    state.nextID = max(highest, own.lowerBound)
+  }
+
+  /// Makes new documents' IDs start above all IDs that there are or were, where old keys can't have sealed a row.
+  package func leaveOldIDs() {
+    state.nextID = max(state.nextID, state.bound)
+  }
+
+  /// Sets the next ID to the lowest ID of the own range above all its rows, so higher deleted IDs can be reused.
   ///
   /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func restartIDs() throws(StoreError) {
     try requireNoClosedEpoch()
     try willWrite()
     changes.restartIDs()
-    state.nextID = max(try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1, state.firstOwnID)
+    try resumeOwnRange()
+    state.bound = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
   }
 
   private func requireNoClosedEpoch() throws(StoreError) {
@@ -395,51 +531,64 @@ package final class RecordWriter {
     rowsWritten += 1
     state.set = SetHash()
     state.count = 0
-    state.nextID = state.firstOwnID
+    state.deletionCount = 0
+    state.nextID = replicas.ownReplica.ids.lowerBound
+    state.bound = 1
   }
 
   // MARK: Collections
 
+  /// Inserts a new collection, or replaces the row of a dropped one that is made again.
   package func insertCollection(_ record: CollectionRecord) throws(StoreError) {
     try willWrite()
+    if record.dots.born != record.dots.stamp {
+      if try collections.storedRecords(within: limits).contains(where: { $0.id == record.id }) {
+        return try replaceCollection(with: record)
+      }
+    }
     let row = try record.seal(keys)
     try changing { () throws(StoreError) in
-      try database.execute(SQL.insertCollection, Int64(row.id), Int64(row.epoch), Int64(row.revision), row.sealed)
+      try database.execute(SQL.insertCollection, Int64(row.id), Int64(row.revision), row.sealed)
       try count(nil, row)
+      changes.changeCollection(row.id)
     }
   }
 
-  /// Seals a collection with a new name, new settings, or under another epoch.
-  package func replaceCollection(with new: CollectionRecord) throws(StoreError) {
+  /// Seals a changed collection, or an unchanged one under a new epoch.
+  ///
+  /// - Parameter former: The keys that the stored row is sealed with, or `nil` for the writer's.
+  package func replaceCollection(with new: CollectionRecord, sealedBy former: RowKeys? = nil) throws(StoreError) {
     try willWrite()
     let before = try collections.row(new.id, within: limits)
     let row = try new.seal(keys)
+    let element = try before.element(former ?? keys)
     try changing { () throws(StoreError) in
-      try database.execute(SQL.updateCollection, Int64(row.epoch), Int64(row.revision), row.sealed, Int64(row.id))
-      try count(before, row)
+      try database.execute(SQL.updateCollection, Int64(row.revision), row.sealed, Int64(row.id))
+      try count(element, row)
+      if before.revision != row.revision { changes.changeCollection(row.id) }
     }
   }
 
-  /// Deletes a collection with all its documents.
-  package func deleteCollection(_ record: CollectionRecord) throws(StoreError) {
+  /// Deletes all documents of a collection, and marks it as dropped. Its row stays, since it may live on in a copy.
+  package func dropCollection(_ record: CollectionRecord) throws(StoreError) {
     try willWrite()
-    let before = try collections.row(record.id, within: limits)
     try changing { () throws(StoreError) in
       try deleteDocuments(in: record)
-      try database.execute(SQL.deleteCollection, Int64(record.id))
-      try count(before, nil)
+      var dropped = record
+      dropped.isDropped = true
+      dropped.revision = revision
+      dropped.dots.dropped = dot
+      dropped.dots.stamp = dot
+      try replaceCollection(with: dropped)
     }
   }
 
-  private func count(_ old: CollectionRow?, _ new: CollectionRow?) throws(StoreError) {
-    let before = if let old { try old.element(keys) } else { SetElement?.none }
-    let after = if let new { try new.element(keys) } else { SetElement?.none }
+  private func count(_ before: SetElement?, _ new: CollectionRow) throws(StoreError) {
+    let after = try new.element(keys)
     try sum { summer, set throws(SealingError) in
       if let before { try summer.subtract(before, from: &set) }
-      if let after { try summer.add(after, to: &set) }
+      try summer.add(after, to: &set)
     }
-    // If the revision is unchanged, the row was only re-encrypted under another epoch.
-    if let row = new ?? old, old?.revision != new?.revision { changes.changeCollection(row.id) }
     collections.forget()
   }
 

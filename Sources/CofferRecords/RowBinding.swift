@@ -23,6 +23,12 @@ package struct RowFields {
   /// Whether the text is a value's JSON.
   package var isJSON: Bool { StoreFormat.RowFlags(rawValue: flags).contains(.json) }
 
+  /// Whether another document of the collection holds the key that the head has.
+  package var isKeyHeldElsewhere: Bool {
+    get { StoreFormat.RowFlags(rawValue: flags).contains(.keyHeldElsewhere) }
+    set { flags = StoreFormat.RowFlags(isJSON: isJSON, isKeyHeldElsewhere: newValue).rawValue }
+  }
+
   /// Rejects a manipulated index that lists a row in another collection.
   package func require(_ collection: UInt32?) throws(StoreError) {
     guard collection == nil || collection == self.collection else {
@@ -96,6 +102,23 @@ package final class RowBinding {
   {
     begin("coffer3/set-name", Self.labelCount, extra: sealed.count)
     append(place: UInt64(collection), epoch, revision)
+    append(sealed)
+    return bytes
+  }
+
+  /// Returns `label16("coffer3/gone") || store_id || u64 gone || u32 epoch || u64 rev`.
+  package func deletion(_ number: Int64, revision: UInt64, epoch: UInt32) -> UnsafeRawBufferPointer {
+    begin("coffer3/gone", Self.labelCount)
+    append(place: UInt64(number), epoch, revision)
+    return bytes
+  }
+
+  /// Returns `label16("coffer3/set-gone") || store_id || u64 gone || u32 epoch || u64 rev || sealed`.
+  package func deletionElement(_ number: Int64, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer)
+    -> UnsafeRawBufferPointer
+  {
+    begin("coffer3/set-gone", Self.labelCount, extra: sealed.count)
+    append(place: UInt64(number), epoch, revision)
     append(sealed)
     return bytes
   }

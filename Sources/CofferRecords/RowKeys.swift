@@ -77,6 +77,20 @@ package final class RowKeys {
     return UniqueID(high: words.0, low: words.1)
   }
 
+  /// Returns the identity of the collection that is made with a name in every copy of the store.
+  ///
+  /// - Parameter count: The number of listed collections that have the identities of lower counts.
+  package func collectionUID(named name: String, _ count: UInt32 = 0) throws(StoreError) -> UniqueID {
+    try translatingErrors { () throws(SealingError) in
+      let binding = PreAuthenticationEncoding("coffer3/collection").adding(count).adding(Array(name.utf8)).bytes
+      let mac = try HMACKey(session.keyring.family).authenticate(binding)
+      return mac.withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        return reader.uniqueID()!
+      }
+    }
+  }
+
   package func newPositionTag() throws(StoreError) -> PositionTag {
     var tag = [UInt8](repeating: 0, count: PositionTag.byteCount)
     try translatingErrors { () throws(SealingError) in

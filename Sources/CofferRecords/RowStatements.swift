@@ -1,6 +1,6 @@
 internal import CofferSQLite
 
-/// The columns that a change sets in addition to epoch, revision, flags, head and body tag, which every change sets.
+/// The columns that a change sets in addition to epoch, revision, head and body tag, which every change sets.
 package struct RecordColumns: OptionSet {
   package let rawValue: Int
 
@@ -12,11 +12,12 @@ package struct RecordColumns: OptionSet {
   package static let blindIndex = RecordColumns(rawValue: 8)
   package static let title = RecordColumns(rawValue: 16)
   package static let body = RecordColumns(rawValue: 32)
-  package static let all: RecordColumns = [.collection, .position, .parent, .blindIndex, .title, .body]
+  package static let flags = RecordColumns(rawValue: 64)
+  package static let all: RecordColumns = [.collection, .position, .parent, .blindIndex, .title, .body, .flags]
 
   /// The assignments in an UPDATE, such as `coll=?2`.
   var assignments: [String] {
-    let names = ["coll=?2", "pos=?5", "parent=?6", "lookup=?8", "title=?9", "body=?12"]
+    let names = ["coll=?2", "pos=?5", "parent=?6", "lookup=?8", "title=?9", "body=?12", "flags=?7"]
     return names.indices.filter { contains(RecordColumns(rawValue: 1 << $0)) }.map { names[$0] }
   }
 }
@@ -45,7 +46,7 @@ struct RecordStatement {
     if columns.contains(.parent) {
       if let parent = fields.parent { try statement.bind(parent, at: 6) } else { try statement.bindNull(at: 6) }
     }
-    try statement.bind(Int64(fields.flags), at: 7)
+    if columns.contains(.flags) { try statement.bind(Int64(fields.flags), at: 7) }
     if columns.contains(.blindIndex) { try bind(row.blindIndex, at: 8, of: batch) }
     if columns.contains(.title) {
       if let title = row.title {

@@ -22,12 +22,23 @@ package enum SQL {
   package static let insertState = "INSERT INTO coffer_state VALUES(1,?)"
   package static let updateState = "UPDATE coffer_state SET sealed=? WHERE one=1"
 
-  // MARK: Collections
+  package static let replicas = "SELECT sealed FROM coffer_replica LIMIT 2"
+  package static let isRestored = "SELECT restored FROM coffer_replica"
+  package static let markRestored = "UPDATE coffer_replica SET restored=1"
+  package static let insertReplicas = "INSERT INTO coffer_replica VALUES(1,0,?)"
+  package static let updateReplicas = "UPDATE coffer_replica SET restored=0,sealed=? WHERE one=1"
 
-  package static let collections = "SELECT coll,epoch,rev,sealed FROM coffer_collection ORDER BY coll"
-  package static let insertCollection = "INSERT INTO coffer_collection VALUES(?,?,?,?)"
-  package static let updateCollection = "UPDATE coffer_collection SET epoch=?,rev=?,sealed=? WHERE coll=?"
-  package static let deleteCollection = "DELETE FROM coffer_collection WHERE coll=?"
+  // MARK: Collections and deletions
+
+  package static let collections = "SELECT coll,rev,sealed FROM coffer_collection ORDER BY coll"
+  package static let insertCollection = "INSERT INTO coffer_collection VALUES(?,?,?)"
+  package static let updateCollection = "UPDATE coffer_collection SET rev=?,sealed=? WHERE coll=?"
+  package static let deletions = "SELECT gone,rev,sealed FROM coffer_gone WHERE gone>? ORDER BY gone LIMIT ?"
+  package static let deletionsSince = "SELECT gone,rev,sealed FROM coffer_gone WHERE rev>? ORDER BY gone"
+  package static let highestDeletion = "SELECT max(gone) FROM coffer_gone"
+  package static let insertDeletion = "INSERT INTO coffer_gone VALUES(?,?,?)"
+  package static let updateDeletion = "UPDATE coffer_gone SET rev=?,sealed=? WHERE gone=?"
+  package static let deleteDeletion = "DELETE FROM coffer_gone WHERE gone=?"
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
   /// The number of entries in the index of positions, the only index of all rows. SQLite counts them by page.
   package static let documentCount = "SELECT count(*) FROM coffer_record"
@@ -39,14 +50,18 @@ package enum SQL {
       SELECT (SELECT min(coll) FROM coffer_record WHERE coll>listed.coll) FROM listed WHERE listed.coll IS NOT NULL)
     SELECT coll FROM listed WHERE coll IS NOT NULL AND coll NOT IN (SELECT coll FROM coffer_collection) LIMIT 1
     """
+  package static let hasDocuments = "SELECT 1 FROM coffer_record WHERE coll=? LIMIT 1"
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
   /// The newest generation that a row still shows.
   package static let newestRevision = """
-    SELECT max((SELECT coalesce(max(rev),0) FROM coffer_record),(SELECT coalesce(max(rev),0) FROM coffer_collection))
+    SELECT max((SELECT coalesce(max(rev),0) FROM coffer_record),(SELECT coalesce(max(rev),0) FROM coffer_collection),
+      (SELECT coalesce(max(rev),0) FROM coffer_gone))
     """
   package static let highestID = "SELECT max(id) FROM coffer_record"
+  package static let highestIDBelow = "SELECT max(id) FROM coffer_record WHERE id<?"
   package static let allIDs = "SELECT id FROM coffer_record ORDER BY id"
-  package static let idsFrom = "SELECT id FROM coffer_record WHERE id>=? ORDER BY id"
+  package static let idsAfter = "SELECT id FROM coffer_record WHERE id>? ORDER BY id LIMIT ?"
+  package static let anyChild = "SELECT id FROM coffer_record WHERE parent=? LIMIT 1"
 
   // MARK: Records, read
 
@@ -57,7 +72,11 @@ package enum SQL {
   private static let otherBody = "CASE WHEN r.body IS NULL THEN (SELECT ct FROM coffer_body WHERE id=r.id) END"
   package static let record = "\(read) WHERE r.id=?"
   package static let recordWithBody = "\(readWithBody) WHERE r.id=?"
-  package static let recordByBlindIndex = "\(read) WHERE r.coll=? AND r.lookup=?"
+  package static let recordByBlindIndex = "\(read) WHERE r.coll=? AND r.lookup=? AND r.flags<2"
+  /// The rows with a key that another row holds.
+  package static let heldElsewhere =
+    "SELECT id FROM coffer_record WHERE coll=? AND lookup=? AND flags>=2 ORDER BY id"
+  package static let hasHeldElsewhere = "SELECT 1 FROM coffer_record WHERE flags>=2 LIMIT 1"
   package static let page = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id LIMIT ? OFFSET ?"
   package static let pageAfter =
     "\(read) WHERE r.coll=?1 AND (r.pos,r.id)>(?2,?3) ORDER BY r.pos,r.id LIMIT ?4 OFFSET ?5"
@@ -86,7 +105,6 @@ package enum SQL {
   package static let highestParent =
     "SELECT parent FROM coffer_record WHERE parent IS NOT NULL ORDER BY parent DESC LIMIT 1"
   package static let idsOfChildren = "SELECT id FROM coffer_record WHERE parent=? ORDER BY id"
-  package static let childInOtherCollection = "SELECT id FROM coffer_record WHERE parent=?1 AND coll<>?2 LIMIT 1"
   package static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   package static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
@@ -120,9 +138,9 @@ package enum SQL {
   /// SQLite rewrites an index entry for each indexed column in a statement, even if its value is unchanged.
   package static func updateRecord(_ columns: RecordColumns) -> String {
     let others = columns.assignments.map { ",\($0)" }.joined()
-    return "UPDATE coffer_record SET epoch=?3,rev=?4,flags=?7,head=?10,body_nt=?11\(others) WHERE id=?1"
+    return "UPDATE coffer_record SET epoch=?3,rev=?4,head=?10,body_nt=?11\(others) WHERE id=?1"
   }
-  package static let deleteEverything = ["coffer_body", "coffer_record", "coffer_collection"].map {
+  package static let deleteEverything = ["coffer_body", "coffer_record", "coffer_collection", "coffer_gone"].map {
     "DELETE FROM \($0)"
   }
   package static let deleteRecord = "DELETE FROM coffer_record WHERE id=?"
@@ -134,7 +152,9 @@ package enum SQL {
   package static let bodyNumbers = "SELECT id FROM coffer_body WHERE id>=? ORDER BY id"
   package static let collectionNumbers = "SELECT DISTINCT coll FROM coffer_collection WHERE coll>=? ORDER BY coll"
   /// The rows with this number, latest first. A search of all pages may find several rows.
-  package static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=? ORDER BY rev DESC"
+  package static let collection = "SELECT coll,rev,sealed FROM coffer_collection WHERE coll=? ORDER BY rev DESC"
+  package static let deletionNumbers = "SELECT DISTINCT gone FROM coffer_gone WHERE gone>=? ORDER BY gone"
+  package static let deletion = "SELECT gone,rev,sealed FROM coffer_gone WHERE gone=? ORDER BY rev DESC"
   package static let indexedNumbers = "SELECT id FROM coffer_record INDEXED BY coffer_record_pos"
 
   // MARK: Features

@@ -1,6 +1,6 @@
 internal import CofferSQLite
 
-/// The ten objects of format 3 by name, whose SQL in a store must match exactly.
+/// The thirteen objects of format 3 by name, whose SQL in a store must match exactly.
 ///
 /// Long bodies are in a separate table, so listing, sorting and the set hash never read their pages. The index of
 /// positions includes titles, so listing plaintext titles without a key only reads the index.
@@ -19,8 +19,16 @@ package enum Schema {
       "coffer_state", "CREATE TABLE coffer_state(one INTEGER PRIMARY KEY CHECK(one=1),sealed BLOB NOT NULL) STRICT"
     ),
     (
+      "coffer_replica",
+      "CREATE TABLE coffer_replica(one INTEGER PRIMARY KEY CHECK(one=1),restored INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
+    ),
+    (
       "coffer_collection",
-      "CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
+      "CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
+    ),
+    (
+      "coffer_gone",
+      "CREATE TABLE coffer_gone(gone INTEGER PRIMARY KEY,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
     ),
     (
       "coffer_record",
@@ -29,8 +37,9 @@ package enum Schema {
     ("coffer_body", "CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT"),
     (
       "coffer_record_lookup",
-      "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL"
+      "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL AND flags<2"
     ),
+    ("coffer_record_held", "CREATE INDEX coffer_record_held ON coffer_record(coll,lookup) WHERE flags>=2"),
     ("coffer_record_pos", "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)"),
     ("coffer_record_parent", "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL"),
   ]

@@ -30,9 +30,15 @@ package enum StoreFormat {
   package static let maximumCollectionData = 64 << 10
   /// SQLite's limit for a single value.
   package static let maximumValue: Int32 = 320 << 20
-  /// The highest generation, root key generation, phase and revision.
-  package static let maximumCounter = Int64(Keyring.maximumCounter)
-  /// The maximum number of records in a store.
+  /// The highest generation, revision and counter of a dot.
+  package static let maximumGeneration = Int64(Keyring.maximumGeneration)
+  /// The highest root key generation and phase.
+  package static let maximumCounter: Int64 = 1 << 62
+  /// The maximum number of bytes of a sealed deletion.
+  package static let maximumSealedDeletion = 64 << 10
+  /// The maximum number of bytes of the sealed replicas.
+  package static let maximumSealedReplicas = 4 << 20
+  /// The maximum number of records in a store, and of deletions.
   package static let maximumCount: UInt64 = 1 << 40
   /// The highest number in a u32 column.
   package static let maximumNumber = Int64(Int32.max)
@@ -60,8 +66,13 @@ package enum StoreFormat {
 
     /// The text is a Codable value's JSON.
     package static let json = RowFlags(rawValue: 1)
-    package static let known: RowFlags = [.json]
+    /// Another document of the collection holds the key, so this one reads as having none.
+    package static let keyHeldElsewhere = RowFlags(rawValue: 2)
+    package static let known: RowFlags = [.json, .keyHeldElsewhere]
 
-    package init(isJSON: Bool) { self = isJSON ? .json : [] }
+    package init(isJSON: Bool, isKeyHeldElsewhere: Bool = false) {
+      self = isJSON ? .json : []
+      if isKeyHeldElsewhere { insert(.keyHeldElsewhere) }
+    }
   }
 }

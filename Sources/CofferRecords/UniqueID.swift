@@ -14,6 +14,33 @@ package struct UniqueID: Hashable, Comparable, Sendable {
     self.low = low
   }
 
+  /// Returns random bytes of the operating system.
+  package static func random() throws(SealingError) -> UniqueID {
+    let bytes = try SystemRandom.bytes(byteCount)
+    return bytes.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      return reader.uniqueID()!
+    }
+  }
+
+  /// Creates the identity that follows from a label and bytes.
+  package init(hashing label: StaticString, _ bytes: [UInt8]) throws(StoreError) {
+    var builder = ByteBuilder()
+    builder.append(label: label)
+    builder.append(bytes: bytes)
+    let all = builder.bytes
+    let digest = try translatingErrors { () throws(SealingError) in
+      let hasher = try TextHasher()
+      return try all.withBytes { bytes throws(SealingError) in try hasher.digest(of: bytes) }
+    }
+    var digestBytes = [UInt8](repeating: 0, count: TextDigest.byteCount)
+    digestBytes.withUnsafeMutableBytes { digest.write(to: $0) }
+    self = digestBytes.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      return reader.uniqueID()!
+    }
+  }
+
   package static func < (lhs: UniqueID, rhs: UniqueID) -> Bool {
     (lhs.high, lhs.low) < (rhs.high, rhs.low)
   }

@@ -75,6 +75,10 @@ extension StoreEngine {
   /// Seals the keyring under the same root key in the next phase, and commits (FORMAT, "Phases").
   private func beginNextPhase(_ transaction: StoreTransaction) throws(StoreError) {
     let proved = try transaction.proveHeader()
+    // The old branch may go on as the replica that the store was.
+    let writer = try transaction.writer
+    try writer.willWrite()
+    try writer.renewReplica()
     try transaction.commitNextPhase(proved.keys, proved.slots, keyring: proved.keys.keyring)
   }
 }

@@ -90,9 +90,15 @@ struct TailReader {
     let named = ring.flatMap(StoreChange.init(merging:))
     let (namedInserted, namedDeleted) = (named?.inserted ?? [], named?.deleted ?? [])
     var entries: [StoreTail.Entry] = []
+    let replicas = try transaction.replicas
+    let (own, first) = (replicas.own, earlier + transaction.start.lead)
+    // Changes that a merge brought since.
+    let risen = Set(
+      replicas.entries.indices.filter { replicas.entries[$0].rose > earlier }.map { UInt32($0) })
     let sum = try transaction.sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier else { return }
-      var changes = try opener.openHead(row, acceptsNewer: true).stamps.changes(since: earlier)
+      let dots = DocumentDots(checked: try opener.openHead(row, acceptsNewer: true).dots)
+      var changes = dots.changes { $0.replica == own && $0.counter > first || risen.contains($0.replica) }
       let id = DocumentID(row.fields.id)
       // The ring combines a deletion and insertion with the same ID and collection into a change.
       if changes.contains(.inserted), named != nil, !namedInserted.contains(id) || namedDeleted.contains(id) {
@@ -133,12 +139,12 @@ extension StoreChange {
   }
 }
 
-extension DocumentStamps {
-  fileprivate func changes(since earlier: UInt64) -> Set<StoreTail.Change> {
-    guard born <= earlier else { return [.inserted] }
+extension DocumentDots {
+  fileprivate func changes(_ isNew: (Dot) -> Bool) -> Set<StoreTail.Change> {
+    guard !isNew(born) else { return [.inserted] }
     var changes: Set<StoreTail.Change> = []
-    if edited > earlier { changes.insert(.changed) }
-    if placed > earlier { changes.insert(.moved) }
+    if ([text, title, key, attributes] + members.map(\.dot)).contains(where: isNew) { changes.insert(.changed) }
+    if isNew(place) { changes.insert(.moved) }
     return changes
   }
 }

@@ -34,6 +34,16 @@ package struct ByteBuilder {
     bytes.withUnsafeMutableBytes { write(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
   }
 
+  /// Appends an unsigned LEB128 number below 2^63 in its shortest form.
+  package mutating func append(varint value: UInt64) {
+    var value = value
+    while value >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: value) | 0x80)
+      value >>= 7
+    }
+    bytes.append(UInt8(value))
+  }
+
   /// A label of ASCII, then zeros up to `width`.
   package mutating func append(label: StaticString, width: Int = 0) {
     label.withUTF8Buffer { bytes.append(contentsOf: $0) }
@@ -116,6 +126,20 @@ package struct ByteReader {
   package mutating func integer(_ type: UInt32.Type = UInt32.self) -> UInt32? { bigEndian() }
   package mutating func integer(_ type: UInt64.Type = UInt64.self) -> UInt64? { bigEndian() }
   package mutating func integer(_ type: Int64.Type = Int64.self) -> Int64? { bigEndian() }
+
+  /// The next unsigned LEB128 number; nil unless it's below 2^63 and has its shortest form.
+  package mutating func varint() -> UInt64? {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while shift < 63, let byte = rest.first {
+      rest = UnsafeRawBufferPointer(rebasing: rest[1...])
+      value |= UInt64(byte & 0x7f) << shift
+      // A last byte of zero could be left out.
+      if byte < 0x80 { return byte == 0 && shift > 0 ? nil : value }
+      shift += 7
+    }
+    return nil
+  }
 
   package mutating func bytes(_ count: Int) -> UnsafeRawBufferPointer? {
     guard count >= 0, rest.count >= count else { return nil }

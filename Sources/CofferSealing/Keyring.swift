@@ -5,14 +5,18 @@ package struct Keyring: Sendable {
 
   /// The epoch that writers use.
   package let active: UInt32
+  /// The key that a store and its editable copies have in common (FORMAT, "Keyring").
+  package let family: Secret
   /// Sorted by epoch.
   package let epochs: [EpochKeys]
 
-  package init(active: UInt32, epochs: [EpochKeys]) {
+  package init(active: UInt32, family: Secret, epochs: [EpochKeys]) {
     precondition(
       epochs.last?.epoch == active && zip(epochs, epochs.dropFirst()).allSatisfy { $0.epoch < $1.epoch },
       "internal error: a keyring's epochs rise, and the active one is the last")
+    precondition(family.count == Self.familyByteCount, "internal error: a family key has 32 bytes")
     self.active = active
+    self.family = family
     self.epochs = epochs
   }
 
@@ -27,13 +31,15 @@ package struct Keyring: Sendable {
 
   // MARK: The sealed form
 
+  package static let familyByteCount = 32
+  private static let firstByteCount = 4 + familyByteCount
   private static let entryByteCount = 4 + RootKey.byteCount + 3 * 8
-  /// The highest generation, root key generation, phase and revision.
-  package static let maximumCounter: UInt64 = 1 << 62
+  /// The highest generation, revision and counter of a dot.
+  package static let maximumGeneration: UInt64 = 1 << 48 - 1
 
   /// The sealed keyring's length.
   package static func byteCount(ofEpochs count: Int) -> Int {
-    XAESKey.overhead + 4 + count * entryByteCount
+    XAESKey.overhead + firstByteCount + count * entryByteCount
   }
 
   /// - Throws: `malformed` for more than ``maximumEpochs``, which no reader would take.
@@ -41,11 +47,12 @@ package struct Keyring: Sendable {
     guard epochs.count <= Self.maximumEpochs else {
       throw SealingError(.malformed, "the keyring holds \(Self.maximumEpochs) epochs already")
     }
-    let byteCount = 4 + epochs.count * Self.entryByteCount
+    let byteCount = Self.firstByteCount + epochs.count * Self.entryByteCount
     let plaintext = Secret(byteCount: byteCount) { memory in
       memory.storeBytes(of: active.bigEndian, as: UInt32.self)
+      family.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: memory[4...]).copyMemory(from: $0) }
       for (index, keys) in epochs.enumerated() {
-        let offset = 4 + index * Self.entryByteCount
+        let offset = Self.firstByteCount + index * Self.entryByteCount
         memory.storeBytes(of: keys.epoch.bigEndian, toByteOffset: offset, as: UInt32.self)
         keys.root.withUnsafeBytes {
           UnsafeMutableRawBufferPointer(rebasing: memory[(offset + 4)...]).copyMemory(from: $0)
@@ -67,8 +74,8 @@ package struct Keyring: Sendable {
   package static func open(_ sealed: [UInt8], under root: RootKey, phase: UInt64) throws(SealingError) -> Keyring {
     let key = try XAESKey(root.derive(.keyring))
     let plaintext = try key.openSecret(sealed, authenticating: binding(root: root, phase: phase))
-    let count = (plaintext.count - 4) / entryByteCount
-    guard (1...maximumEpochs).contains(count), plaintext.count == 4 + count * entryByteCount else {
+    let count = (plaintext.count - firstByteCount) / entryByteCount
+    guard (1...maximumEpochs).contains(count), plaintext.count == firstByteCount + count * entryByteCount else {
       throw SealingError(.malformed, "the keyring has another length")
     }
     func number(_ offset: Int) -> UInt32 {
@@ -80,7 +87,7 @@ package struct Keyring: Sendable {
     let active = number(0)
     var epochs: [EpochKeys] = []
     for index in 0..<count {
-      let offset = 4 + index * entryByteCount
+      let offset = firstByteCount + index * entryByteCount
       let epoch = number(offset)
       let end = offset + 4 + RootKey.byteCount
       let bounds = EpochBounds(closed: counter(end), ceiling: counter(end + 8), floor: counter(end + 16))
@@ -96,7 +103,7 @@ package struct Keyring: Sendable {
     guard epochs.last?.epoch == active else {
       throw SealingError(.malformed, "the keyring's active epoch is not its last")
     }
-    return Keyring(active: active, epochs: epochs)
+    return Keyring(active: active, family: plaintext.slice(4..<firstByteCount), epochs: epochs)
   }
 
   private static func binding(root: RootKey, phase: UInt64) -> [UInt8] {
@@ -109,7 +116,7 @@ extension EpochBounds {
     let ids: ClosedRange<UInt64> = 1...UInt64(Int64.max)
     guard ids.contains(floor) else { return false }
     if isActive { return closed == 0 && ceiling == 0 && floor == 1 }
-    return (1...Keyring.maximumCounter).contains(closed) && ids.contains(ceiling)
+    return (1...Keyring.maximumGeneration).contains(closed) && ids.contains(ceiling)
   }
 }
 

@@ -24,6 +24,7 @@ package struct RootKey: Sendable {
     case headerMAC = "coffer3/header-mac"
     case state = "coffer3/state"
     case anchor = "coffer3/anchor"
+    case replicas = "coffer3/replicas"
   }
 
   package func derive(_ label: Label) throws(SealingError) -> Secret {
@@ -44,7 +45,7 @@ package struct RootKey: Sendable {
 package struct EpochBounds: Hashable, Sendable {
   /// The generation of the transaction that activated a later epoch; 0 for the active epoch.
   package var closed: UInt64
-  /// The next id before that transaction; 0 for the active epoch.
+  /// The state's `bound` before that transaction; 0 for the active epoch.
   package var ceiling: UInt64
   /// The lowest id that a row of the epoch can have.
   package var floor: UInt64

@@ -27,7 +27,7 @@ struct ForgedTests {
 
   @Test func verifyReportsWrongBlindIndex() throws {
     let (test, verdict) = try verdict { writer, _ in
-      try writer.transaction.writer.rewrite(2, changing: .blindIndex, as: []) { content, _ throws(StoreError) in
+      try writer.transaction.writer.rewrite(2, changing: .blindIndex, [], as: []) { content, _ throws(StoreError) in
         content.blindIndex = [UInt8](repeating: 7, count: StoreFormat.blindIndexCount)
       }
     }
@@ -68,16 +68,17 @@ struct ForgedTests {
     #expect(try reopened.verify().damaged.map(\.id) == [id])
   }
 
-  @Test func verifyReportsDuplicateCollectionNames() throws {
+  @Test func verifyReportsDuplicateCollectionIdentities() throws {
     let (_, verdict) = try verdict { writer, _ in
       let old = try writer.transaction.requireCollection(DocumentCollection("other"))
+      let notes = try writer.transaction.requireCollection(DocumentCollection("notes"))
       let new = CollectionRecord(
-        id: old.id, epoch: old.epoch, revision: try writer.transaction.writer.revision, name: "notes",
-        settings: old.settings, born: old.born, edited: old.edited, uid: old.uid)
+        id: old.id, revision: try writer.transaction.writer.revision, name: "other", settings: old.settings,
+        uid: notes.uid, dots: old.dots)
       try writer.transaction.writer.replaceCollection(with: new)
     }
     #expect(verdict.setMatches)
-    #expect(verdict.problems == ["two collections have one name"])
+    #expect(verdict.problems == ["two collections have one identity"])
   }
 
   @Test(arguments: [#"{"b":1,"a":2}"#, #"{"a": 1}"#, #"{"a":1.0}"#, #"{"a":1,"a":1}"#, "{}", "[1]", #"{"a":"\u0041"}"#])
@@ -94,7 +95,7 @@ struct ForgedTests {
   }
 
   @Test func rejectsStateWithOutOfRangeFields() {
-    var state = StoreState(headerMAC: [UInt8](repeating: 1, count: StoreFormat.macCount))
+    var state = StoreState(headerMAC: [UInt8](repeating: 1, count: StoreFormat.macCount), replicas: .zeros)
     #expect(StoreState(bytes: state.bytes) != nil)
     state.target = 1 << 31
     #expect(StoreState(bytes: state.bytes) == nil)
@@ -102,7 +103,7 @@ struct ForgedTests {
     state.unwiped = 1 << 63
     #expect(StoreState(bytes: state.bytes) == nil)
     state.unwiped = 0
-    for (offset, byte) in [(2247, UInt8(0x15)), (2248, 0xE7), (2248, 0xE9), (2245, 0xFF)] {
+    for (offset, byte) in [(2190, UInt8(0x15)), (2191, 0x20), (2191, 0x22), (2188, 0xFF)] {
       var bytes = state.bytes
       bytes[offset] = byte
       #expect(StoreState(bytes: bytes) == nil, "a ring of another length")

@@ -12,7 +12,7 @@ struct HostileDatesTests {
     try test.store.write { writer in
       let id = try writer.insert(Document(title: "t", text: "text"), into: test.notes)
       try writer.insert(Document(text: "other"), into: test.notes)
-      try writer.transaction.writer.rewrite(id, changing: [], as: .dates) { content, _ in
+      try writer.transaction.writer.rewrite(id, changing: [], [], as: .dates) { content, _ in
         (content.created, content.modified) = (created, modified)
       }
     }

@@ -148,15 +148,15 @@ struct OldKeysTests {
     let state = try #require(try database.query("SELECT sealed FROM coffer_state").rows.first?[0].blob)
     shut.expect(state, [past.keys.stateBinding], "state")
     for row in try database.query(SQL.collections).rows {
-      let (id, epoch, revision) = (UInt32(row[0].integer!), UInt32(row[1].integer!), UInt64(row[2].integer!))
-      let bindings = [1, 2, epoch].map { Array(binding.collection(id, revision: revision, epoch: $0)) }
-      shut.expect(try #require(row[3].blob), bindings, "collection \(id)")
+      let (id, revision) = (UInt32(row[0].integer!), UInt64(row[1].integer!))
+      let bindings = [1, 2, 3].map { Array(binding.collection(id, revision: revision, epoch: $0)) }
+      shut.expect(try #require(row[2].blob), bindings, "collection \(id)")
     }
     let statement = try database.statement(SQL.batchAfter)
     try statement.bind(Int64(0), at: 1)
     try statement.bind(Int64(0), at: 2)
     try statement.bind(Int64(1000), at: 3)
-    let limits = RowLimits(nextID: 1 << 40, generation: 1 << 40, target: 0, cursor: 0)
+    let limits = RowLimits(bound: 1 << 40, generation: 1 << 40, target: 0, cursor: 0)
     var rows = 0
     while try statement.step() {
       rows += 1

@@ -52,6 +52,9 @@ struct RekeyReplayTests {
     let pin = test.store.pin
     try replay(test, Self.header + Self.slots + Self.state)
     expect(.cannotUnlock) { try test.reopened(.published("next")) }
+    // The replicas are those of the rekeyed store.
+    expect(.damaged) { try test.reopened(.published("primary")) }
+    try replay(test, "UPDATE main.coffer_replica SET sealed = (SELECT sealed FROM old.coffer_replica);")
     let store = try test.reopened(.published("primary"))
     #expect(store.pin != pin)
     expect(.damaged) { try store.read { try $0.collections() } }

@@ -10,8 +10,8 @@ import Testing
   }
 
   @Test func derivesKeysFromRootKey() throws {
-    #expect(vectors.rkKeys.count == 4)
-    for label in [RootKey.Label.keyring, .headerMAC, .state, .anchor] {
+    #expect(vectors.rkKeys.count == 5)
+    for label in [RootKey.Label.keyring, .headerMAC, .state, .anchor, .replicas] {
       let name = label.rawValue.dropFirst("coffer3/".count)
       #expect(try vectors.root.derive(label).bytes == vectors.rkKeys[String(name)]?.bytes)
     }
@@ -91,11 +91,13 @@ import Testing
     let name = try XAESKey(vectors.epochKeys.name)
     #expect(
       try name.open(collection.sealed.bytes, authenticating: collection.aad.bytes) == collection.frame.bytes)
+    let deletion = vectors.deletion
+    #expect(try name.open(deletion.sealed.bytes, authenticating: deletion.aad.bytes) == deletion.frame.bytes)
     let state = try XAESKey(vectors.root.derive(.state))
     let binding = PreAuthenticationEncoding("coffer3/state").adding(vectors.storeID.bytes).bytes
     #expect(binding == vectors.state.aad.bytes)
     #expect(try state.open(vectors.state.sealed.bytes, authenticating: binding) == vectors.state.plain.bytes)
-    #expect(Array(vectors.state.plain.bytes[24..<24 + SetHash.byteCount]) == vectors.state.accWithCollection.bytes)
+    #expect(Array(vectors.state.plain.bytes[40..<40 + SetHash.byteCount]) == vectors.state.accWithDeletion.bytes)
   }
 
   @Test func sumsElementsToSetHash() throws {
@@ -113,7 +115,11 @@ import Testing
     #expect(collection == SetElement(vectors.collection.h.bytes))
     #expect(try sha256(summer.lanes(of: collection)) == vectors.collection.lanesSHA256.bytes)
     try summer.add(collection, to: &sum)
-    #expect(sum.bytes == vectors.state.accWithCollection.bytes)
+    #expect(sum.bytes == vectors.accWithCollection.bytes)
+    let deletion = try key.element(of: vectors.deletion.element.bytes)
+    try summer.add(deletion, to: &sum)
+    #expect(sum.bytes == vectors.state.accWithDeletion.bytes)
+    try summer.subtract(deletion, from: &sum)
     try summer.subtract(collection, from: &sum)
     #expect(sum.bytes == vectors.accOfThreeRecords.bytes)
   }

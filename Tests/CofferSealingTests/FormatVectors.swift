@@ -23,8 +23,8 @@ struct FormatVectors: Decodable {
   var frames: [SoundFrame]
   var framesRefused: [BrokenFrame]
   var records: [Record]
-  var accOfThreeRecords: Hex
-  var collection: Collection
+  var accOfThreeRecords, accWithCollection: Hex
+  var collection, deletion: Collection
   var state: State
   var mark: Hex
   var anchor, pin: String
@@ -161,10 +161,10 @@ struct FormatVectors: Decodable {
   }
 
   struct State: Decodable {
-    var accWithCollection, plain, aad, sealed: Hex
+    var accWithDeletion, plain, aad, sealed: Hex
 
     enum CodingKeys: String, CodingKey {
-      case accWithCollection = "acc_with_collection"
+      case accWithDeletion = "acc_with_deletion"
       case plain, aad, sealed
     }
   }
@@ -193,13 +193,15 @@ struct FormatVectors: Decodable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case rk, ek, epoch, commitments, pae, slots, keyring, header, frames, records, collection, state, mark, anchor, pin
+    case rk, ek, epoch, commitments, pae, slots, keyring, header, frames, records, collection, deletion, state, mark
+    case anchor, pin
     case storeID = "store_id"
     case rkKeys = "rk_keys"
     case ekKeys = "ek_keys"
     case x25519AllZero = "x25519_all_zero"
     case framesRefused = "frames_refused"
     case accOfThreeRecords = "acc_of_three_records"
+    case accWithCollection = "acc_with_collection"
     case keyLines = "key_lines"
   }
 }

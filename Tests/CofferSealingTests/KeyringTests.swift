@@ -32,6 +32,7 @@ import Testing
   private func plaintext(active: UInt32, _ entries: [Entry]) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(active)
+    builder.append(bytes: [UInt8](repeating: 7, count: Keyring.familyByteCount))
     for entry in entries {
       builder.append(entry.epoch)
       builder.append(bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: entry.epoch), count: 32))
@@ -120,7 +121,7 @@ import Testing
   @Test func rejectsInvalidActiveEpochBounds() throws {
     var broken = [
       Entry(epoch: 9, closed: 1), Entry(epoch: 9, ceiling: 1), Entry(epoch: 9, closed: 7, ceiling: 12),
-      Entry(epoch: 9, closed: 1 << 62), Entry(epoch: 9, closed: .max), Entry(epoch: 9, ceiling: .max),
+      Entry(epoch: 9, closed: 1 << 47), Entry(epoch: 9, closed: .max), Entry(epoch: 9, ceiling: .max),
       Entry(epoch: 9, floor: 0),
     ]
     broken += Self.beyondIDs.map { Entry(epoch: 9, floor: $0) }
@@ -134,7 +135,7 @@ import Testing
     func broken(_ epoch: UInt32) -> [Entry] {
       [
         Entry(epoch: epoch), Entry(epoch: epoch, ceiling: 12), Entry(epoch: epoch, closed: 7),
-        Entry(epoch: epoch, closed: 1 << 62 + 1, ceiling: 12), Entry(epoch: epoch, closed: 1 << 63, ceiling: 12),
+        Entry(epoch: epoch, closed: 1 << 48, ceiling: 12), Entry(epoch: epoch, closed: 1 << 63, ceiling: 12),
         Entry(epoch: epoch, closed: .max, ceiling: 12), Entry(epoch: epoch, closed: 7, ceiling: 12, floor: 0),
       ]
         + Self.beyondIDs.flatMap {
@@ -159,7 +160,7 @@ import Testing
   @Test func acceptsBoundsAtLimits() throws {
     let highestID = UInt64(Int64.max)
     for floor in [1, 12, 13, highestID] {
-      for closed in [1, 1 << 62] as [UInt64] {
+      for closed in [1, 1 << 48 - 1] as [UInt64] {
         for ceiling in [1, highestID] {
           let entry = Entry(epoch: 1, closed: closed, ceiling: ceiling, floor: floor)
           let blob = try sealed(plaintext(active: 2, [entry, Entry(epoch: 2)]))
@@ -204,20 +205,22 @@ import Testing
   }
 
   @Test func sealingRejectsTooManyEpochs() throws {
-    let keyring = Keyring(active: 65, epochs: try epochs(Array(1...65)))
+    let keyring = Keyring(active: 65, family: family, epochs: try epochs(Array(1...65)))
     #expect(code { () throws(SealingError) in try keyring.seal(under: root, phase: 1) } == .malformed)
   }
 
   // MARK: - Valid keyrings
 
+  private var family: Secret { Secret([UInt8](repeating: 7, count: Keyring.familyByteCount)) }
+
   @Test func roundTripsKeysAndBounds() throws {
     var epochs = try epochs([2, 7, 9])
     epochs[0].bounds = EpochBounds(closed: 4, ceiling: 100, floor: 50)
     epochs[1].bounds = EpochBounds(closed: 6, ceiling: 80, floor: 2)
-    let blob = try Keyring(active: 9, epochs: epochs).seal(under: root, phase: 4)
-    #expect(blob.count == Keyring.byteCount(ofEpochs: 3) && blob.count == 40 + 4 + 3 * 60)
+    let blob = try Keyring(active: 9, family: family, epochs: epochs).seal(under: root, phase: 4)
+    #expect(blob.count == Keyring.byteCount(ofEpochs: 3) && blob.count == 40 + 36 + 3 * 60)
     let opened = try Keyring.open(blob, under: root, phase: 4)
-    #expect(opened.active == 9)
+    #expect(opened.active == 9 && opened.family.isEqual(to: family))
     #expect(opened.epochs.map(\.epoch) == [2, 7, 9])
     #expect(opened.epochs.map(\.bounds) == epochs.map(\.bounds))
     for (before, after) in zip(epochs, opened.epochs) {
@@ -229,7 +232,7 @@ import Testing
   }
 
   @Test func keyringWithoutClosedEpochsLacksCeiling() throws {
-    #expect(Keyring(active: 1, epochs: try epochs([1])).highestCeiling == 0)
+    #expect(Keyring(active: 1, family: family, epochs: try epochs([1])).highestCeiling == 0)
   }
 
   @Test func opensFormatPageKeyring() throws {

@@ -35,7 +35,7 @@ import Testing
     let root = RootKey(secret: Secret(bytes), storeID: storeID, generation: 1)
     let keys = try EpochKeys(epoch: 1, root: Secret(bytes), storeID: storeID)
     for holder in [
-      line, root, keys, Keyring(active: 1, epochs: [keys]), SlotSecret.line(line),
+      line, root, keys, Keyring(active: 1, family: Secret(bytes), epochs: [keys]), SlotSecret.line(line),
       SlotSecret.passphrase(Secret(bytes)), SlotTarget.key(line), try line.line(),
     ] as [any Sendable] {
       let text = dumped(holder)

@@ -43,10 +43,17 @@ extension Merge {
       report.conflicts.append(.bothChanged(id, name, mine: ownPart, theirs: otherPart))
       if policy == .mine {
         parts[name] = Part(ownPart.value, mergeDot())
+      } else if policy == .theirs, !isDocument {
+        // A collection has no `kept`, so the choice is an edit.
+        parts[name] = Part(otherPart.value, mergeDot())
       } else if policy == .theirs {
         parts[name] = otherPart
         accepted = true
       }
+    }
+    // A member that neither side has and nobody removed is none.
+    parts = parts.filter { name, part in
+      if case .attribute = name { part != .unset } else { true }
     }
     if parts != own.parts {
       note(.changed, id)

@@ -17,6 +17,8 @@ public struct ModelStore {
   public internal(set) var gone: [RecordID: Entry] = [:]
   /// The latest known commits of each replica.
   public internal(set) var marks: [ReplicaID: CommitMarks] = [:]
+  /// Returns the identity of the copy that keeps a text which lost a conflict, from the document and the text's dot.
+  var copyIdentity: @Sendable (RecordID, Dot) -> RecordID = { RecordID(copyOf: $0, losing: $1) }
   /// The latest position that this replica made, if any.
   var latestPosition: Position?
 

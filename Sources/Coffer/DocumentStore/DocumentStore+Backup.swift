@@ -34,7 +34,8 @@ extension DocumentStore {
   /// Replaces the store at `url` with a copy of the backup at `source`. Doesn't need a key.
   ///
   /// The copy is checked like a backup, and then takes the store's place. The replaced store is kept beside it, with its
-  /// journal or log, as `NAME.replaced`, or `NAME.replaced-2` and so on. To go back, restore that file. During these
+  /// journal or log, as `NAME.replaced`, or `NAME.replaced-2` and so on. To go back, restore that file. With its next
+  /// change, the restored store gets a new identity, so it merges with the backup and the replaced store. During these
   /// steps, a kernel write lease (`fcntl(2)`) stops other processes from opening the store. If a killed writer left a
   /// journal or log, a power failure at this moment can leave the old store without it.
   ///
@@ -61,7 +62,9 @@ extension DocumentStore {
     try isReplacing ? file.checkName() : file.checkTarget()
     // Check before the long copy, and again before replacing the store.
     _ = try FileLease.taken(on: file.path)
-    try stage(file, from: source, permissionsOf: place?.path ?? source.path, allowsDamage: false, wait, progress)
+    try stage(
+      file, from: source, permissionsOf: place?.path ?? source.path, allowsDamage: false, isRestored: true, wait,
+      progress)
     var kept: String?
     try file.discardingOnError { () throws(StoreError) in
       let lease = try FileLease.taken(on: file.path)
@@ -92,13 +95,14 @@ extension DocumentStore {
 
   /// Writes a durable, checked copy of a store to the target's folder, or leaves no file if that fails.
   private static func stage(
-    _ file: StagedFile, from source: URL, permissionsOf original: String, allowsDamage: Bool, _ wait: Duration?,
-    _ progress: ProgressHandler?
+    _ file: StagedFile, from source: URL, permissionsOf original: String, allowsDamage: Bool, isRestored: Bool = false,
+    _ wait: Duration?, _ progress: ProgressHandler?
   ) throws(StoreError) {
     try file.discardingOnError { () throws(StoreError) in
       try file.makeCopy(ofStoreAt: source.path, wait, progress)
       // The source is closed, so its writers don't wait for the check.
       if !allowsDamage { try requireSound(file, from: source.path) }
+      if isRestored { try file.markRestored() }
       try WorkProgress(done: 1, total: 1, phase: .finishing).tell(progress, stopped: StagedFile.copyStopped)
       try file.finishCopy(permissions: StagedFile.permissions(of: original))
     }

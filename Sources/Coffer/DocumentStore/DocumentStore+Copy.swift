@@ -11,8 +11,9 @@ extension DocumentStore {
   /// ```
   ///
   /// Copies IDs, positions, dates, keys, titles, attributes, and collections with their settings. A parent is copied
-  /// only if it's selected. The new store doesn't contain this store's encryption keys, nonces or encrypted bytes, but
-  /// it keeps this store's ID and generation, encrypted.
+  /// only if it's selected. The new store doesn't contain this store's encryption keys, nonces or encrypted bytes.
+  /// Documents and collections get new identities, so nothing links the new store to this store, and the two can't be
+  /// merged. To merge later, use `openEditableCopy` or `makeEditableCopy`.
   ///
   /// The copy contains one moment of the store. In rollback journal mode, writers wait until the copy ends. Documents
   /// are encrypted on a second thread. Memory use doesn't depend on the store's size, except for a single large text.

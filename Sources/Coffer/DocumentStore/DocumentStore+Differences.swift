@@ -16,9 +16,9 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - other: The second store, of a version that this library supports. It's only read.
-  ///   - pairing: `identity` for a store and its copies, including editable copies, and key or title otherwise.
+  ///   - pairing: `identity` for a store, its backups and its editable copies, and key or title otherwise.
   ///   - progress: Called with the number of compared documents. Throwing from it ends the comparison.
-  /// - Throws: `invalidArgument` if stores without a common origin are paired by identity. `damaged` with the ID,
+  /// - Throws: `invalidArgument` if `identity` pairs stores that can't be merged. `damaged` with the ID,
   ///   `setMismatch`, and errors of `progress`.
   public func differences(
     to other: DocumentStore, by pairing: StoreDifferences.Pairing = .identity, progress: ProgressHandler? = nil

@@ -7,9 +7,9 @@ internal import Synchronization
 // MARK: - Editable copies
 
 extension DocumentStore {
-  /// The action to take if an editable copy's original is newer than the state that the copy was made from.
+  /// The action to take if an editable copy's original has changes that the copy doesn't include.
   public typealias NewerOriginal = CofferCopies.NewerOriginal
-  /// The result of comparing an editable copy's original with the state that the copy was made from.
+  /// The result of comparing an editable copy's original with the changes that the copy includes.
   public typealias OriginalCheck = CofferCopies.OriginalCheck
 
   /// Opens a user's editable copy of a store that an app ships, and creates the copy if it's missing.
@@ -18,15 +18,15 @@ extension DocumentStore {
   /// let store = try DocumentStore.openEditableCopy(of: bundled, at: url, key: key, onNewerOriginal: .merge(.mine))
   /// ```
   ///
-  /// The copy is a separate store with its own identity and keys. Documents keep the original's IDs, order,
-  /// collections, keys, attributes, dates and parents. IDs of new documents start 2^40 above the original's next ID, so
-  /// later documents of the original never have the same IDs. The copy is written to disk completely before it's
-  /// renamed. If two processes create it concurrently, the second process opens the first process's copy.
+  /// The copy is a separate store with its own identity and keys, and merges with its original and all other copies.
+  /// Documents keep the original's IDs, order, collections, keys, attributes, dates and parents. New documents get
+  /// large IDs from a range of the copy's own. The copy is written to disk completely before it's renamed. If two
+  /// processes create it concurrently, the second process opens the first process's copy.
   ///
   /// The original may be in a read-only folder, in either journal mode, and is never changed
-  /// (``OpenOptions/leavesFileUnchanged``). Each call compares the original with the state that the copy was made from,
-  /// as with an anchor, and ``original`` contains the result. If the comparison fails, the copy is unchanged, and you
-  /// can open it with `open`.
+  /// (``OpenOptions/leavesFileUnchanged``). Each call compares the original with the changes that the copy includes,
+  /// and ``original`` contains the result. If the comparison fails, the copy is unchanged, and you can open it with
+  /// `open`.
   ///
   /// Creating the copy costs about the same as `copy`.
   ///
@@ -36,21 +36,18 @@ extension DocumentStore {
   ///   - key: Opens the copy, and the original unless `originalKey` is given. The user is asked for it once.
   ///   - originalKey: Opens the original, or `nil` to use `key`.
   ///   - originalPin: The original's required pin, or `nil` to accept any pin. A later root key's pin is allowed.
-  ///   - choice: The action to take if the original is newer than an existing copy.
-  ///   - allowingRekey: Whether to accept a later root key of the original because you expect a rekey. Only a
-  ///     passphrase or key file can then prove that an owner of the secret made the new root key. For other keys,
-  ///     specify the pin.
+  ///   - choice: The action to take if the original has changes that an existing copy doesn't include.
   ///   - options: The copy's options. A new copy has the original's titles and padding, and the journal and labels of
   ///     `options.creation`.
   ///   - progress: Called while the copy is created, replaced or merged. Throwing from it leaves an existing copy
   ///     unchanged.
-  /// - Throws: `rolledBack` if the original is older than the state that the copy was made from. `anchorMismatch` for
-  ///   another store, another branch or another root key. `pinMismatch` for another pin. `misuse` if the file at `url`
-  ///   isn't an editable copy. `rekeyUnfinished` if a copy to replace or merge has an unfinished rekey. Errors of
-  ///   opening, `merge` and `progress`.
+  /// - Throws: `rolledBack` if the original is older than what the copy has from it. `invalidArgument` if the stores
+  ///   don't descend from one store. `anchorMismatch` if one store was written to in two files. `pinMismatch` for
+  ///   another pin. `rekeyUnfinished` if a copy to replace or merge has an unfinished rekey. Errors of opening, `merge`
+  ///   and `progress`.
   public static func openEditableCopy(
     of original: URL, at url: URL, key: StoreKey, originalKey: StoreKey? = nil, originalPin: StorePin? = nil,
-    onNewerOriginal choice: NewerOriginal = .keep, allowingRekey: Bool = false, options: OpenOptions = OpenOptions(),
+    onNewerOriginal choice: NewerOriginal = .keep, options: OpenOptions = OpenOptions(),
     progress: ProgressHandler? = nil
   ) throws -> DocumentStore {
     let given = key
@@ -76,7 +73,7 @@ extension DocumentStore {
     let check =
       opening == .created
       ? .copied
-      : try copy.engine.follow(source.engine, onNewer: choice, allowingRekey: allowingRekey, progress)
+      : try copy.engine.follow(source.engine, onNewer: choice, progress)
     try source.close()
     // Don't keep a secret that the user was asked for.
     copy.engine.holder.withLock { $0 = KeyHolder(key: given, slot: $0.slot) }
@@ -119,7 +116,7 @@ extension DocumentStore {
   ///   - creation: The copy's options, or `nil` to use this store's titles and padding with a rollback journal.
   ///   - progress: Called when the keys are known, then after each batch. Throwing from it stops the copy.
   /// - Returns: The number of copied documents, and the copy's ID and pin.
-  /// - Throws: The errors of `copy`, and `noNumberLeft` if too few IDs or generations remain for the copy.
+  /// - Throws: The errors of `copy`, and `noNumberLeft` if the store can't have another replica.
   @discardableResult
   public func makeEditableCopy(
     at url: URL, keys: [StoreKey] = [], recipients: [Recipient] = [], creation: CreateOptions? = nil,

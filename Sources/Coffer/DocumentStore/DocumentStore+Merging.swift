@@ -13,52 +13,53 @@ extension DocumentStore {
   /// if !report.isMerged { show(report.conflicts) }
   /// ```
   ///
-  /// The other store can be this editable copy's original, an editable copy of this store, another copy of the same
-  /// original, or another file of this store. Changes are detected by the generations and identities that every copy
-  /// keeps:
-  /// - A document that changed only in the other store takes the other store's version. A document that changed only
-  ///   here is unchanged. If it was edited in one store and moved in the other, both changes apply.
-  /// - A document that was deleted in either store is deleted, unless the other store edited it.
-  /// - A document that neither store moved keeps its position. Any other document follows the nearest preceding
-  ///   document that neither store moved.
-  /// - Two different documents with the same ID are both kept. The document that doesn't come from the original gets a
-  ///   new ID.
+  /// The two stores must descend from one store. They can be an original and its editable copies, copies of copies, or
+  /// promoted, restored or salvaged files. You can merge them in any order and any number of times. Each store keeps a
+  /// version vector, which says which changes of every copy it includes, so a merge takes only the changes that this
+  /// store lacks:
+  /// - The parts of a document merge separately: text, title, key, place (collection, position and parent) and each
+  ///   top-level attribute. A part that changed only in the other store takes the other store's value.
+  /// - A document that was deleted in either store is deleted, unless the other store edited it. A document that the
+  ///   other store lacks without having deleted it isn't deleted here.
+  /// - Positions travel with their documents, so stores that include the same changes have the same order.
+  /// - A document keeps its ID if the ID is free in this store. Otherwise, it gets a new ID.
   ///
-  /// The policy resolves conflicts. If two keys are equal, the losing document loses only its key.
-  /// ``MergeReport/Reason`` lists the kinds of conflicts.
+  /// The policy resolves conflicts, which are changes that neither store knew of the other: two different values of the
+  /// same part, or an edit and a deletion. ``MergeReport/Reason`` lists the kinds of conflicts. Equal changes in both
+  /// stores aren't a conflict and count as the later change.
   ///
-  /// After merging its original, a copy counts as made from the original's current state, so merging again has no
-  /// effect. Other copies don't record their merges:
-  /// - An edit that both copies have from an earlier merge is a conflict if one of them edits the document again.
-  /// - A document that a copy received and then deleted is added again by the next merge. The same happens to a
-  ///   document that an original received from a copy, if the copy deletes the document before it merges the original.
-  /// - A copy of a copy compares only the first copy's generations. If the first copy merged its original too long ago
-  ///   for its state to list the changes, the original's new documents are conflicts (deletedHereEditedThere).
+  /// Equal keys and names aren't conflicts either. The document that got a key first holds it, and the other reads as
+  /// having none until the key is free. Collections with the same name that both stores created are one collection.
+  /// Of two collections that were renamed to the same name, one reads as `name~1a2b3c4d`. A dropped collection stays
+  /// listed while it contains documents that were added or changed elsewhere. A cycle of parents is cut at the latest
+  /// move.
   ///
-  /// A document whose dates alone changed doesn't get a new generation, so the later modification date is kept.
+  /// A byte copy of a store is the same store. If you write to both files, they give different changes the same names,
+  /// and the merge throws `anchorMismatch`. Promote one of the files before you write to it, or pass the file that both
+  /// were copied from as `base`. Then continue with this store and give the other file up.
   ///
   /// Changes are verified before they're applied, either by the last changes in the other store's encrypted state,
-  /// whose generations the rows must have, or by one scan of all rows, whose sum must match the state. The first method
-  /// has a limit. An attacker with another branch of the other store can insert that branch's row of a document, if
-  /// both branches changed the document in the same generation. ``MergeOptions/verifiesOther`` verifies all rows.
+  /// whose generations the rows must have, or by one scan of all rows in both stores, whose sums must match the states.
+  /// The first method has a limit. An attacker with another branch of the other store can insert that branch's row of a
+  /// document, if both branches changed the document in the same generation. ``MergeOptions/verifiesOther`` verifies
+  /// all rows.
   ///
   /// Costs a few lookups for each changed document if the other store's state lists the changes, which covers about the
   /// last 180 commits. Otherwise, costs about the same as `verify(.quick)`.
   ///
   /// - Parameters:
   ///   - other: The open store with the changes, which is only read.
-  ///   - base: An older file from which both stores descend, for merging two files of the same store, such as a backup
-  ///     with later changes. You don't need it if one store descends from the other, or both from a third state, as
-  ///     long as their states still contain the marks that prove it.
+  ///   - base: The file that both stores were copied from, or an older one, if both are files of the same store and
+  ///     were written to. The other store's later changes get a new name. `nil` for all other stores.
   ///   - policy: Resolves conflicts. With `fail`, a merge with conflicts reports them without changing the store.
-  ///   - options: The options for a dry run, for damaged documents, and for verifying the other store.
+  ///   - options: The options for a dry run, for damaged documents, and for verifying both stores.
   ///   - progress: Called with the number of compared documents. Throwing from it leaves the store unchanged.
   /// - Returns: The changed documents and collections, and the conflicts.
-  /// - Throws: `invalidArgument` if the stores don't have a common origin. `rolledBack` for an original that's older
-  ///   than the state that this copy was made from, and `anchorMismatch` for a different original. `setMismatch` if the
-  ///   changes can't be verified. `damaged` if a document of either store can't be decrypted. `duplicateKey` if a
-  ///   collection's new settings make two keys equal. `rekeyUnfinished`, and errors of `progress`. This store is
-  ///   unchanged then. The other store is never changed.
+  /// - Throws: `invalidArgument` if the stores don't descend from one store, or have no use for `base`.
+  ///   `anchorMismatch` if both are files of the same store and were written to, or if `base` isn't an older file of
+  ///   both. `setMismatch` if the changes can't be verified. `damaged` if a document of either store can't be
+  ///   decrypted. `noNumberLeft` if the store would have too many replicas. `rekeyUnfinished`, and errors of
+  ///   `progress`. This store is unchanged then. The other store is never changed.
   public func merge(
     _ other: DocumentStore, base: DocumentStore? = nil, policy: MergePolicy = .fail,
     options: MergeOptions = MergeOptions(),
@@ -88,13 +89,13 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - ids: The documents' IDs in the backup.
-  ///   - backup: An open store with a common origin, for example a backup file of this store. It's only read.
+  ///   - backup: An open backup of this store, or another store that can be merged with it. It's only read.
   ///   - allowsDamage: Whether to accept a backup that fails the verification. Restored documents are intact, but may
   ///     be older than they were in the backup.
   /// - Returns: The outcomes in the order of `ids`.
   /// - Throws: `noSuchDocument` for an ID that isn't in the backup. `alreadyExists` if the ID belongs to another
-  ///   document here. `duplicateKey`. `invalidArgument` for a store without a common origin. `setMismatch` and
-  ///   `damaged` for the backup. This store is unchanged then.
+  ///   document here. `duplicateKey`. `invalidArgument` for a store that can't be merged with this store.
+  ///   `setMismatch` and `damaged` for the backup. This store is unchanged then.
   @discardableResult
   public func restore(_ ids: [DocumentID], from backup: DocumentStore, allowingDamage allowsDamage: Bool = false) throws
     -> [RestoreOutcome]

@@ -101,8 +101,9 @@ extension DocumentStore {
   ///   - key: The key, or several keys that are tried in order.
   ///   - creatingIfMissing: Whether to create a missing store with one slot for each key in `key`.
   ///   - startingAfresh: Whether to empty an existing store in one transaction. This deletes its collections with all
-  ///     documents, even damaged documents, and IDs restart at 1. The store keeps its identity and keys, and
-  ///     ``opening`` is `reset`. Use it for data that can be rebuilt, such as a cache whose format has changed.
+  ///     documents, even damaged documents, without leaving deletions, so other copies keep their documents. IDs
+  ///     restart. The store keeps its identity and keys, and ``opening`` is `reset`. Use it for data that can be
+  ///     rebuilt, such as a cache whose format has changed.
   ///   - options: The waiting time, caches, pin and access. Its `creation` only applies if the store is created.
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`,
   ///   `pinUnfinished`, `damaged`, `rolledBack`, `unsafeFile`, `parametersRefused`, `keyFileInvalid`, `locked`.

@@ -138,6 +138,6 @@ extension StoreReading where Self: ~Copyable {
 extension StoreReading where Self: ~Copyable {
   /// The highest ID ever assigned to a document, even if it was deleted, or `nil` before the first document.
   package var highestID: DocumentID? {
-    transaction.state.nextID > 1 ? DocumentID(transaction.state.nextID - 1) : nil
+    transaction.state.bound > 1 ? DocumentID(transaction.state.bound - 1) : nil
   }
 }

@@ -156,7 +156,7 @@ extension WriteTransaction {
         try options.progress?(WorkProgress(done: report.created))
       })
     report.collections = stage.counts
-    report.parentsDropped = stage.parentsDropped
+    report.parentsDropped = try stage.parentsDropped + stage.laterParents.resolve(transaction)
     return report
   }
 }

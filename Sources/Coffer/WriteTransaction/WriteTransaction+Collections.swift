@@ -36,7 +36,7 @@ extension WriteTransaction {
     let old = try transaction.requireCollection(collection)
     try transaction.collectionEditor.checkCollectionName(name)
     var renamed = old
-    renamed.name = name
+    renamed.rename(to: name)
     try transaction.collectionEditor.change(renamed)
     return DocumentCollection(name)
   }
@@ -84,7 +84,7 @@ extension WriteTransaction {
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
   public func drop(_ collection: DocumentCollection) throws(StoreError) {
-    try transaction.writer.deleteCollection(try transaction.requireCollection(collection))
+    try transaction.writer.dropCollection(try transaction.requireCollection(collection))
   }
 
   /// Deletes all documents of a collection, but keeps the collection and its settings.

@@ -22,17 +22,21 @@ extension WriteTransaction {
     let record = try transaction.requireCollection(of: header)
     try transaction.editor.requireUnusedKey(key, in: record, by: id)
     let index = try transaction.writer.blindIndex(of: key, in: record)
-    guard let key else {
-      return try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
+    let writer = try transaction.writer
+    if let key {
+      try key.bytes.withBytes { bytes throws(StoreError) in
+        try writer.rewrite(id, changing: .blindIndex, .key, as: .head) { content, fields throws(StoreError) in
+          content.key = bytes
+          content.blindIndex = index
+          fields.isKeyHeldElsewhere = false
+        }
+      }
+    } else {
+      try writer.rewrite(id, changing: .blindIndex, .key, as: .head) { content, _ throws(StoreError) in
         content.key = nil
         content.blindIndex = nil
       }
     }
-    try key.bytes.withBytes { bytes throws(StoreError) in
-      try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
-        content.key = bytes
-        content.blindIndex = index
-      }
-    }
+    try writer.release(header.key, in: record.id)
   }
 }

@@ -10,7 +10,9 @@ public struct DeletedDocuments: Sendable {
     let id: DocumentID
     let document: Document
     /// The identity of the document in copies.
-    let uid: UniqueID
+    let history: DocumentHistory
+    /// The key, if another document held it.
+    let hiddenKey: DocumentKey?
     let collection: CollectionInfo
     /// An identity that distinguishes the collection from a later collection with the same number.
     let collectionUID: UniqueID
@@ -132,7 +134,9 @@ extension WriteTransaction {
     let record = try transaction.requireCollection(of: stored.header)
     let (before, after) = try transaction.order.neighbours(of: stored.header)
     return DeletedDocuments.Entry(
-      id: id, document: stored.document, uid: stored.stamps.uid, collection: CollectionInfo(record, count: 0),
+      id: id, document: stored.document, history: stored.history,
+      hiddenKey: stored.fields.isKeyHeldElsewhere ? stored.storedKey : nil,
+      collection: CollectionInfo(record, count: 0),
       collectionUID: record.uid,
       position: stored.header.position, previous: before, next: after)
   }
@@ -158,6 +162,7 @@ extension WriteTransaction {
   private func restore(_ entry: DeletedDocuments.Entry) throws(StoreError) {
     let record = try collection(of: entry)
     var document = entry.document
+    document.key = document.key ?? entry.hiddenKey
     if let parent = document.parent, let fields = try transaction.unverifiedFields(of: parent),
       fields.collection != record.id
     {
@@ -165,7 +170,9 @@ extension WriteTransaction {
     }
     let placement = try placement(of: entry, in: record)
     _ = try transaction.editor.add(
-      document, in: record, id: entry.id, titleRule: nil, requiringParent: false, uid: entry.uid
+      document, in: record, id: entry.id, titleRule: nil, requiringParent: false,
+      history: try transaction.writer.historyOfReturn(entry.history, parent: document.parent),
+      sharingKey: entry.hiddenKey != nil
     ) {
       () throws(StoreError) in
       try transaction.order.position(for: placement, in: record.id)

@@ -16,7 +16,7 @@ final class CopyWalk {
   private(set) var parentsDropped = 0
 
   private let transaction: StoreTransaction
-  private let keepsParents: Bool
+  private let lineage: RowCopier.Lineage
   private let opener: RecordOpener
   /// The copied collections' numbers, or `nil` to copy all.
   private let numbers: Set<UInt32>?
@@ -30,15 +30,14 @@ final class CopyWalk {
   private var sum: (set: SetHash, count: UInt64)?
   private var isAtEnd = false
 
-  /// - Parameter keepsParents: Whether documents keep a parent that was deleted.
   /// - Throws: `noSuchDocument`.
-  init(_ transaction: StoreTransaction, _ selection: Selection, keepingParents keepsParents: Bool = false)
+  init(_ transaction: StoreTransaction, _ selection: Selection, _ lineage: RowCopier.Lineage = .new)
     throws(StoreError)
   {
     self.transaction = transaction
-    self.keepsParents = keepsParents
+    self.lineage = lineage
     opener = RecordOpener(transaction.keys)
-    let known = try transaction.collections()
+    let known = try lineage.isKept ? transaction.storedCollections() : transaction.collections()
     var ids: Set<Int64>?
     switch selection {
     case .everything:
@@ -78,6 +77,9 @@ final class CopyWalk {
       for row in try transaction.connection.collections.rows(within: transaction.limits) {
         try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
       }
+      try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+        try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
+      }
       sum = (set, 0)
     }
     rows = try transaction.database.statement(ids == nil ? SQL.allWithBody : SQL.recordWithBody)
@@ -86,13 +88,20 @@ final class CopyWalk {
 
   /// Writes everything to a new store or an emptied editable copy.
   func write(
-    into target: StoreTransaction, from source: StoreTransaction, as kind: StoreOrigin.Kind,
-    _ progress: ProgressHandler?
+    into target: StoreTransaction, from source: StoreTransaction, _ progress: ProgressHandler?
   ) throws -> CopyReport {
     var report = CopyReport(target)
-    let copier = try RowCopier(into: target, keepingStamps: kind == .editableCopy)
+    let copier = try RowCopier(into: target, lineage)
+    try target.writer.keepsOwnRange = lineage.isKept
     for collection in collections { try target.writer.insertCollection(copier.add(collection)) }
-    try target.setOrigin(try source.origin(as: kind))
+    if lineage.isKept {
+      try DeletionWalk.forEach(source.database, within: source.limits) { row throws(StoreError) in
+        let deletion = try DeletionRecord(row, source.keys)
+        let (dots, stamp) = try copier.copy(deletion)
+        try target.writer.insertDeletion(
+          uid: deletion.uid, dots: dots, stamp: stamp, extensionBytes: deletion.extensionBytes)
+      }
+    }
     try RowInsertion(target).run(
       readBy: { _ in () }, sealedBy: { batch, _ in try self.fill(batch, with: copier) },
       refused: { row, error in throw row.refusal(error) },
@@ -102,7 +111,11 @@ final class CopyWalk {
       })
     try requireWhole()
     try StoreIndexes(target).copy(of: StoreIndexes(source).declaration())
-    if kind == .editableCopy { try target.writer.reserveIDs(through: target.state.firstOwnID - 1) }
+    if lineage.isKept {
+      try target.writer.reserveIDs(through: source.state.bound - 1)
+      // All rows of this generation came from the other store.
+      try target.writer.changeReplicas { _ throws(StoreError) in }
+    }
     report.parentsDropped = parentsDropped
     report.expected = expected
     if sum != nil { report.setMatches = true }
@@ -124,7 +137,9 @@ final class CopyWalk {
       let head = try opener.openHead(row, acceptsNewer: true)
       // Sealing compares the digest.
       let text = try opener.openBody(row, head, comparesDigest: false)
-      try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
+      var history = try copier.history(of: head)
+      if try !bringsParent(of: row) { history.parent = nil }
+      try copier.copy(row, head, text: text, history, into: batch)
     }
     try copier.finish(batch)
     return !batch.rows.isEmpty
@@ -162,9 +177,9 @@ final class CopyWalk {
     return true
   }
 
-  /// Returns the parent, or `nil` if it isn't copied.
-  private func parent(of row: RecordRow) throws(StoreError) -> Int64? {
-    guard let parent = row.fields.parent, !keepsParents else { return row.fields.parent }
+  /// Returns whether the document keeps its parent, which a plain copy must contain.
+  private func bringsParent(of row: RecordRow) throws(StoreError) -> Bool {
+    guard let parent = row.fields.parent, !lineage.isKept else { return lineage.isKept }
     let comes: Bool
     if wanted != nil {
       comes = wantedSet.contains(parent)
@@ -175,6 +190,15 @@ final class CopyWalk {
         try collectionOf.step() && numbers?.contains(UInt32(clamping: collectionOf.int64(at: 0))) ?? true
     }
     if !comes { parentsDropped += 1 }
-    return comes ? parent : nil
+    return comes
+  }
+}
+
+extension RowCopier.Lineage {
+  fileprivate var isKept: Bool {
+    switch self {
+    case .new: false
+    case .kept: true
+    }
   }
 }

@@ -3,10 +3,20 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// A copier that reencrypts documents for another store, keeping IDs, positions, dates and identities.
+/// A copier that reencrypts documents for another store, keeping IDs, positions and dates.
 ///
 /// Use a copier on the thread that fills batches. Another thread inserts them.
 final class RowCopier {
+  /// What the new store has in common with the old one.
+  enum Lineage {
+    /// Nothing: documents and collections are new ones, with new identities.
+    case new
+    /// Documents and collections keep their identities and dots, so both stores can be merged.
+    ///
+    /// - Parameter replicas: The numbers of the other store's replicas, or `nil` if they stay.
+    case kept(JointReplicas?)
+  }
+
   /// The batch limits, which bound memory use and keep the inserting thread busy.
   private static let batchBytes = 256 << 10
   private static let batchRows = 512
@@ -14,19 +24,22 @@ final class RowCopier {
   private let keys: RowKeys
   private let sealer: RecordSealer
   private let revision: UInt64
-  private let keepsStamps: Bool
+  /// The commit that makes the new store's rows.
+  let dot: Dot
+  private let lineage: Lineage
+  /// Computes new identities, the same one for each old one.
+  private let identities: HMACKey
   private(set) var collections: [UInt32: CollectionRecord] = [:]
 
-  /// - Parameters:
-  ///   - transaction: The new store's transaction, which provides keys and a generation.
-  ///   - keepsStamps: Whether documents and collections keep their change generations, as in an editable copy.
-  ///     Otherwise, they're stamped like new documents.
-  init(into transaction: StoreTransaction, keepingStamps keepsStamps: Bool = false) throws(StoreError) {
-    self.keepsStamps = keepsStamps
+  /// - Parameter transaction: The new store's transaction, which provides keys, a generation and a dot.
+  init(into transaction: StoreTransaction, _ lineage: Lineage) throws(StoreError) {
+    self.lineage = lineage
     keys = try RowKeys(transaction.keys.session)
     keys.beginRun(transaction.connection.nonceSource)
     sealer = RecordSealer(keys)
     revision = try transaction.writer.revision
+    dot = try transaction.writer.upcomingDot()
+    identities = try translatingErrors { () throws(SealingError) in try HMACKey(.random(byteCount: 32)) }
   }
 
   static func isFull(_ batch: SealedBatch) -> Bool {
@@ -36,18 +49,37 @@ final class RowCopier {
   /// Adds a collection, keeping its number.
   ///
   /// - Returns: The record to insert before the collection's first row.
-  func add(_ collection: CollectionRecord) -> CollectionRecord {
-    var copy = collection
-    copy.epoch = keys.active.epoch
-    copy.revision = revision
-    if !keepsStamps { (copy.born, copy.edited) = (revision, revision) }
+  func add(_ collection: CollectionRecord) throws(StoreError) -> CollectionRecord {
+    var copy: CollectionRecord
+    switch lineage {
+    case .new:
+      copy = CollectionRecord(
+        id: collection.id, revision: revision, name: collection.name, settings: collection.settings,
+        uid: try keys.collectionUID(named: collection.name), dots: CollectionDots(dot))
+      copy.extensionBytes = collection.extensionBytes
+    case .kept(let replicas):
+      copy = collection
+      copy.revision = revision
+      if let replicas { copy.dots = try replicas.translate(copy.dots) }
+    }
     collections[copy.id] = copy
     return copy
   }
 
+  /// Returns a deletion's dots as they are in the new store.
+  func copy(_ deletion: DeletionRecord) throws(StoreError) -> (dots: [Dot], stamp: Dot) {
+    guard case .kept(let replicas?) = lineage else { return (deletion.dots, deletion.stamp) }
+    var dots: [Dot] = []
+    for dot in deletion.dots { dots.append(try replicas.translate(dot)) }
+    return (dots.sorted(), try replicas.translate(deletion.stamp))
+  }
+
   /// Encrypts one document, whose collection must already be added.
+  ///
+  /// - Parameter history: The document's identity, parent and dots in the new store.
   func copy(
-    _ row: RecordRow, _ head: HeadData, text: UnsafeRawBufferPointer, parent: Int64?, into batch: SealedBatch
+    _ row: RecordRow, _ head: HeadData, text: UnsafeRawBufferPointer, _ history: DocumentHistory,
+    into batch: SealedBatch
   ) throws(StoreError) {
     guard let collection = collections[row.fields.collection] else {
       throw .damagedDocument(row.fields.id, "its collection is gone")
@@ -55,14 +87,41 @@ final class RowCopier {
     var fields = row.fields
     fields.epoch = keys.active.epoch
     fields.revision = revision
-    fields.parent = parent
+    if history.parent == nil { fields.parent = nil }
     var index: [UInt8]?
     if let key = head.key {
       index = try keys.blindIndex(of: DocumentKey(bytes: key), in: collection, under: keys.active)
     }
     var content = RecordSealer.Content(row, head, blindIndex: index)
-    if !keepsStamps { content.stamps = DocumentStamps(born: revision, uid: head.stamps.uid) }
+    content.history = history
     try sealer.seal(fields, content, text: text, into: batch)
+  }
+
+  /// Returns a document's identity, parent and dots in the new store.
+  func history(of head: HeadData) throws(StoreError) -> DocumentHistory {
+    var history = DocumentHistory(head)
+    switch lineage {
+    case .new:
+      history.uid = try identity(of: head.uid)
+      history.parent = try head.parent.map(identity)
+      history.dots = DocumentDots.bytes(ofNew: dot)
+    case .kept(let replicas):
+      if let replicas { history.dots = try replicas.translate(history.decodedDots).bytes }
+    }
+    return history
+  }
+
+  /// Returns an identity that no document has.
+  func newUID() throws(StoreError) -> UniqueID { try keys.newUID() }
+
+  private func identity(of uid: UniqueID) throws(StoreError) -> UniqueID {
+    try translatingErrors { () throws(SealingError) in
+      let mac = try identities.authenticate(uid.bytes)
+      return mac.withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        return reader.uniqueID()!
+      }
+    }
   }
 
   /// Completes a batch. Call it once, on the thread that filled the batch.

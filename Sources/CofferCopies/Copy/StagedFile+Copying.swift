@@ -31,6 +31,16 @@ extension StagedFile {
     }
   }
 
+  /// Makes the next transaction with keys take a new identity, because the copied file may live on (FORMAT, "Replicas").
+  package func markRestored() throws(StoreError) {
+    try translatingErrors(at: temporary) { () throws(SQLiteError) in
+      let database = try Database(
+        temporary, configuration: .init(busyTimeout: nil, isHardened: true, enforcesForeignKeys: false))
+      try database.execute(SQL.markRestored)
+      try database.close()
+    }
+  }
+
   package static var copyStopped: String { "the copy was stopped; nothing is left of it" }
 
   /// Sets the file's permissions and synchronizes its contents to disk.

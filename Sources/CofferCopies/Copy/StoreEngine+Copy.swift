@@ -11,44 +11,37 @@ extension StoreEngine {
     let maker = StoreMaker(
       path: target, creation: creation, wait: options.wait, replacesExisting: replacing, source: path)
     return try read { source in
-      try copy(selection, of: source, with: maker, slots: slots, as: .export, progress: progress)
+      try copy(selection, of: source, with: maker, slots: slots, .new, progress: progress)
     }
   }
 
-  /// Creates an editable copy with its own identity and keys. Documents keep their change generations (FORMAT,
-  /// "Origin").
+  /// Creates an editable copy with its own keys, which is a replica of its own (FORMAT, "Replicas").
   ///
-  /// - Throws: `noNumberLeft` if too few IDs or generations remain for the copy.
+  /// - Throws: `noNumberLeft` if the store can't have another replica.
   package func fork(
     to target: String, slots: [NewSlot], creation: CreateOptions, progress: ProgressHandler?
   ) throws -> CopyReport {
     try read { source in
-      let state = source.state
-      guard state.nextID <= UInt64(Int64.max) - StoreOrigin.step,
-        state.generation <= UInt64(StoreFormat.maximumCounter) - StoreOrigin.step
-      else {
-        throw StoreError(
-          .noNumberLeft, "the store's ids or generations are too high for an editable copy",
-          hint: "export all documents as NDJSON, import them into a new store without their ids, and copy that")
-      }
       let maker = StoreMaker(
         path: target, creation: creation, wait: options.wait, source: path,
-        firstGeneration: StoreOrigin.firstGeneration(ofCopyAt: state.generation))
-      return try copy(.everything, of: source, with: maker, slots: slots, as: .editableCopy, progress: progress)
+        heritage: StoreHeritage(
+          family: source.keys.session.keyring.family, replicas: try source.replicasOfStart().copied,
+          counter: source.start.counter, hasOwnRange: true))
+      return try copy(.everything, of: source, with: maker, slots: slots, .kept(nil), progress: progress)
     }
   }
 
   private func copy(
     _ selection: Selection, of source: StoreTransaction, with maker: StoreMaker, slots: [NewSlot],
-    as kind: StoreOrigin.Kind, progress: ProgressHandler?
+    _ lineage: RowCopier.Lineage, progress: ProgressHandler?
   ) throws -> CopyReport {
     // Report missing documents before asking for a key.
-    let walk = try CopyWalk(source, selection, keepingParents: kind == .editableCopy)
+    let walk = try CopyWalk(source, selection, lineage)
     let report = try maker.make(
       slots, allowsTestKeys: options.allowsTestKeys,
       begin: { try progress?(WorkProgress(done: 0, total: walk.expected, phase: .beginning)) },
       fill: {
-        let report = try walk.write(into: $0, from: source, as: kind, progress)
+        let report = try walk.write(into: $0, from: source, progress)
         try connections.original?.requireUnchanged()
         return report
       })

@@ -136,7 +136,7 @@ package struct StoreComparison {
     try transaction.requireWhole { row, opener throws(StoreError) in
       entries.append(
         Entry(
-          id: row.fields.id, uid: try opener.openHead(row).stamps.uid, collection: row.fields.collection,
+          id: row.fields.id, uid: try opener.openHead(row).uid, collection: row.fields.collection,
           position: DocumentPosition(verified: row.position), parent: row.fields.parent))
     }
     if pairing != .identity { entries.sort { ($0.position, $0.id) < ($1.position, $1.id) } }

@@ -1,6 +1,6 @@
 internal import CofferEngine
 
-/// The action to take if the original is newer than the state that the copy was made from.
+/// The action to take if the original has changes that the copy doesn't include.
 public enum NewerOriginal: Sendable {
   /// Keeps the copy unchanged.
   case keep
@@ -10,18 +10,18 @@ public enum NewerOriginal: Sendable {
   case merge(MergePolicy)
 }
 
-/// The result of comparing an editable copy's original with the state that the copy was made from.
+/// The result of comparing an editable copy's original with the changes that the copy includes.
 public enum OriginalCheck: Sendable, Hashable {
   /// The copy was just created from the original.
   case copied
-  /// The original hasn't changed.
+  /// The copy includes all changes of the original.
   case unchanged
-  /// The original is newer, and the copy was kept unchanged.
+  /// The original has further changes, and the copy was kept unchanged.
   case newer
-  /// The original is newer, and replaced the copy's contents.
+  /// The original has further changes, and replaced the copy's contents.
   case replaced
-  /// The original is newer, and its changes were merged into the copy.
+  /// The original has further changes, which were merged into the copy.
   case merged(MergeReport)
-  /// The original is newer, and its changes conflict with the copy's changes. The copy is unchanged.
+  /// The original has further changes, which conflict with the copy's changes. The copy is unchanged.
   case conflicts(MergeReport)
 }

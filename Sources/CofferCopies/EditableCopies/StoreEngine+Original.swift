@@ -4,14 +4,14 @@ internal import CofferRecords
 // Comparing an editable copy with its original.
 
 extension StoreEngine {
-  /// Compares the original with the state that this copy was made from, then replaces or merges the copy if `choice`
-  /// requires it.
+  /// Compares the original with what this copy includes, then replaces or merges the copy if `choice` requires it.
   package func follow(
-    _ original: StoreEngine, onNewer choice: NewerOriginal, allowingRekey: Bool, _ progress: ProgressHandler?
+    _ original: StoreEngine, onNewer choice: NewerOriginal, _ progress: ProgressHandler?
   ) throws -> OriginalCheck {
-    let origin = try reading { transaction throws(StoreError) in transaction.state.origin }
-    return try original.read { source in
-      let isNewer = try original.compare(with: origin, in: source, allowingRekey: allowingRekey, path: path)
+    try original.read { source in
+      let isNewer = try reading { transaction throws(StoreError) in
+        try includesLess(transaction, than: source, at: original.path)
+      }
       guard isNewer else { return .unchanged }
       switch choice {
       case .keep: return .newer
@@ -20,68 +20,43 @@ extension StoreEngine {
         try original.connections.original?.requireUnchanged()
         return .replaced
       case .merge(let policy):
-        var merging = MergeOptions()
-        merging.allowsRekey = allowingRekey
-        let report = try merge(original, from: source, policy, merging, progress)
+        let report = try merge(original, from: source, policy, MergeOptions(), progress)
         return report.isMerged ? .merged(report) : .conflicts(report)
       }
     }
   }
 
-  /// Returns whether this original is newer than a copy's `origin`.
-  func compare(
-    with origin: StoreOrigin, in transaction: StoreTransaction, allowingRekey: Bool, path copy: String
+  /// Returns whether the original has changes that this copy doesn't include.
+  ///
+  /// - Throws: `invalidArgument` if the stores have no common origin. `rolledBack` if the copy includes later changes of
+  ///   the original than the original itself.
+  private func includesLess(
+    _ transaction: StoreTransaction, than source: StoreTransaction, at originalPath: String
   ) throws(StoreError) -> Bool {
-    guard origin.kind == .editableCopy else {
+    let replicas = try JointReplicas(transaction, source)
+    let own = try source.replicas
+    guard replicas.knownCounter(ofOwn: own) <= source.start.counter else {
       throw StoreError(
-        .misuse, "\(copy) is no editable copy", hint: "open it by itself, or name another file for the copy")
+        .rolledBack, "\(originalPath) is older than the state that \(path) has from it",
+        hint: "restore a newer copy of the original")
     }
-    let anchor = StoreAnchor(origin)
-    switch try compared(anchor, with: transaction, allowingRekey: allowingRekey) {
-    case .success(let relation): return relation != .same
-    case .failure(let fault):
-      throw error(fault, anchor, found: transaction.state, copy, allowsRekey: allowingRekey)
-    }
+    return !replicas.isUpToDate
   }
 
-  private func error(
-    _ fault: StoreAnchor.Fault, _ anchor: StoreAnchor, found state: StoreState, _ copy: String,
-    allowsRekey: Bool
-  ) -> StoreError {
-    switch fault {
-    case .otherStore:
-      StoreError(.anchorMismatch, "\(path) is not the store that \(copy) was made from")
-    case .older:
-      StoreError(
-        .rolledBack,
-        "\(path) is older than the state that \(copy) was made from: generation \(state.generation), and that was "
-          + "\(anchor.generation)")
-    case .newerRootKey:
-      StoreError(
-        .anchorMismatch, "\(path) has a newer root key than when \(copy) was made from it",
-        hint: allowsRekey
-          ? "open it with a passphrase or key file: an identity doesn't prove who changed the key"
-          : "accept it with \(.acceptRekey), if you know of the rekey")
-    case .otherRootKey:
-      StoreError(.anchorMismatch, "\(path) has another root key than the store that \(copy) was made from")
-    case .forked, .newer, .unproved:
-      StoreError(
-        .anchorMismatch,
-        "\(path) does not descend from the state that \(copy) was made from: its generation \(anchor.generation) was "
-          + "another",
-        hint: "it is another copy of the original, which took other writes")
-    }
-  }
-
-  /// Replaces this copy's contents with its original in one transaction.
+  /// Replaces this copy's contents with its original in one transaction, as a new replica, since its own changes are
+  /// lost.
   private func replaceEverything(from source: StoreTransaction, _ progress: ProgressHandler?) throws {
     try write { transaction in
-      let walk = try CopyWalk(source, .everything, keepingParents: true)
-      let next = transaction.state.nextID
-      try transaction.writer.deleteEverything()
-      _ = try walk.write(into: transaction, from: source, as: .editableCopy, progress)
+      let writer = try transaction.writer
+      let replicas = try JointReplicas(transaction, source)
+      let walk = try CopyWalk(source, .everything, .kept(replicas))
+      let bound = transaction.state.bound
+      try writer.deleteEverything()
+      writer.raiseCounter(above: replicas.greatestCounter)
+      try writer.renewReplica(of: replicas.replaced)
+      _ = try walk.write(into: transaction, from: source, progress)
       // Reserve the IDs of the user's documents, so they're never reused.
-      try transaction.writer.reserveIDs(through: next - 1)
+      try writer.reserveIDs(through: bound - 1)
     }
   }
 }

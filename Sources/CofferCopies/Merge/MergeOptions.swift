@@ -5,23 +5,23 @@ internal import CofferEngine
 public enum MergePolicy: Sendable {
   /// Reports the conflicts without changing the store.
   case fail
-  /// This store wins each conflict.
+  /// This store wins each conflict. Its version counts as an edit, so other stores take it.
   case mine
   /// The other store wins each conflict.
   case theirs
-  /// Keeps both versions of a document that both stores edited, as ``MergePolicy/Choice/both`` does.
+  /// Takes the later change of each part, and keeps a text that loses, as ``MergePolicy/Choice/both`` does.
   case both
   /// Calls the closure for each conflict. If the closure throws, the merge ends without changing the store.
   case custom(@Sendable (MergeConflict) throws -> MergePolicy.Choice)
 
   /// The store that wins a conflict.
   public enum Choice: Sendable, Hashable {
-    /// This store wins.
+    /// This store wins. Its version counts as an edit, so other stores take it.
     case mine
     /// The other store wins.
     case theirs
-    /// This store wins. If both stores edited a document, the other store's version is also added after it, with a marked
-    /// title and without a key.
+    /// The later change of each part wins, and an edited document isn't deleted. A text that loses is kept as a
+    /// document of its own behind the other, with "(other version)" in its title and without a key.
     case both
   }
 }
@@ -46,17 +46,13 @@ public struct MergeConflict: Sendable {
 public struct MergeOptions: Sendable {
   /// A Boolean value that indicates whether the merge only reports its changes, without committing them.
   public var isDryRun = false
-  /// A Boolean value that indicates whether damaged documents in the other store are reported and skipped. A copy then
-  /// keeps its old base, so a later merge can apply the skipped changes. If `false`, a damaged document ends the merge.
+  /// A Boolean value that indicates whether damaged documents in the other store are reported and skipped. Only a later
+  /// merge with ``verifiesOther`` brings their changes. If `false`, a damaged document ends the merge.
   public var skipsDamaged = false
-  /// A Boolean value that indicates whether every row in the other store is verified, as by `verify(.quick)`, even if
-  /// its state lists the changes.
+  /// A Boolean value that indicates whether every row of both stores is verified, as by `verify(.quick)`, and every
+  /// document compared, even if the other store's state lists the changes. This also brings the documents that an
+  /// earlier merge skipped.
   public var verifiesOther = false
-  /// A Boolean value that indicates whether a changed root key of the original is accepted because you expect a rekey.
-  /// Only a passphrase or key file can then prove that the new root key was made by someone who has it. For other keys,
-  /// open the original with its new pin.
-  public var allowsRekey = false
-
   /// Creates options for a merge that commits its changes and stops at a damaged document.
   public init() {}
 }
@@ -68,7 +64,7 @@ public struct MergeReport: Sendable, Hashable {
   public enum Action: String, Sendable, Hashable, CaseIterable {
     /// Added.
     case added
-    /// The title, text, key, attributes or dates were taken from the other store.
+    /// Some of title, text, key, attributes and dates were taken from the other store.
     case changed
     /// The position, parent and collection were taken from the other store.
     case moved
@@ -76,16 +72,10 @@ public struct MergeReport: Sendable, Hashable {
     case deleted
     /// This store's version was kept.
     case kept
-    /// The other store's version was added as a second document.
+    /// A text that lost a conflict was added as a document of its own.
     case copied
-    /// The document received a new ID.
-    case renumbered
-    /// The key was removed, because another document has it.
-    case keyRemoved = "key-removed"
-    /// The parent was invalid, so it was replaced by the other version's parent or removed.
-    case parentChanged = "parent-changed"
-    /// The collection was renamed to avoid a duplicate name.
-    case renamed
+    /// Another document holds the document's key, so the document reads as having none until the key is free.
+    case keyHidden = "key-hidden"
     /// The other store's document was skipped, because it can't be decrypted.
     case skipped
   }
@@ -95,19 +85,19 @@ public struct MergeReport: Sendable, Hashable {
     // No conflicts.
     /// The other store added the document.
     case addedThere = "added-there"
-    /// The other store edited the document, and this store didn't.
+    /// The other store edited a part of the document or collection that this store didn't edit.
     case editedThere = "edited-there"
     /// The other store moved the document, and this store didn't.
     case movedThere = "moved-there"
     /// The other store deleted the document, and this store didn't edit it.
     case deletedThere = "deleted-there"
-    /// Two documents have the same ID.
-    case equalIDs = "equal-ids"
     /// The document can't be decrypted.
     case damagedThere = "damaged-there"
+    /// Two documents in a collection have the same key. The document that got it first holds it.
+    case equalKeys = "equal-keys"
 
     // Conflicts.
-    /// Both stores edited the document differently.
+    /// Both stores edited the same part of the document or collection differently.
     case editedOnBothSides = "edited-on-both-sides"
     /// This store edited the document, and the other store deleted it.
     case editedHereDeletedThere = "edited-here-deleted-there"
@@ -115,23 +105,11 @@ public struct MergeReport: Sendable, Hashable {
     case deletedHereEditedThere = "deleted-here-edited-there"
     /// Both stores moved the document to different positions, parents or collections.
     case movedOnBothSides = "moved-on-both-sides"
-    /// Two documents in a collection have the same key.
-    case equalKeys = "equal-keys"
-    /// The parent was deleted, or moved to another collection.
-    case parentGone = "parent-gone"
-    /// A document would be its own ancestor.
-    case parentCycle = "parent-cycle"
-    /// Two collections have the same name.
-    case equalNames = "equal-names"
-    /// The other store dropped a collection in which this store added, edited or moved documents.
-    case usedHereDroppedThere = "used-here-dropped-there"
-    /// This store dropped a collection in which the other store added, edited or moved documents.
-    case droppedHereUsedThere = "dropped-here-used-there"
 
     /// A Boolean value that indicates whether the reason is a conflict, which the policy resolves.
     public var isConflict: Bool {
       switch self {
-      case .addedThere, .editedThere, .movedThere, .deletedThere, .equalIDs, .damagedThere: false
+      case .addedThere, .editedThere, .movedThere, .deletedThere, .damagedThere, .equalKeys: false
       default: true
       }
     }
@@ -139,9 +117,10 @@ public struct MergeReport: Sendable, Hashable {
 
   /// A changed or conflicting document or collection.
   public struct Entry: Sendable, Hashable {
-    /// The document in this store after the merge, or `nil` if it doesn't exist or the entry concerns a collection.
+    /// The document in this store after the merge. `nil` if it doesn't exist, if it would be added by a merge that
+    /// changed nothing, or if the entry concerns a collection.
     public let id: DocumentID?
-    /// The document in the other store, or its previous ID in this store if it was renumbered.
+    /// The document in the other store, or `nil` if it doesn't exist there or the entry concerns a collection.
     public let otherID: DocumentID?
     /// The collection in this store, or in the other store if it remains dropped here. `nil` for a document entry.
     public let collection: CollectionID?

@@ -2,205 +2,83 @@ internal import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
 
-// Collections are matched by identity. New collections with the same name and settings are combined.
+// Collections are joined part by part, as documents are. None is ever removed.
 
 extension StoreMerge {
-  func mergeCollections() throws {
-    let here = try mine.collections()
-    let there = try theirs.collections()
-    for record in there {
-      if let known = here.first(where: { $0.uid == record.uid }) {
-        try mergeCollection(known, record)
-      } else if record.born <= base.seenHere, !(base.isChain && record.revision > base.seenHere) {
-        droppedHere.insert(record.id)
-      } else if let twin = here.first(where: { $0.born > base.seenThere && $0.hasEqualNameAndSettings(as: record) }) {
-        numbers[record.id] = twin.id
-        var joined = twin
-        joined.uid = record.uid
-        if base.keepsStamps { (joined.born, joined.edited) = (record.born, record.edited) }
-        try change(joined)
-      } else {
-        let number = try add(record)
-        note(.added, .addedThere, collection: number)
-      }
+  func decide(_ there: CollectionRecord) throws {
+    guard let here = try mine.storedCollections().first(where: { $0.uid == there.uid }) else {
+      if !there.isDropped { note(.added, .addedThere, collection: there.id) }
+      return add(.add(there))
     }
-    let known = Set(there.map(\.uid))
-    for record in here where !known.contains(record.uid) && record.born <= base.seenThere {
-      if numbers.values.contains(record.id) { continue }
-      droppedThere.append(record.id)
+    let join = PartJoin(replicas: replicas, myKept: .zero, theirKept: .zero)
+    func part(_ mine: Dot, _ theirs: Dot, _ areEqual: Bool, _ prefersTheirs: Bool) throws(StoreError)
+      -> JoinedDocument.Part
+    {
+      try join.side(mine, theirs, areEqual: areEqual, prefersTheirs: prefersTheirs)
     }
-  }
-
-  /// Merges the name and settings of a collection that both stores contain.
-  private func mergeCollection(_ known: CollectionRecord, _ record: CollectionRecord) throws {
-    numbers[record.id] = known.id
-    guard !known.hasEqualContents(as: record) else { return }
-    var reason = MergeReport.Reason.editedThere
-    // A copy can have taken the change from its original.
-    let isTaken = base.isChain && record.revision > base.seenHere && record.edited != known.edited
-    switch base.change(mine: known.edited, theirs: isTaken ? record.revision : record.edited) {
-    case .noneThere: return
-    case .onlyThere: break
-    case .both where known.hasEqualNameAndSettings(as: record):
-      guard prefersTheirs else { return }
-    case .both:
-      reason = .editedOnBothSides
-      guard case .theirs = try decide(reason, collection: known.id) else {
-        return note(.kept, reason, collection: known.id)
-      }
-    }
-    var changed = known
-    changed.name = record.name
-    changed.settings = record.settings
-    changed.edited = base.keepsStamps ? record.edited : writer.revision
-    try change(changed)
-    if !changed.name.isIdentical(to: known.name) { namedThere.insert(known.id) }
-    if changed.foldsKeys != known.foldsKeys { try mine.collectionEditor.refold(changed) }
-    note(.changed, reason, collection: known.id)
-  }
-
-  private func change(_ record: CollectionRecord) throws(StoreError) {
-    var changed = record
-    changed.epoch = mine.keys.active.epoch
-    changed.revision = writer.revision
-    try writer.willWrite()
-    try writer.replaceCollection(with: changed)
-  }
-
-  /// Adds a collection from the other store, keeping its number if it's unused.
-  private func add(_ record: CollectionRecord) throws(StoreError) -> UInt32 {
-    let taken = Set(try mine.collections().map(\.id))
-    var added = record
-    if taken.contains(record.id) {
-      let highest = taken.max() ?? 0
-      guard highest < UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
-      added.id = highest + 1
-    }
-    added.epoch = mine.keys.active.epoch
-    added.revision = writer.revision
-    if !base.keepsStamps { (added.born, added.edited) = (writer.revision, writer.revision) }
-    try writer.insertCollection(added)
-    numbers[record.id] = added.id
-    namedThere.insert(added.id)
-    return added.id
-  }
-
-  /// Returns this store's counterpart of the other store's collection, or `nil` if it remains dropped here.
-  func collectionHere(_ number: UInt32) throws -> CollectionRecord? {
-    if let known = numbers[number] { return try mine.collections().first { $0.id == known } }
-    if remainsDropped.contains(number) { return nil }
-    guard droppedHere.contains(number) else {
-      throw StoreError(.damaged, "collection #\(number) is gone, but documents of it are there")
-    }
-    let choice = try decide(.droppedHereUsedThere, collection: number)
-    guard case .theirs = choice, var record = try theirs.collections().first(where: { $0.id == number }) else {
-      note(.kept, .droppedHereUsedThere, collection: number)
-      remainsDropped.insert(number)
-      return nil
-    }
-    // Mark the restored collection as new, so the other store doesn't see it as dropped.
-    record.born = writer.revision
-    let restored = try add(record)
-    note(.added, .droppedHereUsedThere, collection: restored)
-    return try mine.collections().first { $0.id == restored }
-  }
-
-  /// Decides which collections dropped in the other store are kept.
-  ///
-  /// A collection that this store uses is kept, unless the other store wins. Its documents then move or are deleted.
-  ///
-  /// - Parameter pairs: Receives the moved documents.
-  func resolveDroppedCollections(_ pairs: inout [Pair]) throws {
-    guard !droppedThere.isEmpty else { return }
-    var known: [Int64: Pair] = [:]
-    for pair in pairs { known[pair.id] = pair }
-    for number in droppedThere {
-      guard let record = try mine.collections().first(where: { $0.id == number }) else { continue }
-      let rest = try writer.ids(SQL.someIDsInCollection, Int64(number), .max).map(\.rawValue).filter {
-        known[$0]?.takesPosition != true
-      }
-      guard !rest.isEmpty else {
-        emptied.append(record)
-        note(.deleted, .deletedThere, collection: number)
-        continue
-      }
-      let reason = MergeReport.Reason.usedHereDroppedThere
-      guard case .theirs = try decide(reason, collection: number) else {
-        var stays = record
-        stays.born = writer.revision
-        try change(stays)
-        note(.kept, reason, collection: number)
-        continue
-      }
-      for id in rest {
-        if let pair = try known[id] ?? elsewhere(id), try collectionHere(pair.theirs.fields.collection) != nil {
-          if known[id] == nil { pairs.append(pair) }
-          pair.takesPosition = true
-          note(.moved, reason, id: id, otherID: pair.theirs.id)
-        } else if let row = try MergeRow.find(id, in: mine) {
-          try delete(row)
-          note(.deleted, reason, id: id)
+    var name = try part(
+      here.dots.name, there.dots.name, here.storedName.isIdentical(to: there.storedName),
+      here.storedName.utf8.lexicographicallyPrecedes(there.storedName.utf8))
+    var settings = try part(here.dots.settings, there.dots.settings, here.settings == there.settings, false)
+    var dropped = try part(here.dots.dropped, there.dots.dropped, here.isDropped == there.isDropped, false)
+    let born = try part(here.dots.born, there.dots.born, true, false)
+    let reason = MergeReport.Reason.editedOnBothSides
+    if [name, settings, dropped].contains(where: \.isConflict) {
+      let choice = try choose(reason, collection: here.id)
+      if choice != .both {
+        func decide(_ part: inout JoinedDocument.Part) {
+          guard part.isConflict else { return }
+          part.side = choice == .mine ? .mine : .theirs
+          part.dot = fresh
         }
+        decide(&name)
+        decide(&settings)
+        decide(&dropped)
       }
-      emptied.append(record)
-      note(.deleted, reason, collection: number)
+      let takes = [name, settings, dropped].contains { $0.side == .theirs && !$0.areEqual }
+      note(takes ? .changed : .kept, reason, collection: here.id)
+    } else if [name, settings, dropped].contains(where: { $0.side == .theirs && !$0.areEqual }) {
+      note(.changed, .editedThere, collection: here.id)
+    }
+    var joined = here
+    if name.side == .theirs { joined.rename(to: there.storedName) }
+    if settings.side == .theirs { joined.settings = there.settings }
+    if dropped.side == .theirs { joined.isDropped = there.isDropped }
+    (joined.dots.born, joined.dots.name) = (born.dot, name.dot)
+    (joined.dots.settings, joined.dots.dropped) = (settings.dot, dropped.dot)
+    let all = [born, name, settings, dropped]
+    switch (all.allSatisfy(\.isMine), all.allSatisfy(\.isTheirs)) {
+    case (true, true): joined.dots.stamp = replicas.later(here.dots.stamp, there.dots.stamp)
+    case (true, false): joined.dots.stamp = here.dots.stamp
+    case (false, true): joined.dots.stamp = there.dots.stamp
+    case (false, false): joined.dots.stamp = fresh
+    }
+    if joined.dots != here.dots || joined.isDropped != here.isDropped { add(.change(joined, from: here)) }
+  }
+
+  /// Writes the collections. Keys of a collection that folds them in another way are looked up anew.
+  func applyCollections() throws {
+    for decision in collections {
+      switch decision {
+      case .add(let record):
+        let taken = Set(try mine.storedCollections().map(\.id))
+        var id = record.id
+        if taken.contains(id) {
+          id = (taken.max() ?? 0) + 1
+          guard id <= UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
+        }
+        var added = CollectionRecord(
+          id: id, revision: try mine.writer.revision, name: record.storedName, settings: record.settings,
+          uid: record.uid, dots: record.dots)
+        added.isDropped = record.isDropped
+        added.extensionBytes = record.extensionBytes
+        try mine.writer.insertCollection(added)
+      case .change(let joined, let here):
+        var changed = joined
+        changed.revision = try mine.writer.revision
+        try mine.writer.replaceCollection(with: changed)
+        if changed.foldsKeys != here.foldsKeys { try mine.collectionEditor.refold(changed, sharingKeys: true) }
+      }
     }
   }
-
-  /// Returns the pair for a document in both stores, regardless of its collections.
-  private func elsewhere(_ id: Int64) throws -> Pair? {
-    guard let here = try MergeRow.find(id, in: mine), let there = try rowThere(id), there.stamps.uid == here.stamps.uid
-    else { return nil }
-    return Pair(there, here, id: id)
-  }
-
-  func deleteEmptiedCollections() throws(StoreError) {
-    for record in emptied { try writer.deleteCollection(record) }
-  }
-
-  /// Renames one of two collections with the same name.
-  func mergeNames() throws {
-    var known: [[UInt8]: CollectionRecord] = [:]
-    for record in try mine.collections() {
-      let name = Array(record.name.utf8)
-      guard let other = known[name] else {
-        known[name] = record
-        continue
-      }
-      let (ours, others) = namedThere.contains(record.id) ? (other, record) : (record, other)
-      let choice = try decide(.equalNames, collection: ours.id)
-      var loser = if case .theirs = choice { ours } else { others }
-      loser.name = try freeName(for: loser.name)
-      try change(loser)
-      note(.renamed, .equalNames, collection: loser.id)
-    }
-  }
-
-  private func freeName(for name: String) throws(StoreError) -> String {
-    var number = 2
-    while true {
-      let marked = "\(name) (\(number))"
-      guard marked.utf8.count <= StoreFormat.maximumCollectionName else {
-        throw StoreError(
-          .tooLarge, "two collections have one name, which is too long to be marked",
-          hint: "rename one of them, and merge again")
-      }
-      if try mine.collection(named: marked) == nil { return marked }
-      number += 1
-    }
-  }
-}
-
-extension CollectionRecord {
-  fileprivate func hasEqualContents(as other: CollectionRecord) -> Bool {
-    name.isIdentical(to: other.name) && settings == other.settings
-  }
-
-  /// Ignores the position among collections, because it never causes a conflict.
-  fileprivate func hasEqualNameAndSettings(as other: CollectionRecord) -> Bool {
-    var settings = settings
-    settings.order = other.settings.order
-    return name.isIdentical(to: other.name) && settings == other.settings
-  }
-
 }

@@ -4,11 +4,15 @@ internal import CofferRecords
 
 extension StoreEngine {
   /// Merges another store's changes into this store in one transaction.
+  ///
+  /// - Parameter older: An older file of both stores, if they're files of one replica and were both written to.
   package func merge(
     _ other: StoreEngine, by older: StoreEngine? = nil, from theirs: StoreTransaction, _ policy: MergePolicy,
-    _ options: MergeOptions,
-    _ progress: ProgressHandler?
+    _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws -> MergeReport {
+    let base = try older.map { older in
+      try older.reading { transaction throws(StoreError) in try CloneBase(transaction) }
+    }
     let result: Result<MergeReport, any Error> = try writing { mine throws(StoreError) in
       let result = Result {
         guard mine.keys.session.keyring.highestCeiling == 0 else {
@@ -16,11 +20,20 @@ extension StoreEngine {
             .rekeyUnfinished, "\(path) has an unfinished rekey, so nothing can be merged into it",
             hint: "finish it with \(.resumeRekey)")
         }
-        let base = try mergeBase(other, by: older, mine, theirs, options)
-        guard !base.isUnchanged else { return MergeReport(isMerged: !options.isDryRun) }
-        let report = try naming(other) { () throws(StoreError) in
-          try StoreMerge(mine, theirs, base, policy, options, progress)
-        }.run()
+        _ = try mine.writer.upcomingDot()
+        let store = try naming(other) { () throws(StoreError) in try OtherStore(theirs, mine: mine, base: base) }
+        guard !store.replicas.isUpToDate || options.verifiesOther else {
+          return MergeReport(isMerged: !options.isDryRun)
+        }
+        let changes = try naming(other) { () throws(StoreError) in try store.changes(whole: options.verifiesOther) }
+        guard !changes.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
+        let merge = StoreMerge(mine, store, policy, options, progress)
+        var report = try merge.decide(changes)
+        if case .fail = policy, !report.conflicts.isEmpty { return report }
+        if !options.isDryRun {
+          report = try merge.apply()
+          report.isMerged = true
+        }
         try other.connections.original?.requireUnchanged()
         return report
       }
@@ -29,9 +42,7 @@ extension StoreEngine {
     }
     return try result.get()
   }
-}
 
-extension StoreEngine {
   /// Adds the other store's path to errors about its rows.
   private func naming<R>(_ other: StoreEngine, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     do throws(StoreError) {
@@ -45,138 +56,263 @@ extension StoreEngine {
   }
 }
 
-/// A merge with a write transaction in this store and a read transaction in the other store.
-///
-/// Changes are written immediately, so the caller must roll back a merge that isn't applied.
+/// A merge of another store's changes: first all decisions, then the rows (FORMAT, "Merging").
 final class StoreMerge {
-  /// A possibly changed document in the other store, and its counterpart in this store.
-  final class Pair {
-    let theirs: MergeRow
-    /// This store's row before the merge.
-    let mine: MergeRow?
-    /// The ID in this store.
-    let id: Int64
-    var takesContents = false
-    /// Whether to take the dates without the contents.
-    var takesDates = false
-    var takesPosition = false
-    /// Whether both stores made the same move, so it no longer counts as this store's change.
-    var sharesPosition = false
-
-    init(_ theirs: MergeRow, _ mine: MergeRow?, id: Int64) {
-      self.theirs = theirs
-      self.mine = mine
-      self.id = id
-    }
-
-    var isNew: Bool { mine == nil }
-  }
-
   let mine: StoreTransaction
-  let theirs: StoreTransaction
-  let writer: RecordWriter
-  let base: MergeBase
-  let options: MergeOptions
+  let other: OtherStore
+  let replicas: JointReplicas
   private let policy: MergePolicy
+  private let options: MergeOptions
   private let progress: ProgressHandler?
-  private var entries: [MergeReport.Entry] = []
+  /// The dot of the merging transaction.
+  let fresh: Dot
+  let documents: MyDocuments
 
-  private let changes: ChangesThere
-  /// The IDs of the other store's documents by identity, read on first use.
-  private var identitiesThere: [UniqueID: Int64]?
+  // MARK: Decisions
 
-  // MARK: Collections
-
-  /// This store's numbers for the other store's collections.
-  var numbers: [UInt32: UInt32] = [:]
-  /// The other store's collections that this store dropped.
-  var droppedHere: Set<UInt32> = []
-  /// The collections in `droppedHere` that the merge would use, but that remain dropped.
-  var remainsDropped: Set<UInt32> = []
-  /// This store's numbers for collections that the other store dropped.
-  var droppedThere: [UInt32] = []
-  /// The collections in `droppedThere` to delete at the end of the merge.
-  var emptied: [CollectionRecord] = []
-  /// This store's numbers for collections named by the other store.
-  var namedThere: Set<UInt32> = []
-
-  // MARK: Documents
-
-  /// This store's IDs for the other store's documents.
-  var localIDs: [Int64: Int64] = [:]
-  /// The IDs of documents that can have a different ID in the other store, by identity. Read on first use.
-  private var identities: [UniqueID: Int64]?
-  /// Documents still to be rewritten. Their keys can be removed earlier to free them for other documents.
-  var pending: Set<Int64> = []
-  /// The temporarily removed keys, by document ID.
-  var removedKeys: [Int64: DocumentKey] = [:]
-  /// Documents that this store keeps although the other store deleted them.
-  var kept: Set<Int64> = []
-  /// Deleted, inserted or moved documents whose children may need a new parent.
-  var departed: Set<Int64> = []
-  /// Documents that take the other store's position, by ID in this store.
-  var placed: [Int64: Pair] = [:]
-  /// Documents that take the other store's contents.
-  var contentsThere: Set<Int64> = []
-  /// Documents whose parent was deleted in the other store.
-  var orphans: Set<Int64> = []
-  /// Documents edited in both stores, if both versions are kept.
-  var copies: [Pair] = []
-  /// The nearest unmoved predecessor of each document, in the other store and in this store.
-  var anchorsThere: [Int64: Int64] = [:]
-  var anchorsHere: [Int64: Int64] = [:]
+  private(set) var collections: [CollectionDecision] = []
+  private(set) var decisions: [DocumentDecision] = []
+  private(set) var copies: [CopyDecision] = []
+  var entries: [MergeReport.Entry] = []
+  /// The other store's changed documents by identity.
+  private var theirs: [UniqueID: MergeDocument] = [:]
 
   init(
-    _ mine: StoreTransaction, _ theirs: StoreTransaction, _ base: MergeBase, _ policy: MergePolicy,
-    _ options: MergeOptions, _ progress: ProgressHandler?
-  ) throws(StoreError) {
-    changes = try ChangesThere(theirs, since: base, mine: mine, options)
+    _ mine: StoreTransaction, _ other: OtherStore, _ policy: MergePolicy, _ options: MergeOptions,
+    _ progress: ProgressHandler?
+  ) {
     self.mine = mine
-    self.theirs = theirs
-    self.base = base
+    self.other = other
     self.policy = policy
     self.options = options
     self.progress = progress
-    writer = try mine.writer
+    replicas = other.replicas
+    fresh = Dot(
+      replica: replicas.joined.own, counter: max(replicas.greatestCounter, mine.start.counter) + 1)
+    documents = MyDocuments(mine)
   }
 
-  func run() throws -> MergeReport {
-    try mergeCollections()
-    var pairs = try pair(changes)
-    for (index, pair) in pairs.enumerated() {
-      if index.isMultiple(of: 256) { try progress?(WorkProgress(done: index, total: pairs.count)) }
-      try settle(pair)
+  /// Decides about every change, without writing.
+  func decide(_ changes: OtherStore.Changes) throws -> MergeReport {
+    for record in changes.collections { try decide(record) }
+    for (index, id) in changes.documents.enumerated() {
+      if index.isMultiple(of: 256) { try progress?(WorkProgress(done: index, total: changes.documents.count)) }
+      try decide(id)
     }
-    try resolveDroppedCollections(&pairs)
-    try write(pairs)
-    try addCopies()
-    try deleteEmptiedCollections()
-    try checkParents()
-    try mergeNames()
-    try progress?(WorkProgress(done: pairs.count, total: pairs.count, phase: .finishing))
-    var report = MergeReport(entries: entries, isMerged: !options.isDryRun)
-    if case .fail = policy, entries.contains(where: \.reason.isConflict) { report.isMerged = false }
-    // Keep the base if documents were skipped, so a later merge can apply their changes.
-    guard base.relation == .original, !entries.contains(where: { $0.action == .skipped }) else { return report }
-    try mine.setOrigin(theirs.origin(as: .editableCopy))
-    try writer.reserveIDs(through: mine.state.firstOwnID - 1)
-    return report
+    try documents.prepare(changes.deletedIDs)
+    for deletion in changes.deletions { try decide(deletion) }
+    try progress?(
+      WorkProgress(done: changes.documents.count, total: changes.documents.count, phase: .finishing))
+    return MergeReport(entries: entries, isMerged: false)
   }
 
-  // MARK: Decisions
+  private func decide(_ id: Int64) throws {
+    let document: MergeDocument
+    do throws(StoreError) {
+      document = try other.document(id)
+      if options.skipsDamaged { _ = try other.text(id) }
+    } catch {
+      guard error.code == .damaged, options.skipsDamaged else { throw error }
+      return note(.skipped, .damagedThere, otherID: id)
+    }
+    guard theirs.updateValue(document, forKey: document.uid) == nil else {
+      throw StoreError(.setMismatch, "two documents have one identity, one is \(id)", documentID: DocumentID(id))
+    }
+    if !options.verifiesOther, replicas.iInclude(document.dots.stamp) { return }
+    if let here = try documents.find(document, replicas) {
+      try join(here, document)
+    } else if let deletion = try documents.deletion(of: document.uid) {
+      try decideDeletedHere(document, deletion)
+    } else {
+      decisions.append(.add(document, document.dots, deletion: nil))
+      note(.added, .addedThere, otherID: id)
+    }
+  }
+
+  // MARK: Both have it
+
+  private func join(_ here: MergeDocument, _ there: MergeDocument) throws {
+    var joined = try JoinedDocument(here, there, replicas)
+    try decideContents(&joined, here, there)
+    try decidePlace(&joined, here, there)
+    var dots = here.dots
+    dots.born = joined.born.dot
+    (dots.text, dots.title, dots.key, dots.place) = (
+      joined.text.dot, joined.title.dot, joined.key.dot, joined.place.dot
+    )
+    let values = joined.memberValues(here, there)
+    let memberDots = joined.members.mapValues(\.dot).filter { !$0.value.isZero || values[$0.key] != nil }
+    dots.setMembers(memberDots, present: Array(values.keys))
+    dots.kept = joined.takesByChoice ? fresh : replicas.later(here.dots.kept, there.dots.kept)
+    let isMine = joined.parts.allSatisfy(\.isMine) && dots.kept == here.dots.kept
+    let isTheirs = joined.parts.allSatisfy(\.isTheirs) && dots.kept == there.dots.kept
+    switch (isMine, isTheirs) {
+    case (true, true): dots.stamp = replicas.later(here.dots.stamp, there.dots.stamp)
+    case (true, false): dots.stamp = here.dots.stamp
+    case (false, true): dots.stamp = there.dots.stamp
+    case (false, false): dots.stamp = fresh
+    }
+    if let side = joined.lostText {
+      // A text that lost becomes a document of its own, and keeps its dot, so every replica makes the same one.
+      copies.append(
+        CopyDecision(
+          document: side == .mine ? here : there, side: side, original: here.uid, id: here.id, otherID: there.id))
+      note(.copied, joined.text.isConflict ? .editedOnBothSides : .editedThere, otherID: there.id)
+    }
+    guard !isMine || dots.stamp != here.dots.stamp else { return }
+    decisions.append(.join(here, there, joined, dots))
+  }
+
+  private func decideContents(_ joined: inout JoinedDocument, _ here: MergeDocument, _ there: MergeDocument) throws {
+    let reason = MergeReport.Reason.editedOnBothSides
+    guard joined.contents.contains(where: \.isConflict) else {
+      let isTaken = joined.contents.contains { $0.side == .theirs && !$0.areEqual }
+      let hasDates = (here.created, here.modified) != (there.created, there.modified)
+      if isTaken
+        || hasDates && joined.parts.allSatisfy(\.isTheirs)
+          && replicas.isBefore(here.dots.stamp, there.dots.stamp)
+      {
+        note(.changed, .editedThere, id: here.id, otherID: there.id)
+      }
+      return
+    }
+    let choice = try choose(reason, mine: here.id, theirs: there.id, withTexts: true)
+    switch choice {
+    case .mine, .theirs:
+      let hasLostText = joined.text.isConflict
+      joined.changeContents { part in
+        guard part.isConflict else { return }
+        part.side = choice == .mine ? .mine : .theirs
+        part.dot = choice == .mine ? fresh : part.theirs
+      }
+      if hasLostText { joined.lostText = nil }
+      if choice == .theirs { joined.takesByChoice = true }
+      note(choice == .mine ? .kept : .changed, reason, id: here.id, otherID: there.id)
+    case .both where joined.lostText != nil: break
+    case .both:
+      let takesTheirs = joined.contents.contains { $0.isConflict && $0.side == .theirs }
+      note(takesTheirs ? .changed : .kept, reason, id: here.id, otherID: there.id)
+    }
+  }
+
+  private func decidePlace(_ joined: inout JoinedDocument, _ here: MergeDocument, _ there: MergeDocument) throws {
+    let reason = MergeReport.Reason.movedOnBothSides
+    guard joined.place.isConflict else {
+      if joined.place.side == .theirs, !joined.place.areEqual {
+        note(.moved, .movedThere, id: here.id, otherID: there.id)
+      }
+      return
+    }
+    switch try choose(reason, mine: here.id, theirs: there.id) {
+    case .mine: (joined.place.side, joined.place.dot) = (.mine, fresh)
+    case .theirs:
+      (joined.place.side, joined.place.dot) = (.theirs, joined.place.theirs)
+      joined.takesByChoice = true
+    case .both: break
+    }
+    note(joined.place.side == .mine ? .kept : .moved, reason, id: here.id, otherID: there.id)
+  }
+
+  // MARK: One side has deleted it
+
+  private func decide(_ theirs: DeletionRecord) throws {
+    guard self.theirs[theirs.uid] == nil else {
+      throw StoreError(.setMismatch, "a document is there, and its deletion, too")
+    }
+    if try documents.deletion(of: theirs.uid) == nil, let here = try documents.document(theirs.uid) {
+      try decideDeletedThere(here, theirs)
+    } else {
+      try delete(nil, theirs)
+    }
+  }
+
+  private func decideDeletedThere(_ here: MergeDocument, _ deletion: DeletionRecord) throws {
+    if replicas.theyInclude(here.partDots) {
+      note(.deleted, .deletedThere, id: here.id)
+      return try delete(here, deletion)
+    }
+    guard !replicas.iInclude(deletion.dots) else { return }
+    let reason = MergeReport.Reason.editedHereDeletedThere
+    let choice = try choose(reason, mine: here.id, withTexts: true)
+    if choice == .theirs {
+      note(.deleted, reason, id: here.id)
+      return try delete(here, deletion, byChoice: true)
+    }
+    note(.kept, reason, id: here.id)
+    decisions.append(.keep(here, kept(here.dots, byChoice: choice == .mine)))
+  }
+
+  private func decideDeletedHere(_ there: MergeDocument, _ deletion: DeletionRecord) throws {
+    let theyKnow = replicas.theyInclude(deletion.dots)
+    if replicas.iInclude(there.partDots) {
+      // The other store kept the document for an edit that was deleted here too, so renew the stamp to pass that on.
+      if replicas.theyInclude(deletion.stamp) { decisions.append(.deletion(deletion, deletion.dots, fresh)) }
+      return
+    }
+    guard !theyKnow else {
+      decisions.append(.add(there, kept(there.dots, byChoice: false), deletion: deletion))
+      return note(.added, .addedThere, otherID: there.id)
+    }
+    let reason = MergeReport.Reason.deletedHereEditedThere
+    let choice = try choose(reason, theirs: there.id, withTexts: true)
+    if choice == .mine {
+      note(.kept, reason, otherID: there.id)
+      return decisions.append(.deletion(deletion, united(deletion.dots + [fresh]), fresh))
+    }
+    note(.added, reason, otherID: there.id)
+    decisions.append(.add(there, kept(there.dots, byChoice: choice == .theirs), deletion: deletion))
+  }
+
+  /// Returns the dots of a kept document that the other side deleted.
+  ///
+  /// The new stamp tells every other store. It's also `kept`, because a document that comes back can be older than what
+  /// was deleted and must then stay before it. A person's choice is an edit.
+  private func kept(_ dots: DocumentDots, byChoice: Bool) -> DocumentDots {
+    var dots = dots
+    if byChoice, isDecided { dots.born = fresh }
+    (dots.stamp, dots.kept) = (fresh, fresh)
+    return dots
+  }
+
+  private func delete(_ here: MergeDocument?, _ theirs: DeletionRecord, byChoice: Bool = false) throws {
+    let own = try documents.deletion(of: theirs.uid)
+    let all = united((own?.dots ?? []) + theirs.dots + (byChoice ? [fresh] : []))
+    let stamps = [own.map { ($0.dots, $0.stamp) }, (theirs.dots, theirs.stamp)].compactMap { $0 }
+      .filter { united($0.0) == all }.map(\.1)
+    let stamp = stamps.dropFirst().reduce(stamps.first) { replicas.later($0!, $1) } ?? fresh
+    if let here { return decisions.append(.delete(here, theirs, all, stamp)) }
+    if let own {
+      if own.dots != all || own.stamp != stamp { decisions.append(.deletion(own, all, stamp)) }
+    } else {
+      decisions.append(.newDeletion(theirs, all, stamp))
+    }
+  }
+
+  private func united(_ dots: [Dot]) -> [Dot] { Array(Set(dots)).sorted() }
+
+  // MARK: Choices
+
+  /// Whether the policy decides for one side, rather than keeping both versions.
+  private var isDecided: Bool {
+    switch policy {
+    case .mine, .theirs, .custom: true
+    case .fail, .both: false
+    }
+  }
 
   /// Returns the policy's choice for a conflict, or asks the caller.
   ///
   /// - Parameter withTexts: Whether the caller's closure receives the texts.
-  func decide(
+  func choose(
     _ reason: MergeReport.Reason, mine id: Int64? = nil, theirs otherID: Int64? = nil, collection: UInt32? = nil,
     withTexts: Bool = false
   ) throws -> MergePolicy.Choice {
     switch policy {
-    case .fail, .mine: return .mine
+    case .fail, .both: return .both
+    case .mine: return .mine
     case .theirs: return .theirs
-    case .both: return .both
     case .custom(let decide):
+      let theirs = other.transaction
       func text(_ id: Int64?, _ transaction: StoreTransaction) throws(StoreError) -> String? {
         guard withTexts, let id else { return nil }
         return try transaction.document(DocumentID(id)).text
@@ -189,9 +325,6 @@ final class StoreMerge {
     }
   }
 
-  /// Whether the other store's version of equal changes is kept, to give both merge directions the same result.
-  var prefersTheirs: Bool { if case .theirs = policy { true } else { false } }
-
   func note(
     _ action: MergeReport.Action, _ reason: MergeReport.Reason, id: Int64? = nil, otherID: Int64? = nil,
     collection: UInt32? = nil
@@ -202,74 +335,66 @@ final class StoreMerge {
         collection: collection.map { CollectionID($0) }, action: action, reason: reason))
   }
 
-  // MARK: The other store's rows
+  /// Whether all of the other store's documents are compared, instead of only its changes.
+  var readsWhole: Bool { options.verifiesOther }
 
-  /// Returns the other store's row with its changes, or `nil` if the row is missing, or damaged and skipped.
-  ///
-  /// - Throws: `setMismatch` if a row is missing or changed, but isn't listed in the ring.
-  func rowThere(_ id: Int64) throws(StoreError) -> MergeRow? {
-    var found: MergeRow?
-    do throws(StoreError) {
-      found = try MergeRow.find(id, in: theirs)
-    } catch {
-      guard error.code == .damaged, options.skipsDamaged else { throw error }
-      return nil
-    }
-    let named = changes.named?[id]
-    guard var row = found else {
-      guard changes.named != nil, named == nil, let here = try MergeRow.find(id, in: mine) else { return nil }
-      // The document existed at the base, so the ring must list its deletion.
-      guard here.stamps.born > base.seenThere else { throw .setMismatch }
-      return nil
-    }
-    if base.isChain {
-      try takeChanges(of: &row, named)
-    } else if changes.named != nil, named == nil {
-      let latest = max(row.stamps.born, row.stamps.edited, row.stamps.placed)
-      guard latest <= base.seenHere else { throw .setMismatch }
-    }
-    return row
+  /// The collections of the added documents.
+  private(set) lazy var collectionOfAdded: [UniqueID: UniqueID] = {
+    var known: [UniqueID: UniqueID] = [:]
+    for case .add(let document, _, _) in decisions { known[document.uid] = document.place.collection }
+    return known
+  }()
+
+  func add(_ decision: CollectionDecision) { collections.append(decision) }
+}
+
+/// What a merge does with one document.
+enum DocumentDecision {
+  /// Adds the other store's document, and removes its deletion if there is one.
+  case add(MergeDocument, DocumentDots, deletion: DeletionRecord?)
+  /// Gives a document the joined parts of both stores.
+  case join(MergeDocument, MergeDocument, JoinedDocument, DocumentDots)
+  /// Keeps this store's document against a deletion.
+  case keep(MergeDocument, DocumentDots)
+  /// Deletes a document, with the other store's deletion, the dots of all deletions and a stamp.
+  case delete(MergeDocument, DeletionRecord, [Dot], Dot)
+  /// Changes the dots and the stamp of a deletion of this store.
+  case deletion(DeletionRecord, [Dot], Dot)
+  /// Adds a deletion.
+  case newDeletion(DeletionRecord, [Dot], Dot)
+}
+
+/// A text that lost a conflict and becomes a document of its own.
+struct CopyDecision {
+  /// The document whose text lost, in its store.
+  let document: MergeDocument
+  let side: JoinedDocument.Side
+  /// The document that both stores have.
+  let original: UniqueID
+  /// That document's IDs in both stores.
+  let id: Int64
+  let otherID: Int64
+}
+
+/// What a merge does with one collection.
+enum CollectionDecision {
+  case add(CollectionRecord)
+  case change(CollectionRecord, from: CollectionRecord)
+}
+
+extension JoinedDocument {
+  mutating func changeContents(_ change: (inout Part) -> Void) {
+    change(&text)
+    change(&title)
+    change(&key)
+    for name in Array(members.keys) { change(&members[name]!) }
   }
 
-  /// Applies the row's revision to stamps that differ from this store's, because they can come from the original.
-  private func takeChanges(of row: inout MergeRow, _ named: ChangesThere.Named?) throws(StoreError) {
-    guard row.fields.revision > base.seenHere else { return }
-    if let named, named.inserted > 0 { row.changes.born = max(row.stamps.born, named.inserted) }
-    guard let here = try MergeRow.find(row.id, in: mine), here.stamps.uid == row.stamps.uid else {
-      // A new document or one deleted here counts as edited, to cause a conflict unless the ring lists it as new.
-      return row.changes.edited = max(row.stamps.edited, row.fields.revision)
-    }
-    if row.stamps.edited != here.stamps.edited { row.changes.edited = max(row.stamps.edited, row.fields.revision) }
-    if row.stamps.placed != here.stamps.placed { row.changes.placed = max(row.stamps.placed, row.fields.revision) }
-  }
-
-  /// Returns the other store's ID for a document with a different ID here, or `nil` if it isn't there.
-  func idThere(_ uid: UniqueID) throws(StoreError) -> Int64? {
-    if identitiesThere == nil { identitiesThere = try MergeRow.identities(from: 1, in: theirs) }
-    return identitiesThere?[uid]
-  }
-
-  // MARK: Ids
-
-  /// Returns this store's ID for the other store's document, or `nil` if it isn't here.
-  func idHere(_ row: MergeRow) throws(StoreError) -> Int64? {
-    if let known = localIDs[row.id] { return known }
-    let found: Int64?
-    if let here = try MergeRow.find(row.id, in: mine), here.stamps.uid == row.stamps.uid {
-      found = row.id
-    } else {
-      found = try identity(row.stamps.uid)
-    }
-    if let found { localIDs[row.id] = found }
-    return found
-  }
-
-  func identity(_ uid: UniqueID) throws(StoreError) -> Int64? {
-    if identities == nil {
-      // In a copy, the original's documents have the original's IDs, so search only later IDs.
-      let first = base.relation == .original ? Int64(clamping: mine.start.origin.nextID) : 1
-      identities = try MergeRow.identities(from: first, in: mine)
-    }
-    return identities?[uid]
+  /// The members of the joined attributes.
+  func memberValues(_ mine: MergeDocument, _ theirs: MergeDocument) -> [[UInt8]: [UInt8]] {
+    let (here, there) = (mine.memberValues, theirs.memberValues)
+    var values: [[UInt8]: [UInt8]] = [:]
+    for (name, part) in members { values[name] = part.side == .mine ? here[name] : there[name] }
+    return values
   }
 }

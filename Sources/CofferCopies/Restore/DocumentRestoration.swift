@@ -14,6 +14,31 @@ public enum RestoreOutcome: String, Sendable, Hashable {
 
 // Restoring single documents from a backup.
 
+/// A document of the store or the backup, with its verified head.
+private struct RestoredRow {
+  let fields: RowFields
+  let position: DocumentPosition
+  let history: DocumentHistory
+
+  var uid: UniqueID { history.uid }
+  var id: Int64 { fields.id }
+
+  /// Returns a document's row, or `nil` if the document doesn't exist.
+  static func find(_ id: Int64, in transaction: StoreTransaction) throws(StoreError) -> RestoredRow? {
+    do throws(StoreError) {
+      return try transaction.reading { reader throws(StoreError) in
+        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
+        let head = try reader.opener.openHead(row)
+        return RestoredRow(
+          fields: row.fields, position: DocumentPosition(verified: row.position), history: DocumentHistory(head))
+      }
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      return nil
+    }
+  }
+}
+
 /// Restores single documents from a backup.
 package struct DocumentRestoration {
   package let transaction: StoreTransaction
@@ -26,9 +51,9 @@ package struct DocumentRestoration {
 
   /// Restores documents and returns the outcomes in the order of `ids`.
   package func restore(_ ids: [DocumentID]) throws(StoreError) -> [RestoreOutcome] {
-    var rows: [MergeRow] = []
+    var rows: [RestoredRow] = []
     for id in Set(ids) {
-      guard let row = try MergeRow.find(id.rawValue, in: backup) else { throw .noSuchDocument(id) }
+      guard let row = try RestoredRow.find(id.rawValue, in: backup) else { throw .noSuchDocument(id) }
       rows.append(row)
     }
     // Restore in the backup's order, so each document can be the next document's predecessor.
@@ -52,13 +77,13 @@ package struct DocumentRestoration {
   }
 
   /// Removes changing keys and parents first, so documents can exchange them.
-  private func freeKeys(of rows: [MergeRow]) throws(StoreError) {
+  private func freeKeys(of rows: [RestoredRow]) throws(StoreError) {
     for row in rows {
       let id = DocumentID(row.id)
-      guard let here = try MergeRow.find(row.id, in: transaction), here.stamps.uid == row.stamps.uid else { continue }
+      guard let here = try RestoredRow.find(row.id, in: transaction), here.uid == row.uid else { continue }
       let (old, new) = (try transaction.header(of: id), try backup.header(of: id))
       if old.key != nil, old.key != new.key {
-        try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
+        try transaction.writer.rewrite(id, changing: .blindIndex, .key, as: .head) { content, _ throws(StoreError) in
           content.key = nil
           content.blindIndex = nil
         }
@@ -67,28 +92,29 @@ package struct DocumentRestoration {
     }
   }
 
-  private func restore(_ row: MergeRow) throws(StoreError) -> RestoreOutcome {
+  private func restore(_ row: RestoredRow) throws(StoreError) -> RestoreOutcome {
     let id = DocumentID(row.id)
     var document = try backup.document(id)
     let record = try collection(of: row)
-    guard let here = try MergeRow.find(row.id, in: transaction) else {
+    guard let here = try RestoredRow.find(row.id, in: transaction) else {
       document.parent = try parent(of: row, in: record)
       try transaction.editor.requireUnusedKey(document.key, in: record, by: nil)
-      try transaction.editor.requireNoChildrenInOtherCollections(of: row.id, in: record.id)
       let position = try transaction.order.position(for: place(of: row, in: record), in: record.id)
-      let stamps = DocumentStamps(born: try transaction.writer.revision, uid: row.stamps.uid)
-      try transaction.writer.insert(
-        document, id: row.id, in: record, isNew: false, position: position, now: .now(), stamps: stamps)
+      let writer = try transaction.writer
+      let history = try writer.historyOfReturn(row.history, parent: document.parent)
+      try writer.insert(
+        document, id: row.id, in: record, isNew: false, position: position, now: .now(), history: history)
+      try transaction.editor.detachFormerChildren(of: row.id, in: record.id)
       return .added
     }
-    guard here.stamps.uid == row.stamps.uid else {
+    guard here.uid == row.uid else {
       throw StoreError(
         .alreadyExists, "document \(id) is another one here: its id was given again",
         hint: "export the one of the backup, and import it", documentID: id)
     }
     // A document whose text can't be opened is inserted again, because replacing it would need the old text.
     if try hasDamagedText(id) {
-      try transaction.writer.delete(id)
+      try transaction.writer.delete(id, notingDeletion: false)
       _ = try restore(row)
       return .changed
     }
@@ -120,20 +146,19 @@ package struct DocumentRestoration {
   }
 
   /// Returns a document's collection in the backup, found by identity or name, or recreated if it's missing.
-  private func collection(of row: MergeRow) throws(StoreError) -> CollectionRecord {
+  private func collection(of row: RestoredRow) throws(StoreError) -> CollectionRecord {
     guard let there = try backup.collections().first(where: { $0.id == row.fields.collection }) else {
       throw .damagedDocument(row.id, "its collection is gone")
     }
     if let record = try transaction.collections().first(where: { $0.uid == there.uid }) { return record }
     if let record = try transaction.collection(named: there.name) { return record }
-    var record = try transaction.collectionEditor.newCollection(there.name, there.settings)
-    record.uid = there.uid
+    let record = try transaction.collectionEditor.newCollection(there.name, there.settings)
     try transaction.writer.insertCollection(record)
     return record
   }
 
   /// Returns the parent from the backup, or `nil` if it isn't a valid parent here.
-  private func parent(of row: MergeRow, in record: CollectionRecord) throws(StoreError) -> DocumentID? {
+  private func parent(of row: RestoredRow, in record: CollectionRecord) throws(StoreError) -> DocumentID? {
     guard let parent = row.fields.parent.map({ DocumentID($0) }) else { return nil }
     do throws(StoreError) {
       try transaction.editor.requireParent(parent, of: row.id, isNew: false, in: record.id)
@@ -148,13 +173,13 @@ package struct DocumentRestoration {
 
   /// Returns a placement from the backup. It's after the nearest preceding document in both stores, else before the
   /// nearest following document, else at the top.
-  private func place(of row: MergeRow, in record: CollectionRecord) throws(StoreError) -> Placement {
+  private func place(of row: RestoredRow, in record: CollectionRecord) throws(StoreError) -> Placement {
     try placement(of: row, in: backup) { id throws(StoreError) in try isHere(id, record) }
   }
 
   /// Returns a document's current placement, relative to the same documents.
-  private func currentPlacement(of row: MergeRow, in record: CollectionRecord) throws(StoreError) -> Placement {
-    let collection = try MergeRow.find(row.id, in: backup)?.fields.collection
+  private func currentPlacement(of row: RestoredRow, in record: CollectionRecord) throws(StoreError) -> Placement {
+    let collection = try RestoredRow.find(row.id, in: backup)?.fields.collection
     return try placement(of: row, in: transaction) { id throws(StoreError) in
       guard try isHere(id, record) else { return false }
       return try backup.unverifiedFields(of: DocumentID(id))?.collection == collection
@@ -162,7 +187,7 @@ package struct DocumentRestoration {
   }
 
   private func placement(
-    of row: MergeRow, in transaction: StoreTransaction, beside matches: (Int64) throws(StoreError) -> Bool
+    of row: RestoredRow, in transaction: StoreTransaction, beside matches: (Int64) throws(StoreError) -> Bool
   ) throws(StoreError) -> Placement {
     if let id = try nearest(to: row, SQL.entryBefore, in: transaction, where: matches) { return .after(DocumentID(id)) }
     if let id = try nearest(to: row, SQL.entryAfter, in: transaction, where: matches) { return .before(DocumentID(id)) }
@@ -171,9 +196,11 @@ package struct DocumentRestoration {
 
   /// Returns whether a document in the backup is also in this store's collection.
   private func isHere(_ id: Int64, _ record: CollectionRecord) throws(StoreError) -> Bool {
-    guard let here = try MergeRow.find(id, in: transaction), here.fields.collection == record.id else { return false }
+    guard let here = try RestoredRow.find(id, in: transaction), here.fields.collection == record.id else {
+      return false
+    }
     do throws(StoreError) {
-      return try MergeRow.find(id, in: backup)?.stamps.uid == here.stamps.uid
+      return try RestoredRow.find(id, in: backup)?.uid == here.uid
     } catch {
       // Skip damaged neighbors, because their position isn't reliable.
       guard error.code == .damaged else { throw error }
@@ -183,7 +210,7 @@ package struct DocumentRestoration {
 
   /// Returns the nearest matching document before or after a row, depending on the statement.
   private func nearest(
-    to row: MergeRow, _ next: String, in transaction: StoreTransaction,
+    to row: RestoredRow, _ next: String, in transaction: StoreTransaction,
     where matches: (Int64) throws(StoreError) -> Bool
   ) throws(StoreError) -> Int64? {
     var place = (position: row.position, id: row.id)

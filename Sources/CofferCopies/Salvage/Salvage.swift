@@ -29,7 +29,8 @@ package struct Salvage {
     let source = try SalvageSource(at: sourcePath, key: key, options: options)
     var creation = source.creation
     try change(&creation)
-    let maker = StoreMaker(path: target, creation: creation, wait: options.wait, source: sourcePath)
+    let maker = StoreMaker(
+      path: target, creation: creation, wait: options.wait, source: sourcePath, heritage: source.heritage)
     let walk = try SalvageWalk(source)
     var refused: [Verdict.Damage] = []
     var documents = 0
@@ -41,13 +42,11 @@ package struct Salvage {
       slots, allowsTestKeys: options.allowsTestKeys,
       begin: tell,
       fill: { transaction in
-        let copier = try RowCopier(into: transaction)
-        for collection in try walk.readCollections() {
+        let copier = try RowCopier(into: transaction, source.heritage == nil ? .new : .kept(nil))
+        for collection in try walk.readCollections(copier) {
           try transaction.writer.insertCollection(copier.add(collection))
         }
-        if let state = source.state {
-          try transaction.setOrigin(try source.origin(of: state))
-        }
+        if source.heritage != nil { try transaction.writer.keepsOwnRange = true }
         var sealed = 0
         try RowInsertion(transaction).run(
           readBy: { _ in () }, sealedBy: { batch, _ in try walk.fill(batch, with: copier) },
@@ -60,8 +59,14 @@ package struct Salvage {
             documents = sealed - refused.count
             try tell()
           })
+        if let next = source.state?.nextID { try transaction.writer.reserveIDs(through: next - 1) }
         // Reserve all assigned IDs, including deleted parents, so IDs are never reused.
-        try transaction.writer.reserveIDs(through: max(source.state?.nextID ?? 1, walk.firstUnusedNumber) - 1)
+        try transaction.writer.reserveIDs(through: max(source.state?.bound ?? 1, walk.firstUnusedNumber) - 1)
+        try walk.histories.removeWrongParents(in: transaction)
+        if source.heritage != nil {
+          try walk.copyDeletions(to: transaction)
+          try walk.histories.raiseCounters(of: transaction)
+        }
         try walk.reportMissingDocuments(tell)
         try StoreIndexes(transaction).copy(of: source.indexDeclaration)
         var report = CopyReport(transaction)

@@ -76,32 +76,42 @@ struct SalvageFile {
     try fill(from: reader, withStates: !hasLog)
   }
 
-  /// Fills the tables with rows that resemble states and collections. Decryption verifies them later.
+  /// Whether the tables hold rows of all pages, of which some may belong to other tables.
+  var isSearched: Bool { raw != nil }
+
+  /// Fills the tables with rows that resemble states, replicas, collections and deletions. Decryption verifies them
+  /// later.
   private func fill(from reader: LeafReader, withStates: Bool) throws(StoreError) {
-    for (name, sql) in Schema.objects where !["coffer_state", "coffer_collection"].contains(name) {
+    let searched = ["coffer_state", "coffer_replica", "coffer_collection", "coffer_gone"]
+    for (name, sql) in Schema.objects where !searched.contains(name) {
       try database.execute(sql)
     }
     // Create tables without primary keys, because older and forged rows are also candidates.
     try database.execute("CREATE TABLE coffer_state(sealed)")
-    try database.execute("CREATE TABLE coffer_collection(coll,epoch,rev,sealed)")
-    try database.execute("CREATE INDEX coffer_collection_number ON coffer_collection(coll,rev)")
+    try database.execute("CREATE TABLE coffer_replica(sealed)")
+    for (table, number) in [("coffer_collection", "coll"), ("coffer_gone", "gone")] {
+      try database.execute("CREATE TABLE \(table)(\(number),rev,sealed)")
+      try database.execute("CREATE INDEX \(table)_number ON \(table)(\(number),rev)")
+    }
     let record = LeafRecord()
     try reader.visitRows { number, columnCount, place throws(StoreError) in
-      guard columnCount == 2 || columnCount == 4, reader.read(place, into: record, limit: Self.maximumSmallRow),
+      guard columnCount == 2 || columnCount == 3, reader.read(place, into: record, limit: Self.maximumSmallRow),
         let last = record.columns.last, last.storageClass == .blob
       else { return }
       let sealed = Array(last.bytes)
-      if columnCount == 4 {
-        let (epoch, revision) = (record.columns[1].integer, record.columns[2].integer)
-        try database.execute(SQL.insertCollection, number, epoch, revision, sealed)
+      if columnCount == 3 {
+        // Only the seal tells which table the row belongs to.
+        try database.execute("INSERT INTO coffer_replica VALUES(?)", sealed)
+        try database.execute(SQL.insertCollection, number, record.columns[1].integer, sealed)
+        try database.execute(SQL.insertDeletion, number, record.columns[1].integer, sealed)
       } else if withStates, sealed.count == StoreState.sealedByteCount {
         try database.execute("INSERT INTO coffer_state VALUES(?)", sealed)
       }
     }
   }
 
-  /// A size above the longest state or collection row.
-  private static let maximumSmallRow = 8192
+  /// A size above the longest state, collection or deletion, and above the replicas of most stores.
+  private static let maximumSmallRow = 192 << 10
 
   // MARK: Pages
 

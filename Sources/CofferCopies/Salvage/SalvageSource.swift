@@ -10,6 +10,9 @@ struct SalvageSource {
   let keys: SessionKeys
   /// The latest state, or `nil` if it can't be decrypted.
   let state: StoreState?
+  /// What the new store has in common with this one, so that it merges with this one's copies. `nil` if the replicas
+  /// can't be proved.
+  let heritage: StoreHeritage?
   /// The problems found while opening.
   private(set) var problems: [String] = []
 
@@ -19,6 +22,7 @@ struct SalvageSource {
     let header = keys.header
     if !keys.isHeaderProved { problems.append("its header or its slots are not what was written") }
     state = Self.state(of: file.database, keys: keys)
+    heritage = Self.heritage(of: file.database, state, keys)
     if let state {
       if keys.isHeaderProved && state.headerMAC != header.mac {
         problems.append("header and state belong to different times: an older one was put back")
@@ -39,8 +43,27 @@ struct SalvageSource {
     return creation
   }
 
-  func origin(of state: StoreState) throws(StoreError) -> StoreOrigin {
-    StoreOrigin(state, keys, mark: try StateCipher(keys).mark(of: state), as: .export)
+  /// A counter above this one is forged, because no store has as many commits.
+  private static let maximumCounter = UInt64(StoreFormat.maximumGeneration) / 2
+
+  /// Reads what the new store has in common with the old one, or `nil` if the old one's replicas can't be proved.
+  private static func heritage(
+    of database: StoreDatabase, _ state: StoreState?, _ keys: SessionKeys
+  ) -> StoreHeritage? {
+    guard let state, let mark = try? StateCipher(keys).mark(of: state),
+      let rows = try? database.rows("SELECT sealed FROM coffer_replica")
+    else { return nil }
+    let found = rows.lazy.compactMap { row -> Replicas? in
+      guard case .blob(let sealed) = row[0] else { return nil }
+      return try? Replicas(sealed, digest: state.replicasDigest, generation: state.generation, under: keys.root)
+    }
+    guard var replicas = found.first else { return nil }
+    replicas.noteOwn(
+      counter: state.counter, marks: replicas.ownMarks(of: state, mark: mark), at: replicas.ownReplica.rose)
+    // Leave out what a key holder forged: the new store's own counters begin above the state's.
+    guard state.counter <= Self.maximumCounter, replicas.isConsistent else { return nil }
+    return StoreHeritage(
+      family: keys.keyring.family, replicas: replicas.copied, counter: state.counter, hasOwnRange: false)
   }
 
   var database: StoreDatabase { file.database }

@@ -18,6 +18,7 @@ final class SalvageWalk {
 
   let source: SalvageSource
   let opener: RecordOpener
+  let histories: SalvagedHistories
   let numbers: NumberWalk
   private let rows: Statement
   private let bodies: Statement
@@ -33,6 +34,7 @@ final class SalvageWalk {
   private var namedByNumber: [CollectionID] = []
   /// The names as bytes, because composed and decomposed forms are different names.
   private var names: Set<[UInt8]> = []
+  private var deletionCount: UInt64 = 0
   private var problems: [String] = []
   /// The rows written with old keys after a rekey. Encryption is the only proof of their authenticity.
   private var late: [Int64] = []
@@ -45,6 +47,7 @@ final class SalvageWalk {
 
   init(_ source: SalvageSource) throws(StoreError) {
     self.source = source
+    histories = SalvagedHistories(source.heritage)
     opener = RecordOpener(try RowKeys(source.keys), checksBounds: false)
     numbers = try NumberWalk(source.database, SQL.recordNumbers)
     rows = try source.database.statement(SQL.recordAlone).base
@@ -54,7 +57,7 @@ final class SalvageWalk {
   // MARK: Collections
 
   /// Returns the collections with readable names.
-  func readCollections() throws(StoreError) -> [CollectionRecord] {
+  func readCollections(_ copier: RowCopier) throws(StoreError) -> [CollectionRecord] {
     // The table itself can be missing.
     guard let numbers = try? NumberWalk(source.database, SQL.collectionNumbers) else {
       isSummed = false
@@ -62,7 +65,11 @@ final class SalvageWalk {
     }
     var collections: [CollectionRecord] = []
     while let number = try numbers.next() {
-      if let collection = try readCollection(number) { collections.append(collection) } else { isSummed = false }
+      if let collection = try readCollection(number) {
+        collections.append(try histories.consistent(collection, copier))
+      } else if !source.file.isSearched {
+        isSummed = false
+      }
     }
     isSummed = isSummed && numbers.holes.isEmpty
     return collections
@@ -82,17 +89,50 @@ final class SalvageWalk {
       sound = try? CollectionRecord(row, keys)
       return sound != nil
     }
-    if let element = try? (row ?? rows.first)?.element(keys) { try add(element) }
-    guard let sound, names.insert(Array(sound.name.utf8)).inserted else { return nil }
+    if let element = try? (row ?? (source.file.isSearched ? nil : rows.first))?.element(keys) { try add(element) }
+    guard let sound, sound.isDropped || names.insert(Array(sound.name.utf8)).inserted else { return nil }
     return sound
   }
 
   /// Returns a collection with a unique name to replace its lost name.
-  private func collection(named number: UInt32) throws(StoreError) -> CollectionRecord {
+  private func collection(named number: UInt32, _ copier: RowCopier) throws(StoreError) -> CollectionRecord {
     var name = "collection \(number)"
     while !names.insert(Array(name.utf8)).inserted { name += "*" }
     namedByNumber.append(CollectionID(number))
-    return try .new(number, name: name, settings: CollectionSettings(), revision: 1, opener.keys)
+    return try histories.consistent(
+      CollectionRecord(
+        id: number, revision: 1, name: name, settings: CollectionSettings(),
+        uid: try opener.keys.collectionUID(named: name), dots: CollectionDots(copier.dot)),
+      copier)
+  }
+
+  /// Adds the deletions that can be read, so that they hold in merges of the new store.
+  func copyDeletions(to target: StoreTransaction) throws(StoreError) {
+    guard let numbers = try? NumberWalk(source.database, SQL.deletionNumbers) else {
+      isSummed = false
+      return
+    }
+    while let number = try numbers.next() {
+      let database = source.database
+      let found = try database.reading { () throws(SQLiteError) in
+        try database.connection.query(SQL.deletion, number).rows
+      }
+      var record: DeletionRecord?
+      let row = (found ?? []).compactMap { try? DeletionRow($0, generation: Self.limits.generation) }.first { row in
+        record = try? DeletionRecord(row, opener.keys)
+        return record != nil
+      }
+      guard let row, let record else {
+        if !source.file.isSearched { isSummed = false }
+        continue
+      }
+      try add(try row.element(opener.keys))
+      deletionCount += 1
+      guard histories.accepts(record) else { continue }
+      try target.writer.insertDeletion(
+        uid: record.uid, dots: record.dots, stamp: record.stamp, extensionBytes: record.extensionBytes)
+    }
+    isSummed = isSummed && numbers.holes.isEmpty
   }
 
   // MARK: Documents
@@ -209,14 +249,14 @@ final class SalvageWalk {
     _ row: RecordRow, _ head: HeadData, text: UnsafeRawBufferPointer, with copier: RowCopier, into batch: SealedBatch
   ) throws(StoreError) {
     if copier.collections[row.fields.collection] == nil {
-      batch.newCollections.append(copier.add(try collection(named: row.fields.collection)))
+      batch.newCollections.append(try copier.add(try collection(named: row.fields.collection, copier)))
     }
-    try copier.copy(row, head, text: text, parent: row.fields.parent, into: batch)
+    try copier.copy(row, head, text: text, try histories.history(row, head, copier), into: batch)
   }
 
   /// Whether all rows were read, according to the state.
   var isWhole: Bool {
-    source.state.map { set == $0.set && count == $0.count } ?? false
+    source.state.map { set == $0.set && count == $0.count && deletionCount == $0.deletionCount } ?? false
   }
 
   // MARK: Lost documents, report

@@ -40,6 +40,7 @@ package struct BulkUpsert {
         let done = report.created + report.updated + report.unchanged + report.skipped
         try options.progress?(WorkProgress(done: done))
       }
+      report.parentsDropped += try upsert.laterParents.resolve(transaction)
     } catch {
       try transaction.writer.fail(error)
       throw error

@@ -93,7 +93,7 @@ package struct RowInsertion {
       do throws(StoreError) {
         try transaction.editor.requireNoParentInOtherCollection(
           fields.parent.map { DocumentID($0) }, of: fields.id, in: fields.collection)
-        try transaction.editor.requireNoChildrenInOtherCollections(of: fields.id, in: fields.collection)
+        try transaction.editor.detachFormerChildren(of: fields.id, in: fields.collection)
       } catch {
         throw error.of(record: row.record)
       }

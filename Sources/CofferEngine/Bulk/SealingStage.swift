@@ -19,6 +19,7 @@ package final class SealingStage {
   private let keys: RowKeys
   private var sealer: RecordSealer
   private let revision: UInt64
+  private let dots: [UInt8]
   private let defaultName: [UInt8]
   private let isFixed: Bool
   private let now = Timestamp.now()
@@ -26,7 +27,11 @@ package final class SealingStage {
   /// Indices in `targets` by collection name.
   private var places: [[UInt8]: Int] = [:]
   private var current = 0
-  private var newest: UInt32
+  private var newCollections: NewCollections
+  /// The identities of the documents with given IDs, which later ones may name as parents.
+  private var uids: [Int64: UniqueID] = [:]
+  /// The documents whose parents come later, were there before, or are missing.
+  package var laterParents = LaterParents()
   /// The last collection's order, which new collections also get.
   private let lastOrder: Int64
   private var drafts = DraftBatch()
@@ -38,12 +43,14 @@ package final class SealingStage {
     keys = try RowKeys(transaction.keys.session)
     keys.beginRun(transaction.connection.nonceSource)
     sealer = RecordSealer(keys)
-    revision = try transaction.writer.revision
+    let writer = try transaction.writer
+    dots = DocumentDots.bytes(ofNew: try writer.upcomingDot())
+    revision = writer.revision
     nextID = transaction.state.nextID
     isFixed = collection != nil
     defaultName = Array((collection?.name ?? "documents").utf8)
     let records = try transaction.collections()
-    newest = records.map(\.id).max() ?? 0
+    newCollections = try NewCollections(transaction)
     lastOrder = records.map(\.settings.order).max() ?? 0
     // Add each collection that drafts can name, because `run` may have to renew positions.
     for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
@@ -94,9 +101,20 @@ package final class SealingStage {
     let key = part(draft.key)
     let index: [UInt8]? =
       if let key { try keys.blindIndex(of: DocumentKey(bytes: key), in: record, under: keys.active) } else { nil }
+    var history = DocumentHistory(uid: try keys.newUID(), parent: nil, dots: dots)
     var parent: Int64?
+    if options.keepsIDs { uids[id] = history.uid }
     if let wanted = draft.parent {
-      if options.keepsIDs { parent = wanted.rawValue } else { parentsDropped += 1 }
+      if options.keepsIDs {
+        history.parent = uids[wanted.rawValue]
+        if history.parent == nil {
+          laterParents.add(DocumentID(id), wanted)
+        } else {
+          parent = wanted.rawValue
+        }
+      } else {
+        parentsDropped += 1
+      }
     }
     let fields = RowFields(
       id: id, collection: record.id, epoch: keys.active.epoch, revision: revision, parent: parent,
@@ -108,7 +126,7 @@ package final class SealingStage {
       position: try targets[current].positions.take(), title: part(draft.title), key: key, blindIndex: index,
       attributes: part(draft.attributes) ?? UnsafeRawBufferPointer(start: nil, count: 0),
       created: created.millisecondsSince1970, modified: modified.millisecondsSince1970,
-      stamps: DocumentStamps(born: revision, uid: try keys.newUID()))
+      history: history)
     do throws(StoreError) {
       if content.title == nil, !draft.isComplete,
         let derived = (options.titleRule ?? record.titleRule).title(forUTF8: text, isJSON: draft.isJSON)
@@ -157,14 +175,13 @@ package final class SealingStage {
       return
     }
     guard let name = String(validating: bytes, as: UTF8.self),
-      (1...StoreFormat.maximumCollectionName).contains(bytes.count), newest < UInt32(Int32.max)
+      (1...StoreFormat.maximumCollectionName).contains(bytes.count)
     else {
       throw StoreError(
         .invalidArgument, "a collection name must be 1 to \(StoreFormat.maximumCollectionName) bytes of UTF-8")
     }
-    newest += 1
     let settings = CollectionSettings(titleRule: options.titleRule ?? .asGiven, order: lastOrder)
-    let record = try CollectionRecord.new(newest, name: name, settings: settings, revision: revision, keys)
+    let record = try newCollections.record(name, settings)
     add(Target(record: record, positions: PositionRun(tag: try keys.newPositionTag())))
     current = targets.count - 1
     batch.newCollections.append(record)

@@ -73,6 +73,8 @@ package struct Upsert {
   let replacesWhole: Bool
   /// The position run for each collection's next new documents.
   private var positions: [UInt32: PositionRun] = [:]
+  /// The parents to set at the end.
+  package var laterParents = LaterParents()
 
   package init(_ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool) {
     self.transaction = transaction
@@ -90,15 +92,18 @@ package struct Upsert {
       var document = incoming.document
       if document.title == nil, !incoming.isComplete { document.title = rule.title(for: document) }
       document.created = document.created ?? document.modified
+      let parent = try takeMissingParent(of: &document, insteadOf: nil)
       let id = try transaction.editor.add(
         document, in: record, id: keepingID ? incoming.id : nil, titleRule: nil, requiringParent: false
       ) { () throws(StoreError) in try takePosition(in: record.id) }
+      if let parent { laterParents.add(id, parent) }
       return .created(id)
     }
     let stored = try transaction.storedDocument(match.id)
     let old = stored.document
     let replacesWhole = replacesWhole && !incoming.isPartial
     var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
+    if let parent = try takeMissingParent(of: &document, insteadOf: old.parent) { laterParents.add(match.id, parent) }
     let (created, modified) = (document.created, document.modified)
     (document.created, document.modified) = (old.created, old.modified)
     if document.isIdentical(to: old), replacesWhole || created == old.created && modified == old.modified {
@@ -108,6 +113,15 @@ package struct Upsert {
     document.modified = incoming.document.modified ?? .now()
     try transaction.editor.replace(stored, with: document, requiringParent: false)
     return .updated(match.id)
+  }
+
+  /// Returns a parent that isn't there yet, and leaves the document with its old one.
+  private func takeMissingParent(of document: inout Document, insteadOf old: DocumentID?) throws(StoreError)
+    -> DocumentID?
+  {
+    guard let parent = document.parent, parent != old, try !transaction.hasRow(parent) else { return nil }
+    document.parent = old
+    return parent
   }
 
   /// Returns the incoming document, which replaces the stored document except for its key and creation date.

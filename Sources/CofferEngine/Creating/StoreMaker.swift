@@ -1,6 +1,24 @@
-internal import CofferRecords
+package import CofferRecords
 internal import CofferSQLite
-internal import CofferSealing
+package import CofferSealing
+
+/// What a copy has in common with its store, so that both can be merged (FORMAT, "Replicas").
+package struct StoreHeritage {
+  let family: Secret
+  /// The store's replicas, whose changes the copy includes.
+  package let replicas: Replicas
+  /// The store's counter, above which the copy's begin.
+  package let counter: UInt64
+  /// Whether the copy gives IDs of a range of its own, because the store goes on giving its own.
+  let hasOwnRange: Bool
+
+  package init(family: Secret, replicas: Replicas, counter: UInt64, hasOwnRange: Bool) {
+    self.family = family
+    self.replicas = replicas
+    self.counter = counter
+    self.hasOwnRange = hasOwnRange
+  }
+}
 
 /// The creator of a store file with a header, slots, keyring and state, but without rows.
 package struct StoreMaker {
@@ -11,19 +29,19 @@ package struct StoreMaker {
   var replacesExisting = false
   /// A file that's being read and must not be replaced.
   var source: String?
-  /// The generation of the empty store.
-  var firstGeneration: UInt64 = 1
+  /// The store that the new one is a copy of, if both are to be merged later.
+  var heritage: StoreHeritage?
 
   package init(
     path: String, creation: CreateOptions, wait: Duration?, replacesExisting: Bool = false, source: String? = nil,
-    firstGeneration: UInt64 = 1
+    heritage: StoreHeritage? = nil
   ) {
     self.path = path
     self.creation = creation
     self.wait = wait
     self.replacesExisting = replacesExisting
     self.source = source
-    self.firstGeneration = firstGeneration
+    self.heritage = heritage
   }
 
   /// A complete store next to its path, before it's renamed.
@@ -140,10 +158,30 @@ package struct StoreMaker {
         format: StoreFormat.version, storeID: storeID, incompatible: features.rawValue, readOnlyCompatible: 0,
         compatible: 0, titles: creation.titles.rawValue, rootGeneration: root.generation, phase: 1,
         commitment: try root.commitment(phase: 1),
-        keyring: try Keyring(active: 1, epochs: [epoch]).seal(under: root, phase: 1), mac: [])
+        keyring: try keyring(epoch).seal(under: root, phase: 1), mac: [])
       header.mac = try HMACKey(root.derive(.headerMAC)).authenticate(header.authenticatedBytes(slots: slots))
       return (root, header, slots)
     }
+  }
+
+  private func keyring(_ epoch: EpochKeys) throws(SealingError) -> Keyring {
+    let family = if let heritage { heritage.family } else { try Secret.random(byteCount: Keyring.familyByteCount) }
+    return Keyring(active: 1, family: family, epochs: [epoch])
+  }
+
+  /// Returns the replicas of the empty store, with a new one of its own, and the state's lead.
+  private func replicas() throws(StoreError) -> (replicas: Replicas, lead: UInt64) {
+    let (identity, draw) = try translatingErrors { () throws(SealingError) in
+      (try UniqueID.random(), try UniqueID.random().low)
+    }
+    guard let heritage else {
+      return (Replicas(own: Replica(identity: identity, counter: 1, range: 0, rose: 1)), 0)
+    }
+    var replicas = heritage.replicas
+    let lead = heritage.counter
+    try replicas.takeIdentity(
+      identity, range: heritage.hasOwnRange ? replicas.freeRange(draw) : 0, counter: lead + 1, at: 1)
+    return (replicas, lead)
   }
 
   private func write(_ keys: SessionKeys, _ slots: [KeySlotRecord], to file: StagedFile) throws(StoreError) {
@@ -163,7 +201,11 @@ package struct StoreMaker {
     }
     let rows = StoreDatabase(database)
     try keys.header.insert(rows, slots: slots)
-    let state = StoreState(headerMAC: keys.header.mac, generation: firstGeneration)
+    let (replicas, lead) = try replicas()
+    let sealed = try replicas.seal(under: keys.root)
+    try rows.execute(SQL.insertReplicas, sealed.sealed)
+    let state = StoreState(
+      headerMAC: keys.header.mac, nextID: replicas.ownReplica.ids.lowerBound, lead: lead, replicas: sealed.digest)
     try rows.execute(SQL.insertState, try StateCipher(keys).seal(state))
     try translatingErrors(at: path) { () throws(SQLiteError) in
       try database.commit()

@@ -36,6 +36,7 @@ package final class StoreEngine: Sendable {
     let generation = try reading { transaction throws(StoreError) in
       try options.pin?.check(
         transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
+      _ = try transaction.replicas
       try requireNoNewerCollection(transaction)
       return transaction.state.generation
     }

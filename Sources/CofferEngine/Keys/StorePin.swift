@@ -146,13 +146,3 @@ extension LosslessStringConvertible {
     return value
   }
 }
-
-extension StoreOrigin {
-  /// Creates the origin of a new store that is made from this store.
-  package init(_ state: StoreState, _ keys: SessionKeys, mark: [UInt8], as kind: Kind) {
-    let pin = StorePin(keys.header)
-    self.init(
-      kind: kind, storeID: pin.storeID, rootGeneration: pin.rootGeneration, phase: pin.phase,
-      generation: state.generation, commitment: pin.commitment, mark: mark, nextID: state.nextID)
-  }
-}

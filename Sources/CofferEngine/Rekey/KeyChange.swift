@@ -222,9 +222,12 @@ private struct RootChange {
         .rekeyUnfinished, "too many unfinished rekeys: \(old.keyring.epochs.count) epochs are in use",
         hint: "finish with \(.resumeRekey)")
     }
-    let collections = try transaction.collections()
     let writer = try transaction.writer
     try writer.willWrite()
+    // The old keys compute the marks and the elements of the rows that are sealed again.
+    try writer.marksOfEarlierCommits()
+    let former = transaction.keys
+    let collections = try transaction.storedCollections()
     var header = old.header
     header.rootGeneration = root.generation
     header.phase = 1
@@ -235,7 +238,8 @@ private struct RootChange {
     let closed = closedEpochs(of: old.keyring)
     (header.keyring, header.commitment) = try translatingErrors { () throws(SealingError) in
       let keyring = Keyring(
-        active: epoch, epochs: closed + [try EpochKeys.random(epoch: epoch, storeID: root.storeID)])
+        active: epoch, family: old.keyring.family,
+        epochs: closed + [try EpochKeys.random(epoch: epoch, storeID: root.storeID)])
       return (try keyring.seal(under: root, phase: 1), try root.commitment(phase: 1))
     }
     let macKey = try translatingErrors { () throws(SealingError) in try root.derive(.headerMAC) }
@@ -244,11 +248,12 @@ private struct RootChange {
     // The connection now seals under the new keys. A failure restores the old keys.
     try transaction.use(new)
     do throws(StoreError) {
-      for collection in collections {
-        var resealed = collection
-        resealed.epoch = epoch
-        try writer.replaceCollection(with: resealed)
+      for collection in collections { try writer.replaceCollection(with: collection, sealedBy: former) }
+      try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+        try writer.replaceDeletion(try row.element(former), with: DeletionRecord(row, former))
       }
+      try writer.changeReplicas { _ throws(StoreError) in }
+      writer.leaveOldIDs()
       try transaction.putIndexRoots(indexes)
       writer.state.target = epoch
       writer.state.cursor = 0
@@ -270,7 +275,7 @@ private struct RootChange {
       var keys = keys
       if keys.epoch == keyring.active {
         keys.bounds.closed = transaction.state.generation + 1
-        keys.bounds.ceiling = transaction.state.nextID
+        keys.bounds.ceiling = transaction.state.bound
       } else if keys.epoch < transaction.state.target {
         keys.bounds.floor = max(keys.bounds.floor, transaction.state.cursor)
       }

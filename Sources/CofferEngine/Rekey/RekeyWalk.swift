@@ -172,7 +172,9 @@ extension StoreEngine {
     let proved = try transaction.proveHeader()
     let writer = try transaction.writer
     let target = writer.state.target
-    let keyring = Keyring(active: target, epochs: proved.keys.keyring.epochs.filter { $0.epoch == target })
+    let keyring = Keyring(
+      active: target, family: proved.keys.keyring.family,
+      epochs: proved.keys.keyring.epochs.filter { $0.epoch == target })
     writer.state.target = 0
     writer.state.cursor = 0
     try transaction.commitNextPhase(proved.keys, proved.slots, keyring: keyring)

@@ -8,17 +8,15 @@ package struct CollectionEditor {
     self.transaction = transaction
   }
 
-  /// Returns a new collection with the next number, without writing it.
+  /// Returns a new collection, or a dropped one that is made again, without writing it.
   package func newCollection(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
     try checkCollectionName(name)
     try check(settings.attributes)
     let known = try transaction.collections()
-    let highest = known.map(\.id).max() ?? 0
-    guard highest < UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
     var settings = settings
     settings.order = known.map(\.settings.order).max() ?? 0
-    return try .new(
-      highest + 1, name: name, settings: settings, revision: try transaction.writer.revision, transaction.keys)
+    var collections = try NewCollections(transaction)
+    return try collections.record(name, settings)
   }
 
   /// Returns the collection with that name, and creates it with these settings if it's missing.
@@ -44,10 +42,14 @@ package struct CollectionEditor {
   /// Replaces a collection's row with a new name or settings, sealed under the active epoch.
   package func change(_ record: CollectionRecord) throws(StoreError) {
     var changed = record
-    changed.epoch = transaction.keys.active.epoch
-    changed.revision = try transaction.writer.revision
-    changed.edited = changed.revision
-    try transaction.writer.replaceCollection(with: changed)
+    let writer = try transaction.writer
+    try writer.willWrite()
+    changed.revision = writer.revision
+    let known = try transaction.collections().first { $0.id == record.id }
+    if known?.storedName.isIdentical(to: record.storedName) != true { changed.dots.name = writer.dot }
+    if known?.settings != record.settings { changed.dots.settings = writer.dot }
+    changed.dots.stamp = writer.dot
+    try writer.replaceCollection(with: changed)
   }
 
   package func check(_ attributes: Attributes) throws(StoreError) {
@@ -73,37 +75,48 @@ package struct CollectionEditor {
 
   /// Recomputes the blind indexes of a collection's keys after a folding change. Rows without a key don't change.
   ///
+  /// - Parameter sharesKeys: Whether two documents may get one key, as in a merge.
   /// - Throws: `duplicateKey` if two keys become equal, or `invalidArgument` if a key to fold isn't text. The
   ///   transaction must then be rolled back.
-  package func refold(_ record: CollectionRecord) throws(StoreError) {
+  package func refold(_ record: CollectionRecord, sharingKeys sharesKeys: Bool = false) throws(StoreError) {
     let writer = try transaction.writer
     try writer.changing { () throws(StoreError) in
       var last: Int64 = 0
       while case let ids = try writer.ids(SQL.keyedIDsAfter, Int64(record.id), last, RecordWriter.idPage),
         !ids.isEmpty
       {
-        for id in ids { try refold(id, in: record) }
+        for id in ids { try refold(id, in: record, sharingKeys: sharesKeys) }
         last = ids[ids.count - 1].rawValue
       }
     }
   }
 
-  private func refold(_ id: DocumentID, in record: CollectionRecord) throws(StoreError) {
+  private func refold(_ id: DocumentID, in record: CollectionRecord, sharingKeys sharesKeys: Bool) throws(StoreError) {
+    var isShared = false
+    var key: DocumentKey?
     let index = try transaction.reading { reader throws(StoreError) -> [UInt8]? in
       let row = try reader.row(id, withBody: false, within: transaction.limits)
       try row.fields.require(record.id)
-      guard let key = try reader.opener.openHead(row).key.map({ DocumentKey(bytes: $0) }) else { return nil }
+      key = try reader.opener.openHead(row, acceptsNewer: sharesKeys).key.map { DocumentKey(bytes: $0) }
+      guard let key else { return nil }
+      isShared = row.fields.isKeyHeldElsewhere
       for context in transaction.keys.epochs {
         let index = try transaction.keys.blindIndex(of: key, in: record, under: context)
         guard let other = try reader.holder(ofBlindIndex: index, in: record.id, within: transaction.limits), other != id
         else { continue }
+        isShared = true
+        if sharesKeys { continue }
         throw StoreError(.duplicateKey, "documents \(other) and \(id) would have the same key", documentID: id)
       }
       return try transaction.keys.blindIndex(of: key, in: record, under: transaction.keys.active)
     }
-    guard let index else { return }
-    try transaction.writer.rewrite(id, changing: .blindIndex, as: []) { content, _ throws(StoreError) in
+    guard let index, let key else { return }
+    let writer = try transaction.writer
+    try writer.rewrite(id, changing: .blindIndex, [], as: [], acceptingNewer: sharesKeys) {
+      content, fields throws(StoreError) in
       content.blindIndex = index
+      fields.isKeyHeldElsewhere = isShared
     }
+    if isShared { try writer.settle(key, in: record.id) }
   }
 }

@@ -14,34 +14,35 @@ package struct DocumentEditor {
   ///   - isNew: Whether the collection isn't written yet.
   ///   - rule: The rule for a missing title, or `nil` to leave it missing.
   ///   - requiresParent: Whether the parent must exist. Otherwise it may be missing, but not in another collection.
-  ///   - uid: The identity of a restored document, or `nil` for a new document.
+  ///   - history: The identity and dots of a restored document, or `nil` for a new document.
+  ///   - sharesKey: Whether another document may hold the key.
   package func add(
     _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
     titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
-    uid: UniqueID? = nil, at findPosition: () throws(StoreError) -> DocumentPosition
+    history: DocumentHistory? = nil, sharingKey sharesKey: Bool = false,
+    at findPosition: () throws(StoreError) -> DocumentPosition
   ) throws(StoreError) -> DocumentID {
     if let wanted, try transaction.hasRow(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
     }
-    var id = try DocumentID.next(transaction.state.nextID, unless: wanted)
-    // Skip an ID if a child in another collection refers to it.
-    while wanted == nil, try childInOtherCollection(of: id, in: record.id) != nil {
-      id = try DocumentID.next(UInt64(id) + 1, unless: nil)
-    }
-    try requireUnusedKey(document.key, in: record, by: nil)
+    let id = try DocumentID.next(transaction.state.nextID, unless: wanted)
+    if !sharesKey { try requireUnusedKey(document.key, in: record, by: nil) }
     if requiresParent {
       try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id)
     } else {
       try requireNoParentInOtherCollection(document.parent, of: id, in: record.id)
     }
-    if wanted != nil { try requireNoChildrenInOtherCollections(of: id, in: record.id) }
     let position = try findPosition()
     var document = document
     document.title = document.title ?? rule?.title(for: document)
-    let revision = try transaction.writer.revision
-    try transaction.writer.insert(
-      document, id: id, in: record, isNew: isNew, position: position, now: .now(),
-      stamps: uid.map { DocumentStamps(born: revision, uid: $0) })
+    let writer = try transaction.writer
+    var isKeyHeld = false
+    if sharesKey, let key = document.key { isKeyHeld = try transaction.id(forKey: key, in: record) != nil }
+    try writer.insert(
+      document, id: id, in: record, isNew: isNew, position: position, now: .now(), history: history,
+      isKeyHeldElsewhere: isKeyHeld)
+    if isKeyHeld, let key = document.key { try writer.settle(key, in: record.id) }
+    try detachFormerChildren(of: id, in: record.id)
     return DocumentID(id)
   }
 
@@ -164,22 +165,23 @@ package struct DocumentEditor {
     else { throw Self.parentElsewhere(parent, of: id) }
   }
 
-  /// Requires the document not to have children in other collections, which may remain from a deleted document with the
-  /// same ID.
-  package func requireNoChildrenInOtherCollections(of id: Int64, in collection: UInt32) throws(StoreError) {
-    guard let child = try childInOtherCollection(of: id, in: collection) else { return }
-    throw StoreError(
-      .invalidArgument, "document \(DocumentID(child)) of another collection names \(DocumentID(id)) as its parent",
-      hint: "give that one another parent first, or use another id", documentID: DocumentID(id))
-  }
-
-  /// Returns a child of the document in another collection.
-  private func childInOtherCollection(of id: Int64, in collection: UInt32) throws(StoreError) -> Int64? {
+  /// Removes the parent of documents that named a deleted document with this ID, which a new document has now.
+  package func detachFormerChildren(of id: Int64, in collection: UInt32) throws(StoreError) {
     if transaction.highestParent == nil {
       transaction.highestParent = try transaction.database.integer(SQL.highestParent) ?? 0
     }
-    guard id <= max(transaction.highestParent ?? 0, transaction.highestWrittenParent) else { return nil }
-    return try transaction.database.integer(SQL.childInOtherCollection, id, Int64(collection))
+    guard id <= max(transaction.highestParent ?? 0, transaction.highestWrittenParent) else { return }
+    let writer = try transaction.writer
+    let children = try writer.ids(SQL.idsOfChildren, id)
+    guard !children.isEmpty, let uid = try writer.uid(ofParent: id) else { return }
+    for child in children {
+      let isOwn = try transaction.reading { reader throws(StoreError) in
+        let row = try reader.row(child, withBody: false, within: transaction.limits)
+        let collectionOfChild = row.fields.collection
+        return try reader.opener.openHead(row, acceptsNewer: true).parent == uid && collectionOfChild == collection
+      }
+      if !isOwn { try writer.setParentRow(of: child, to: nil) }
+    }
   }
 
   private func note(parent: DocumentID) {

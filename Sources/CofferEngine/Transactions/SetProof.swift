@@ -19,7 +19,7 @@ package final class SetProof {
     self.count += UInt64(count)
   }
 
-  /// Requires the visited rows and the transaction's collections to be the set that was written.
+  /// Requires the visited rows and the transaction's collections and deletions to be the set that was written.
   ///
   /// - Throws: `setMismatch`.
   package func requireWhole(_ transaction: StoreTransaction) throws(StoreError) {
@@ -28,6 +28,13 @@ package final class SetProof {
       let element = try row.element(transaction.keys)
       try translatingErrors { () throws(SealingError) in try transaction.keys.summer.add(element, to: &set) }
     }
-    guard set == transaction.state.set, count == transaction.state.count else { throw .setMismatch }
+    var deletionCount: UInt64 = 0
+    try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+      let element = try row.element(transaction.keys)
+      try translatingErrors { () throws(SealingError) in try transaction.keys.summer.add(element, to: &set) }
+      deletionCount += 1
+    }
+    let state = transaction.state
+    guard set == state.set, count == state.count, deletionCount == state.deletionCount else { throw .setMismatch }
   }
 }

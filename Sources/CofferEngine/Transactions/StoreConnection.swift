@@ -8,6 +8,7 @@ package final class StoreConnection {
   package let session: Session
   package let file: StoreFile
   package let collections: CollectionTable
+  let replicas: ReplicaTable
   private(set) var keys: RowKeys
   private var idleReaders: [RecordReader] = []
   private var idleBatches: [RowBatch<OpenedRows>] = []
@@ -31,7 +32,8 @@ package final class StoreConnection {
     self.session = session
     database = file.database
     keys = try RowKeys(session.keys)
-    collections = CollectionTable(database, keys)
+    replicas = ReplicaTable(database, keys.session.root)
+    collections = CollectionTable(database, keys, replicas)
     cipher = try StateCipher(keys.session)
   }
 
@@ -108,6 +110,7 @@ package final class StoreConnection {
         hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
     }
     session.note(generation: state.generation)
+    replicas.follow(state)
     return state
   }
 
@@ -136,6 +139,7 @@ package final class StoreConnection {
     cipher = try StateCipher(session)
     lastState = nil
     collections.use(keys)
+    replicas.use(session.root)
   }
 
   // MARK: Reusing readers and batches

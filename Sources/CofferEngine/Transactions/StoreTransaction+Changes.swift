@@ -4,15 +4,15 @@ extension StoreTransaction {
   /// Returns the changes from an earlier state to the state at the transaction's start, authenticated by its seal.
   ///
   /// The state's ring lists the changes exactly if it reaches back that far. Otherwise, a scan of all rows verifies the
-  /// set hash and finds changes by the generations in the heads. The scan can't identify deleted documents, so the
-  /// result is `everything` if there are any, or if the store has merged with its original.
+  /// set hash and finds changes by the rows' revisions. The scan can't identify deleted documents, so the result is
+  /// `everything` if there are any, or if documents came from another replica.
   ///
   /// - Throws: `damaged` if the rows don't match the set hash.
   func changes(since earlier: StoreState) throws(StoreError) -> ChangesSince {
     guard try mayDescend(from: earlier) else { return ChangesSince(sum: .everything) }
     if let changes = ringChanges(since: earlier) { return ChangesSince(changes) }
-    // Merged documents have the original's stamps, which a scan would mistake for older changes.
-    guard start.origin == earlier.origin else { return ChangesSince(sum: .everything) }
+    // A scan can't tell whether a merge inserted or changed a document.
+    guard try !replicas.haveRisen(since: earlier.generation) else { return ChangesSince(sum: .everything) }
     return ChangesSince(sum: try changesInRows(since: earlier))
   }
 
@@ -38,17 +38,22 @@ extension StoreTransaction {
   private func changesInRows(since earlier: StoreState) throws(StoreError) -> RingChanges {
     var log = ChangeLog(hasListeners: true)
     var inserted: UInt64 = 0
+    let own = try replicas.own
     let sum = try sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier.generation else { return }
-      let stamps = try opener.openHead(row, acceptsNewer: true).stamps
-      if stamps.born > earlier.generation {
+      let dots = DocumentDots(checked: try opener.openHead(row, acceptsNewer: true).dots)
+      func isNew(_ dot: Dot) -> Bool { dot.replica == own && dot.counter > earlier.counter }
+      if isNew(dots.born) {
         inserted += 1
         return log.insert(row.fields)
       }
-      // Generations don't record date changes, so assume that the dates changed.
+      // Dates have no dot of their own, so assume that they changed.
       var parts: ChangeLog.Kind = .dates
-      if stamps.edited > earlier.generation { parts.formUnion([.text, .head]) }
-      if stamps.placed > earlier.generation { parts.formUnion([.place, .parent]) }
+      if isNew(dots.text) { parts.insert(.text) }
+      if ([dots.title, dots.key, dots.attributes] + dots.members.map(\.dot)).contains(where: isNew) {
+        parts.insert(.head)
+      }
+      if isNew(dots.place) { parts.formUnion([.place, .parent]) }
       log.replace(row.fields, with: row.fields, as: parts)
     }
     guard isWhole(sum) else {

@@ -8,6 +8,12 @@ extension StoreTransaction {
     return try connection.collections.records(within: limits)
   }
 
+  /// Returns all collections, dropped ones too.
+  package func storedCollections() throws(StoreError) -> [CollectionRecord] {
+    try requireOpen()
+    return try connection.collections.storedRecords(within: limits)
+  }
+
   /// Returns the identity of each collection for subscribers.
   func followedCollections() throws(StoreError) -> [CollectionID: FollowedCollection] {
     Dictionary(

@@ -59,8 +59,13 @@ extension StoreTransaction {
     }
   }
 
-  package func storedDocument(_ id: DocumentID) throws(StoreError) -> StoredDocument {
-    try reading { reader throws(StoreError) in try reader.storedDocument(id, within: limits) }
+  /// - Parameter acceptsNewer: Whether to return a document that a later version wrote.
+  package func storedDocument(_ id: DocumentID, acceptingNewer acceptsNewer: Bool = false) throws(StoreError)
+    -> StoredDocument
+  {
+    try reading { reader throws(StoreError) in
+      try reader.storedDocument(id, within: limits, acceptingNewer: acceptsNewer)
+    }
   }
 
   /// Returns a document, or throws `alreadyExists` if it belongs to another collection.

@@ -7,6 +7,8 @@ extension StoreTransaction {
   package struct RowSum {
     package var set = SetHash()
     package var count = 0
+    /// The number of deletions.
+    package var deletionCount = 0
     package var damaged: [Verdict.Damage] = []
     package var problems: [String] = []
     /// Whether all rows could be summed, even damaged rows.
@@ -20,6 +22,7 @@ extension StoreTransaction {
   /// Returns whether a sum matches the state's set hash and count.
   package func isWhole(_ sum: RowSum) -> Bool {
     sum.isComplete && sum.set == state.set && UInt64(sum.count) == state.count
+      && UInt64(sum.deletionCount) == state.deletionCount
   }
 
   /// Throws `damaged` for the first damaged row, or `setMismatch` if the sum doesn't match the state.
@@ -69,6 +72,17 @@ extension StoreTransaction {
       guard !error.isTransient else { throw error }
       sum.isComplete = false
       sum.problems.append("a collection's row is damaged")
+    }
+    do throws(StoreError) {
+      try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
+        try requireOpen()
+        try add(try row.element(keys), to: &sum.set)
+        sum.deletionCount += 1
+      }
+    } catch {
+      guard !error.isTransient else { throw error }
+      sum.isComplete = false
+      sum.problems.append("the row of a deletion is damaged")
     }
     do throws(StoreError) {
       let statement = try database.statement(SQL.allAlone)

@@ -49,15 +49,19 @@ public final class _StoreTransaction {
       return
     }
     texts = nil
-    rowWriter = RecordWriter(
-      connection.database, connection.keys, connection.collections, state: start,
-      nonceSource: connection.nonceSource,
-      hasListeners: connection.session.feed.hasSubscribers || logger.logsCommits,
-      checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
     do throws(StoreError) {
+      let start = start
+      rowWriter = try RecordWriter(
+        connection.database, connection.keys, connection.collections, connection.replicas, state: start,
+        nonceSource: connection.nonceSource,
+        hasListeners: connection.session.feed.hasSubscribers || logger.logsCommits,
+        checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() },
+        marks: { [unowned connection] replicas throws(StoreError) in
+          replicas.ownMarks(of: start, mark: try connection.mark(of: start))
+        })
       try checkHighestID()
     } catch {
-      rollback()
+      connection.database.rollback()
       throw error
     }
   }
@@ -82,6 +86,13 @@ public final class _StoreTransaction {
 
   package var keys: RowKeys { connection.keys }
   package var database: StoreDatabase { connection.database }
+  /// The store's replicas, including this transaction's changes.
+  package var replicas: Replicas {
+    get throws(StoreError) {
+      if let rowWriter { return rowWriter.replicas }
+      return try connection.replicas.current()
+    }
+  }
   package var values: CodableValues { connection.session.values }
   package var isWriter: Bool { rowWriter != nil }
   package var hasWritten: Bool { rowWriter?.hasWritten ?? false }
@@ -121,33 +132,16 @@ public final class _StoreTransaction {
     }
   }
 
-  /// Records the original that this store is created from.
-  package func setOrigin(_ origin: StoreOrigin) throws(StoreError) {
-    let writer = try writer
-    try writer.willWrite()
-    writer.state.origin = origin
-  }
-
-  /// Returns this store as the origin of a store created from it.
-  package func origin(as kind: StoreOrigin.Kind) throws(StoreError) -> StoreOrigin {
-    let keys = keys.session
-    return try StoreOrigin(state, keys, mark: connection.mark(of: state), as: kind)
-  }
-
   package func anchor() throws(StoreError) -> StoreAnchor {
     StoreAnchor(state, keys.session, mark: try connection.mark(of: state))
   }
 
-  /// Checks that one store was copied from the other, or both from the same store, so their documents share identities.
+  /// Checks that the stores have a replica in common, so their documents share identities.
   ///
   /// - Throws: `invalidArgument`.
   package func requireCommonOrigin(with other: StoreTransaction, hint: ErrorHint? = nil) throws(StoreError) {
-    func ids(_ transaction: StoreTransaction) -> Set<[UInt8]> {
-      let origin = transaction.state.origin
-      let own = transaction.keys.session.header.storeID
-      return origin.kind == .none ? [own] : [own, origin.storeID]
-    }
-    guard ids(self).isDisjoint(with: ids(other)) else { return }
+    let known = Set(try replicas.entries.map(\.identity))
+    guard try !other.replicas.entries.contains(where: { known.contains($0.identity) }) else { return }
     throw StoreError(
       .invalidArgument, "the stores have no common origin, so their documents have no common identities",
       hint: hint)
@@ -234,9 +228,9 @@ public final class _StoreTransaction {
     database.rollback()
   }
 
-  /// Requires all row IDs to be below the next ID, because a replayed state would reuse IDs.
+  /// Requires all row IDs to be below the state's bound, because a replayed state would reuse IDs.
   private func checkHighestID() throws(StoreError) {
-    if let id = try database.integer(SQL.highestID), id < 1 || UInt64(id) >= state.nextID {
+    if let id = try database.integer(SQL.highestID), id < 1 || UInt64(id) >= state.bound {
       throw .damagedStore("its state is older than its rows")
     }
   }

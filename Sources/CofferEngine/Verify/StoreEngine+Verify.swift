@@ -83,7 +83,8 @@ extension StoreEngine {
     verdict.damaged = sum.damaged
     verdict.problems += sum.problems
     verdict.setMatches = sum.isComplete && sum.set == transaction.state.set
-    verdict.countMatches = UInt64(sum.count) == transaction.state.count
+    verdict.countMatches =
+      UInt64(sum.count) == transaction.state.count && UInt64(sum.deletionCount) == transaction.state.deletionCount
   }
 
   private func verifyStructure(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
@@ -105,9 +106,8 @@ extension StoreEngine {
       verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
     }
     do throws(StoreError) {
-      // Compare bytes, because composed and decomposed names are different.
-      let names = try transaction.collections().map { Array($0.name.utf8) }
-      if Set(names).count != names.count { verdict.problems.append("two collections have one name") }
+      let uids = try transaction.storedCollections().map(\.uid)
+      if Set(uids).count != uids.count { verdict.problems.append("two collections have one identity") }
     } catch {
       guard !error.isTransient else { throw error }
       verdict.problems.append(error.message)
@@ -129,6 +129,10 @@ extension StoreEngine {
     }
     verdict.damaged += walk.damaged
     verdict.problems += walk.problems
+    let known = Set(verdict.damaged.map(\.id))
+    let findings = try reading { transaction throws(StoreError) in try walk.identities.findings(transaction) }
+    verdict.damaged += findings.damaged.filter { !known.contains($0.id) }
+    verdict.problems += findings.problems.filter { !verdict.problems.contains($0) }
   }
 }
 

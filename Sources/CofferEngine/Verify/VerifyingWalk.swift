@@ -15,6 +15,8 @@ struct VerifyingWalk {
   private(set) var done = 0
   private(set) var damaged: [Verdict.Damage] = []
   private(set) var problems: [String] = []
+  /// What the heads say about other documents.
+  private(set) var identities = IdentityCheck()
 
   /// - Parameters:
   ///   - generation: The generation after which documents must have changed, or 0 for all documents.
@@ -32,11 +34,13 @@ struct VerifyingWalk {
       SQL.batchAfter, last, Int64(clamping: generation), Int64(Self.rowLimit))
     defer { statement.reset() }
     let session = transaction.keys.session
-    let own = try VerifiedRows(session, collections)
+    let (replicas, counter) = (try? transaction.replicas, transaction.state.counter)
+    let own = try VerifiedRows(session, collections, replicas, ownCounter: counter)
     let conveyor = Conveyor<RowBatch<VerifiedRows>>(limit: Self.batchCount, workers: .any) { $0.process() }
     var (rows, bytes) = (0, 0)
     try conveyor.run(
-      make: { () throws(StoreError) in RowBatch(try VerifiedRows(session, collections)) },
+      make: { () throws(StoreError) in RowBatch(try VerifiedRows(session, collections, replicas, ownCounter: counter))
+      },
       fill: { batch throws(StoreError) in
         batch.fill { () throws(StoreError) in
           try nextRow(statement, transaction, &rows, &bytes)
@@ -86,6 +90,7 @@ struct VerifyingWalk {
 
   private mutating func take(_ work: VerifiedRows) throws(StoreError) {
     for (id, error) in work.findings { try note(id, error) }
+    identities.add(work.seen)
   }
 
   /// Records damage, once for each document.
@@ -99,16 +104,25 @@ struct VerifyingWalk {
 /// Opens rows, and compares each text with its digest and each key with its lookup.
 private final class VerifiedRows: RowWork {
   private(set) var findings: [(id: Int64, error: StoreError)] = []
+  private(set) var seen: [IdentityCheck.Seen] = []
+  /// The replicas, or `nil` if they can't be read, which is reported as a problem of the store.
+  private let replicas: Replicas?
+  private let ownCounter: UInt64
   private let opener: RecordOpener
   private let collections: [CollectionRecord]
 
-  init(_ session: SessionKeys, _ collections: [CollectionRecord]) throws(StoreError) {
+  init(
+    _ session: SessionKeys, _ collections: [CollectionRecord], _ replicas: Replicas?, ownCounter: UInt64
+  ) throws(StoreError) {
+    self.replicas = replicas
+    self.ownCounter = ownCounter
     opener = RecordOpener(try RowKeys(session))
     self.collections = collections
   }
 
   func begin() {
     findings = []
+    seen = []
   }
 
   func end() {}
@@ -120,10 +134,23 @@ private final class VerifiedRows: RowWork {
       let data = try opener.openHead(row, in: head, acceptsNewer: true)
       _ = try opener.openBody(row, data, in: body, comparesDigest: true)
       try requireBlindIndex(of: row, data)
+      try requireKnownDots(row, data)
+      seen.append(
+        IdentityCheck.Seen(
+          id: row.fields.id, uid: data.uid, collection: row.fields.collection, parent: row.fields.parent,
+          parentUID: data.parent))
     } catch {
       findings.append((row.fields.id, error))
     }
     return true
+  }
+
+  private func requireKnownDots(_ row: RecordRow, _ head: HeadData) throws(StoreError) {
+    guard let replicas else { return }
+    let dots = DocumentDots(checked: head.dots)
+    guard (dots.parts + [dots.stamp, dots.kept]).allSatisfy({ replicas.covers($0, ownCounter: ownCounter) }) else {
+      throw .damagedDocument(row.fields.id, "it names a change that the store doesn't include")
+    }
   }
 
   /// Verifies that a lookup of the head's key finds the document. Skips the check if the collection can't be read.

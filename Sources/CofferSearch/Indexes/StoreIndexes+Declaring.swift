@@ -51,8 +51,13 @@ extension StoreIndexes {
     guard !declaration.collections.isEmpty else { return }
     let known = try transaction.collections()
     var copied = declaration
-    // Copied collections keep their number and identity.
-    copied.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
+    copied.collections = declaration.collections.compactMap { entry in
+      // Copied collections keep their number, and not always their identity.
+      guard let record = known.first(where: { $0.id == entry.number }) else { return nil }
+      var entry = entry
+      entry.uid = record.uid
+      return entry
+    }
     guard !copied.collections.isEmpty else { return }
     try declare(copied, changing: nil)
   }

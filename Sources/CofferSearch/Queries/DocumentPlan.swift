@@ -127,7 +127,7 @@ extension DocumentPlan {
       for record in collections { counts.append((record, try transaction.count(in: record))) }
       return .counted(counts)
     }
-    let bounds = self.bounds(&rest, nextID: transaction.state.nextID)
+    let bounds = self.bounds(&rest, nextID: transaction.state.bound)
     guard let bounds else { return .collections(collections) }
     guard !bounds.isEmpty else { return .collections([]) }
     let only = contains(.byCollection) ? Set(collections.map(\.id)) : nil

@@ -41,7 +41,7 @@ final class DocumentRows: VirtualRows {
     isWhole =
       switch source {
       case .collections, .counted: true
-      case .ids(let ids, _, _): ids.lowerBound <= 1 && ids.upperBound >= Int64(clamping: transaction.state.nextID)
+      case .ids(let ids, _, _): ids.lowerBound <= 1 && ids.upperBound >= Int64(clamping: transaction.state.bound)
       case .document, .key: false
       }
     // Reverse the lists, because elements are taken from the end.

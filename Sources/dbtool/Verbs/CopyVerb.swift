@@ -10,10 +10,10 @@ struct CopyVerb: ParsableCommand {
     discussion: """
       NEW has an identity and keys of its own, and nothing in it is sealed with a key of STORE, so that you can give it \
       to another person. Send its pin by another way. Without -c or NAME, every document is copied. Ids, order, dates, \
-      keys and attributes stay as they are.
+      keys and attributes stay as they are. Nothing links NEW to STORE, so the two can't be merged.
 
-      --editable makes a copy to work in: 'merge' brings later changes of STORE to it. New documents get ids that STORE \
-      won't give. Without -r or --new-… it opens with the keys that open STORE.
+      --editable makes a copy to work in: 'merge' exchanges later changes between it and STORE. New documents get \
+      large ids, from a range that no other copy uses. Without -r or --new-… it opens with the keys that open STORE.
 
       --salvage reads a damaged store: NEW gets every document that is still the one that was written. The others are \
       listed by id with the reason, and the exit code is 3.

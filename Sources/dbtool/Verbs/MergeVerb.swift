@@ -21,13 +21,14 @@ struct MergeVerb: ParsableCommand {
     commandName: "merge",
     abstract: "Bring in the changes of another copy.",
     discussion: """
-      OTHER is the original of STORE, an editable copy of it, another copy of the same original, or another file of the \
-      same store. Documents that changed there only become as they are there; those that changed here only stay. \
-      OTHER is never changed, and the keys given are tried on both.
+      OTHER is any copy that descends from the same store as STORE: its original, an editable copy, a copy of a copy, \
+      or a promoted or restored file. Copies merge in any order, any number of times. The text, title, key, place and \
+      each attribute of a document merge separately. OTHER is never changed, and the keys given are tried on both.
 
-      A conflict is a document edited on both sides, for example. With a conflict, nothing is changed, all are listed by \
-      id and reason, and the exit code is 4, unless --prefer decides: 'mine' and 'theirs' take one side, 'both' keeps \
-      the two texts beside each other.
+      A conflict is one part that changed on both sides, or a document that was edited on one side and deleted on the \
+      other. With a conflict, nothing is changed, all are listed by id and reason, and the exit code is 4, unless \
+      --prefer decides: 'mine' and 'theirs' take one side, 'both' takes the later change of each part, and keeps a \
+      text that loses as a document of its own.
 
         dbtool merge mine.coffer shipped-2.coffer --key-file my.key
         dbtool merge mine.coffer shipped-2.coffer --dry-run
@@ -43,7 +44,8 @@ struct MergeVerb: ParsableCommand {
   var prefer: Preference?
 
   @Option(
-    help: ArgumentHelp("For two files of one store: an older file that both were made from.", valueName: "older"),
+    help: ArgumentHelp(
+      "For two copies of one file that were both written to: the file that they were copied from.", valueName: "older"),
     completion: .file())
   var base: String?
 
@@ -53,11 +55,8 @@ struct MergeVerb: ParsableCommand {
   @Flag(help: "List documents of OTHER that do not open, and go on without their changes.")
   var skipDamaged = false
 
-  @Flag(help: "Prove all rows of OTHER first, as 'verify --quick' does, also where its state names the changes.")
+  @Flag(help: "Prove all rows of both stores first, as 'verify --quick' does, and compare every document.")
   var verify = false
-
-  @Flag(help: "Accept that the original has a later root key than when the copy was made.")
-  var allowRekey = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
@@ -68,7 +67,6 @@ struct MergeVerb: ParsableCommand {
     merging.isDryRun = dryRun
     merging.skipsDamaged = skipDamaged
     merging.verifiesOther = verify
-    merging.allowsRekey = allowRekey
     let older = try base.map(options.openOther)
     let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report = try Interrupt.deferring {

@@ -9,13 +9,15 @@ struct RestoreVerb: ParsableCommand {
     commandName: "restore",
     abstract: "Put back a backup, or single documents from it.",
     discussion: """
-      Without NAME, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A store \
-      that exists is replaced with --force only, and only while no process has it open. It is kept beside the copy as \
-      STORE.replaced, with its journal or log; --discard-replaced deletes it instead. A file that is no store is never \
-      replaced. The generations of both are noted, exactly if a key is given, and a warning says if FROM is older.
+      Without NAME, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A \
+      store that exists is replaced with --force only, and only while no process has it open. It is kept beside the \
+      copy as STORE.replaced, with its journal or log; --discard-replaced deletes it instead. A file that is no store \
+      is never replaced. The generations of both are noted, exactly if a key is given, and a warning says if FROM is \
+      older.
 
-      With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a backup \
-      or another copy of the store. Its set of rows is proved first; --allow-damage takes documents that open from one that isn't whole.
+      With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a \
+      backup or an editable copy of the store. Its set of rows is proved first; --allow-damage takes documents that \
+      open from one that isn't whole.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer 17 30-34 --key-file my.key

@@ -40,18 +40,29 @@ struct EditableCopyTests {
       options: .testing)
   }
 
-  private func stamps(_ store: DocumentStore) throws -> [Int64: DocumentStamps] {
+  /// The identities of a store's documents, and the replicas and counters that wrote their parts.
+  private func histories(_ store: DocumentStore) throws -> [Int64: [String]] {
     try store.engine.reading { transaction throws(StoreError) in
-      var stamps: [Int64: DocumentStamps] = [:]
+      var histories: [Int64: [String]] = [:]
+      let replicas = try transaction.replicas
       _ = try transaction.sumOfRows { row, opener throws(StoreError) in
-        stamps[row.fields.id] = try opener.openHead(row).stamps
+        let history = DocumentHistory(try opener.openHead(row))
+        let dots = history.decodedDots
+        histories[row.fields.id] =
+          ["\(history.uid)", "\(history.parent as Any)"]
+          + (dots.parts + [dots.stamp]).map { "\(replicas[$0.replica].identity):\($0.counter)" }
       }
-      return stamps
+      return histories
     }
   }
 
   private func nextID(_ store: DocumentStore) throws -> Int64 {
     try store.engine.reading { transaction throws(StoreError) in Int64(transaction.state.nextID) }
+  }
+
+  /// The IDs that a store gives to new documents.
+  private func ownIDs(_ store: DocumentStore) throws -> Range<UInt64> {
+    try store.replicas().ownReplica.ids
   }
 
   @Test(arguments: CreateOptions.Journal.allCases)
@@ -60,11 +71,12 @@ struct EditableCopyTests {
     let copy = try open(test)
     #expect(copy.opening == .created && copy.original == .copied)
     #expect(try copy.everything() == test.store.everything())
-    #expect(try stamps(copy) == stamps(test.store))
+    #expect(try histories(copy) == histories(test.store))
     #expect(copy.storeID != test.store.storeID)
-    let origin = try copy.engine.reading { transaction throws(StoreError) in transaction.state.origin }
+    let (mine, theirs) = (try copy.replicas(), try test.store.replicas())
     let state = try test.store.engine.reading { transaction throws(StoreError) in transaction.state }
-    #expect(origin.kind == .editableCopy && origin.generation == state.generation && origin.nextID == state.nextID)
+    let known = try #require(mine.number(of: theirs.ownReplica.identity))
+    #expect(known != mine.own && mine[known].counter == state.counter && !mine[known].marks.isEmpty)
     try copy.read { reader throws in
       #expect(try reader.header(of: DocumentID(9)).parent == DocumentID(3))
       #expect(try reader.collections().map(\.name) == ["notes", "prices"])
@@ -75,15 +87,13 @@ struct EditableCopyTests {
     #expect(try open(test).original == .unchanged)
   }
 
-  @Test func assignsIDsFarAboveOriginal() throws {
+  @Test func assignsIDsOfOwnRange() throws {
     let test = try original()
     let copy = try open(test)
-    let first = try nextID(test.store) + Self.step
+    let own = try ownIDs(copy)
+    let first = Int64(own.lowerBound)
     let id = try copy.write { try $0.insert(Document(text: "mine"), into: Self.notes) }
-    #expect(id.rawValue == first)
-    let generation = try copy.engine.reading { transaction throws(StoreError) in transaction.state.generation }
-    #expect(generation >= UInt64(Self.step) && generation < UInt64(Self.step) + 10)
-    #expect(try stamps(copy)[id.rawValue]!.born > UInt64(Self.step))
+    #expect(id.rawValue == first && first >= Self.step)
     // Restarted IDs also begin at the copy's first ID.
     try copy.write { writer in
       try writer.delete(id)
@@ -93,12 +103,12 @@ struct EditableCopyTests {
     let emptied = try DocumentStore.open(
       at: test.place.file("copy.coffer"), key: .published("primary"), startingAfresh: true, options: .testing)
     #expect(try emptied.write { try $0.insert(Document(text: "afresh"), into: Self.notes) }.rawValue == first)
-    // A second-level copy assigns IDs above both stores.
+    // A copy of the copy has another range.
     let second = try DocumentStore.openEditableCopy(
       of: test.place.file("copy.coffer"), at: test.place.file("second.coffer"), key: .published("primary"),
       options: .testing)
     let next = try second.write { try $0.insert(Document(text: "further"), into: Self.notes) }
-    #expect(next.rawValue > first + Self.step)
+    #expect(try UInt64(next.rawValue) == ownIDs(second).lowerBound && !own.contains(UInt64(next.rawValue)))
   }
 
   @Test func keepsOrReplacesCopyOfNewerOriginal() throws {
@@ -109,16 +119,17 @@ struct EditableCopyTests {
       try writer.update(DocumentID(1)) { $0.text = "edited" }
     }
     let mine = try copy.everything()
-    let next = try nextID(copy)
     try test.store.write { try $0.insert(Document(title: "New", text: "new"), into: Self.notes, at: .top) }
     let kept = try open(test)
     #expect(kept.opening == .opened && kept.original == .newer)
     #expect(try kept.everything() == mine)
+    let former = try kept.replicas().ownReplica.identity
     let replaced = try open(test, "copy.coffer", .replace)
     #expect(replaced.original == .replaced)
     #expect(try replaced.everything() == test.store.everything())
-    #expect(try stamps(replaced) == stamps(test.store))
-    #expect(try nextID(replaced) >= next)
+    #expect(try histories(replaced) == histories(test.store))
+    // The copy is another replica now, since its own changes are lost.
+    #expect(try replaced.replicas().ownReplica.identity != former)
     #expect(try replaced.verify().isSound)
     #expect(try open(test).original == .unchanged)
   }
@@ -131,7 +142,7 @@ struct EditableCopyTests {
     let copy = try open(test)
     let mine = try copy.everything()
     let other = try original()
-    expect(.anchorMismatch) { try open(test, at: other.url) }
+    expect(.invalidArgument) { try open(test, at: other.url) }
     expect(.rolledBack) { try open(test, at: older) }
     let forked = try DocumentStore.open(at: fork, key: .published("primary"), options: .testing)
     try forked.write { try $0.insert(Document(text: "other"), into: Self.notes) }
@@ -141,22 +152,19 @@ struct EditableCopyTests {
     // An export isn't an editable copy of its source.
     let export = test.place.file("export.coffer")
     try test.store.copy(to: export, keys: [.published("primary")])
-    expect(.misuse) { try open(test, "export.coffer") }
+    expect(.invalidArgument) { try open(test, "export.coffer") }
     #expect(
       try DocumentStore.open(at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
         .everything() == mine)
 
     _ = try test.store.rekey(to: [.published("next")]) { _ in }
     func openRekeyed(
-      pin: StorePin? = nil, _ choice: DocumentStore.NewerOriginal = .keep, allowingRekey: Bool = false
+      pin: StorePin? = nil, _ choice: DocumentStore.NewerOriginal = .keep
     ) throws -> DocumentStore {
       try DocumentStore.openEditableCopy(
         of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"),
-        originalKey: .published("next"), originalPin: pin, onNewerOriginal: choice, allowingRekey: allowingRekey,
-        options: .testing)
+        originalKey: .published("next"), originalPin: pin, onNewerOriginal: choice, options: .testing)
     }
-    expect(.anchorMismatch) { try openRekeyed() }
-    #expect(try openRekeyed(allowingRekey: true).original == .newer)
     #expect(try openRekeyed(pin: test.store.pin, .replace).original == .replaced)
     #expect(try openRekeyed().original == .unchanged)
   }
@@ -226,13 +234,15 @@ struct EditableCopyTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: test.place.url.path) == ["test.coffer"])
   }
 
-  @Test func rejectsExhaustedIDs() throws {
+  /// The copy has IDs of its own, even if its original has none left.
+  @Test func copiesStoreWithGreatestID() throws {
     let test = try TestStore()
     try test.store.write { writer in
-      try writer.insert(Document(text: "x"), into: Self.notes, id: DocumentID(Int64.max - Self.step))
+      try writer.insert(Document(text: "x"), into: Self.notes, id: DocumentID(Int64.max - 1))
     }
-    expect(.noNumberLeft) { try open(test) }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: test.place.url.path) == ["test.coffer"])
+    let copy = try open(test)
+    let id = try copy.write { try $0.insert(Document(text: "mine"), into: Self.notes) }
+    #expect(try ownIDs(copy).contains(UInt64(id.rawValue)))
   }
 
   @Test func concurrentProcessOpensExistingCopy() throws {

@@ -110,10 +110,11 @@ struct CopyMergeTests {
       #expect(try pair.copy.merge(pair.original).isMerged)
       #expect(try text(pair.copy, 1) == "round \(round)")
     }
-    // Equal edits on both sides don't conflict now or later.
+    // Equal edits on both sides don't conflict, and later ones neither, once both know of them.
     try edit(pair.original, 2, "same")
     try edit(pair.copy, 2, "same")
     #expect(try pair.copy.merge(pair.original).conflicts.isEmpty)
+    #expect(try pair.original.merge(pair.copy).conflicts.isEmpty)
     try edit(pair.original, 2, "later")
     #expect(try pair.copy.merge(pair.original).isMerged)
     #expect(try text(pair.copy, 2) == "later")
@@ -145,7 +146,7 @@ struct CopyMergeTests {
     case "mine": #expect(try text(pair.copy, 1) == "mine")
     case "both":
       #expect(try texts(pair.copy).prefix(2) == ["mine", "theirs"])
-      #expect(try pair.copy.titles(in: Self.notes).prefix(2) == ["Title 1", "Title 1 (other copy)"])
+      #expect(try pair.copy.titles(in: Self.notes).prefix(2) == ["Title 1", "Title 1 (other version)"])
     default: #expect(try text(pair.copy, 1) == "theirs")
     }
     if name != "fail" { #expect(try pair.copy.merge(pair.original).entries.isEmpty) }
@@ -166,17 +167,25 @@ struct CopyMergeTests {
     }
   }
 
-  @Test func keyConflictRemovesOnlyKey() throws {
-    for (policy, holder) in [(MergePolicy.mine, "mine"), (.theirs, "theirs")] {
-      let pair = try Pair()
-      try pair.copy.write { try $0.insert(Document(text: "mine", key: "k"), into: Self.notes) }
-      try pair.original.write { try $0.insert(Document(text: "theirs", key: "k"), into: Self.notes) }
-      #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.equalKeys])
-      #expect(try pair.copy.merge(pair.original, policy: policy).isMerged)
-      #expect(try Set(texts(pair.copy)).isSuperset(of: ["mine", "theirs"]))
-      let found = try #require(try pair.copy.read { try $0.id(forKey: "k", in: Self.notes) })
-      #expect(try text(pair.copy, found.rawValue) == holder)
-      #expect(try pair.copy.verify().isSound)
+  /// Of two documents with one key, the earlier one holds it in every copy, and the other has it when the key is free.
+  @Test func earlierDocumentHoldsEqualKey() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.insert(Document(text: "theirs", key: "k"), into: Self.notes) }
+    let mine = try pair.copy.write { try $0.insert(Document(text: "mine", key: "k"), into: Self.notes) }
+    let report = try pair.copy.merge(pair.original)
+    #expect(report.isMerged && report.conflicts.isEmpty && reasons(report) == [.addedThere, .equalKeys])
+    #expect(report.entries.last?.id == mine && report.entries.last?.action == .keyHidden)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    for store in [pair.copy, pair.original] {
+      let found = try #require(try store.read { try $0.id(forKey: "k", in: Self.notes) })
+      #expect(try text(store, found.rawValue) == "theirs")
+      #expect(try store.read { try $0.header(of: mine).key } == nil)
+      #expect(try store.verify().isSound)
+      // An edit keeps the key that another document holds.
+      try edit(store, mine.rawValue, "edited")
+      try store.write { try $0.delete(found) }
+      #expect(try store.read { try $0.id(forKey: "k", in: Self.notes) } == mine)
+      #expect(try store.verify().isSound)
     }
   }
 
@@ -198,18 +207,22 @@ struct CopyMergeTests {
     #expect(try pair.copy.read { try $0.id(forKey: "b", in: Self.notes) } == DocumentID(1))
   }
 
-  @Test func reportsMissingParentsAndCycles() throws {
+  @Test func keepsMissingParentsAndCutsCycles() throws {
     let pair = try Pair()
     try pair.copy.write { try $0.insert(Document(text: "child", parent: DocumentID(1)), into: Self.notes) }
     try pair.original.write { try $0.delete(DocumentID(1)) }
     try pair.copy.write { try $0.setParent(of: DocumentID(2), to: DocumentID(3)) }
     try pair.original.write { try $0.setParent(of: DocumentID(3), to: DocumentID(2)) }
-    #expect(try Set(pair.copy.merge(pair.original).conflicts.map(\.reason)) == [.parentGone, .parentCycle])
-    #expect(try pair.copy.merge(pair.original, policy: .theirs).isMerged)
-    try pair.copy.read { reader throws in
-      #expect(try reader.header(of: DocumentID(2)).parent == nil)
-      #expect(try reader.header(of: DocumentID(3)).parent == DocumentID(2))
-      #expect(try reader.headers(in: Self.notes).last?.parent == nil)
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    for store in [pair.copy, pair.original] {
+      try store.read { reader throws in
+        // The later one of the two moves makes no child.
+        #expect(try reader.header(of: DocumentID(2)).parent == nil)
+        #expect(try reader.header(of: DocumentID(3)).parent == DocumentID(2))
+        #expect(try reader.exists(DocumentID(1)) == false)
+      }
+      #expect(try store.verify().isSound)
     }
   }
 
@@ -221,38 +234,36 @@ struct CopyMergeTests {
       try store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("new")) }
       try store.write { try $0.create(DocumentCollection("other"), foldsKeys: store === pair.copy) }
     }
-    #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.equalNames])
+    #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.editedOnBothSides])
     #expect(try pair.copy.merge(pair.original, policy: .mine).isMerged)
     let collections = try pair.copy.read { try $0.collections() }
-    #expect(Set(collections.map(\.name)) == ["notes", "new", "other", "other (2)"])
+    #expect(Set(collections.map(\.name)) == ["notes", "new", "other"])
     #expect(collections.first { $0.name == "new" }?.count == 2)
     #expect(collections.first { $0.name == "other" }?.foldsKeys == true)
-    // The identity now pairs the collections.
+    #expect(try pair.original.merge(pair.copy).isMerged)
     try pair.original.write { try $0.rename(DocumentCollection("new"), to: "renamed") }
     #expect(try pair.copy.merge(pair.original).isMerged)
     #expect(try pair.copy.read { try $0.collections().map(\.name) }.contains("renamed"))
   }
 
-  @Test func reportsUseOfDroppedCollection() throws {
-    for (policy, isThere) in [(MergePolicy.mine, true), (.theirs, false)] {
-      let pair = try Pair()
-      try pair.original.write { try $0.drop(Self.notes) }
-      try pair.copy.write { try $0.insert(Document(text: "mine"), into: Self.notes) }
-      #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.usedHereDroppedThere])
-      #expect(try pair.copy.merge(pair.original, policy: policy).isMerged)
-      #expect(try pair.copy.read { try $0.exists(Self.notes) } == isThere)
-      if isThere { #expect(try texts(pair.copy) == ["mine"]) }
-    }
-    for (policy, isThere) in [(MergePolicy.mine, false), (.theirs, true)] {
-      let pair = try Pair()
-      try pair.copy.write { try $0.drop(Self.notes) }
-      try pair.original.write { try $0.insert(Document(text: "theirs"), into: Self.notes) }
-      #expect(try !pair.copy.merge(pair.original).isMerged)
-      #expect(try pair.copy.merge(pair.original, policy: policy).isMerged)
-      #expect(try pair.copy.read { try $0.exists(Self.notes) } == isThere)
-      if isThere { #expect(try texts(pair.copy) == ["theirs"]) }
-      #expect(try pair.copy.merge(pair.original).entries.isEmpty)
-    }
+  /// A dropped collection is listed as long as it has documents that were added elsewhere.
+  @Test(arguments: [false, true]) func keepsDocumentsOfDroppedCollection(_ isDroppedHere: Bool) throws {
+    let pair = try Pair()
+    let (dropping, using) = isDroppedHere ? (pair.copy, pair.original) : (pair.original, pair.copy)
+    try dropping.write { try $0.drop(Self.notes) }
+    let id = try using.write { try $0.insert(Document(text: "used"), into: Self.notes) }
+    let report = try pair.copy.merge(pair.original)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    #expect(try texts(pair.copy) == ["used"])
+    #expect(try pair.copy.merge(pair.original).entries.isEmpty)
+    try pair.copy.write { try $0.delete(id) }
+    #expect(try pair.copy.read { try $0.collections().isEmpty })
+    // Made again, it's the collection of both stores.
+    try pair.copy.write { try $0.insert(Document(text: "again"), into: Self.notes) }
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    #expect(try texts(pair.original) == ["again"])
+    #expect(try pair.original.read { try $0.collections().map(\.name) } == ["notes"])
+    for store in [pair.copy, pair.original] { #expect(try store.verify().isSound) }
   }
 
   @Test func mergesKeyFolding() throws {
@@ -266,7 +277,7 @@ struct CopyMergeTests {
 
   // MARK: Identities
 
-  @Test func renumbersDuplicateIDs() throws {
+  @Test func givesNewIDWhereItIsTaken() throws {
     let pair = try Pair()
     try pair.copy.write { writer in
       try writer.insert(Document(text: "mine"), into: Self.notes, id: DocumentID(6))
@@ -274,12 +285,16 @@ struct CopyMergeTests {
     }
     try pair.original.write { try $0.insert(Document(text: "theirs"), into: Self.notes) }
     let report = try pair.copy.merge(pair.original)
-    #expect(report.isMerged && reasons(report).contains(.equalIDs))
-    #expect(try text(pair.copy, 6) == "theirs")
-    let mine = try #require(report.entries.first { $0.action == .renumbered }?.id)
-    #expect(mine.rawValue > 1 << 40)
-    #expect(try text(pair.copy, mine.rawValue) == "mine")
-    #expect(try pair.copy.read { try $0.children(of: mine).count } == 1)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    #expect(try text(pair.copy, 6) == "mine")
+    let theirs = try #require(report.entries.first { $0.action == .added })
+    #expect(theirs.otherID == DocumentID(6))
+    #expect(try text(pair.copy, #require(theirs.id).rawValue) == "theirs")
+    #expect(try pair.copy.read { try $0.children(of: DocumentID(6)).count } == 1)
+    // The original finds its document again under the other ID.
+    try edit(pair.original, 6, "later")
+    #expect(try pair.copy.merge(pair.original).conflicts.isEmpty)
+    #expect(try text(pair.copy, #require(theirs.id).rawValue) == "later")
   }
 
   @Test func mergesSiblingsInBothDirections() throws {
@@ -318,15 +333,17 @@ struct CopyMergeTests {
     let report = try pair.original.merge(pair.copy)
     #expect(report.isMerged)
     #expect(try texts(pair.original).prefix(1) == ["from the copy"])
-    // New documents get IDs from the original, and the copy recognizes them.
-    #expect(try pair.original.read { try $0.headers(in: Self.notes).map(\.id.rawValue) } == [1, 2, 3, 4, 5, 6])
+    // New documents keep their IDs.
+    let ids = { (store: DocumentStore) in try store.read { try $0.headers(in: Self.notes).map(\.id.rawValue) } }
+    #expect(try ids(pair.original) == ids(pair.copy))
     #expect(try pair.copy.merge(pair.original).isMerged)
     #expect(try texts(pair.copy) == texts(pair.original))
     try edit(pair.original, 1, "later")
     #expect(try pair.copy.merge(pair.original).isMerged)
   }
 
-  @Test func mergesDivergedFilesWithBase() throws {
+  /// Two byte copies of one store that were both written to have one name for different changes.
+  @Test func mergesClonesByBase() throws {
     let test = try TestStore()
     try test.store.write { writer in
       for number in 1...3 { try writer.insert(Document(text: "\(number)"), into: Self.notes) }
@@ -337,28 +354,50 @@ struct CopyMergeTests {
     let right = try DocumentStore.open(at: other, key: .published("primary"), options: .testing)
     try edit(right, 1, "there")
     try right.write { try $0.insert(Document(text: "new there"), into: Self.notes) }
-    // If only the other store has changed, the merge doesn't need a base.
-    try DocumentStore.backup(at: other, to: test.place.file("third.coffer"))
-    let third = try DocumentStore.open(
-      at: test.place.file("third.coffer"), key: .published("primary"), options: .testing)
-    #expect(try test.store.merge(third, options: MergeOptions()).isMerged)
-    #expect(try texts(test.store) == ["there", "2", "3", "new there"])
-    #expect(try third.merge(test.store).isMerged)
-    #expect(try texts(third) == ["there", "2", "3", "new there"])
-    // Beyond either store's ring, the common state is unknown.
-    for number in 0..<400 { try edit(test.store, 2, "\(number)") }
+    expect(.anchorMismatch) { try test.store.merge(right) }
     try edit(test.store, 2, "here")
     try test.store.write { try $0.insert(Document(text: "new here"), into: Self.notes) }
-    try edit(right, 3, "there")
-    try right.write { try $0.insert(Document(text: "more there"), into: Self.notes) }
-    expect(.invalidArgument) { try test.store.merge(right) }
+    let before = try test.store.everything()
+    expect(.anchorMismatch) { try test.store.merge(right) }
+    #expect(try test.store.everything() == before)
     let older = try DocumentStore.open(at: base, key: .published("primary"), options: .testing)
     let report = try test.store.merge(right, base: older)
     #expect(report.isMerged && report.conflicts.isEmpty)
-    let result = try texts(test.store)
-    #expect(result.prefix(3) == ["there", "here", "there"])
-    #expect(Set(result.dropFirst(3)) == ["new there", "new here", "more there"])
-    #expect(result.count == 6)
+    #expect(try texts(test.store).prefix(3) == ["there", "here", "3"])
+    #expect(try Set(texts(test.store).dropFirst(3)) == ["new there", "new here"])
+    try test.expectSound()
+    // The other file's later changes have the same new name.
+    try edit(right, 3, "later")
+    #expect(try test.store.merge(right, base: older).entries.map(\.action) == [.changed])
+    #expect(try test.store.merge(right, base: older).entries.isEmpty)
+    try test.expectSound()
+    // The other file can't take its own changes back under that name.
+    let unchanged = try right.everything()
+    expect(.anchorMismatch) { try right.merge(test.store, base: older) }
+    #expect(try right.everything() == unchanged && right.verify().isSound)
+    let stranger = try TestStore()
+    expect(.invalidArgument) { try test.store.merge(right, base: stranger.store) }
+  }
+
+  /// A restored file takes a new identity with its next change, so it merges with the file that it replaced.
+  @Test func mergesRestoredFile() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "1"), into: Self.notes) }
+    let (backup, restored) = (test.place.file("backup.coffer"), test.place.file("restored.coffer"))
+    try DocumentStore.backup(at: test.url, to: backup)
+    try edit(test.store, 1, "later")
+    try DocumentStore.restore(at: restored, from: backup)
+    let store = try DocumentStore.open(at: restored, key: .published("primary"), options: .testing)
+    try store.write { try $0.insert(Document(text: "restored"), into: Self.notes) }
+    // Its first change under the new identity comes, too.
+    let third = try DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("third.coffer"), key: .published("primary"), options: .testing)
+    #expect(try third.merge(store).entries.map(\.action) == [.added])
+    #expect(try Set(texts(third)) == ["later", "restored"])
+    #expect(try store.merge(test.store).isMerged)
+    #expect(try Set(texts(store)) == ["later", "restored"])
+    #expect(try test.store.merge(store).isMerged)
+    #expect(try texts(test.store) == texts(store))
     try test.expectSound()
   }
 
@@ -467,25 +506,74 @@ struct CopyMergeTests {
     try raw.execute("DELETE FROM coffer_collection")
     try raw.execute("INSERT INTO coffer_collection SELECT * FROM old")
     expect(.setMismatch) { try pair.copy.merge(pair.original) }
-    let other = try Pair()
-    try other.original.write { try $0.create(DocumentCollection("empty")) }
-    #expect(try other.copy.merge(other.original).isMerged)
-    try edit(other.original, 1, "x")
-    try other.test.raw().execute("DELETE FROM coffer_collection WHERE coll=2")
-    expect(.setMismatch) { try other.copy.merge(other.original) }
-    #expect(try other.copy.read { try $0.exists(DocumentCollection("empty")) })
+    // A changed collection's row is missing.
+    try raw.execute("DELETE FROM coffer_collection")
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    #expect(try pair.copy.read { try $0.exists(Self.notes) })
   }
 
-  @Test func rejectsMissingDocumentWithoutDeletion() throws {
+  /// Somebody without a key who removes rows deletes nothing in other copies.
+  @Test(arguments: [false, true]) func missingRowDeletesNothing(_ isDeletion: Bool) throws {
     let pair = try Pair()
-    let (d, first) = (DocumentCollection("d"), DocumentID(1))
-    try pair.original.write { try $0.create(d) }
-    #expect(try pair.copy.merge(pair.original).isMerged)
-    try pair.copy.write { try $0.move(first, into: d) }
-    try pair.original.write { try $0.drop(d) }
-    try pair.test.raw().execute("DELETE FROM coffer_record WHERE id=1")
-    expect(.setMismatch) { try pair.copy.merge(pair.original, policy: .theirs) }
+    try edit(pair.original, 2, "edited")
+    if isDeletion { try pair.original.write { try $0.delete(DocumentID(1)) } }
+    try pair.test.raw().execute(isDeletion ? "DELETE FROM coffer_gone" : "DELETE FROM coffer_record WHERE id=1")
+    let before = try pair.copy.everything()
+    if isDeletion {
+      expect(.setMismatch) { try pair.copy.merge(pair.original) }
+      #expect(try pair.copy.everything() == before)
+    } else {
+      #expect(try pair.copy.merge(pair.original).isMerged)
+    }
     #expect(try text(pair.copy, 1) == "Text 1")
+  }
+
+  @Test func rejectsChangeThatOtherStoreDoesNotInclude() throws {
+    let pair = try Pair()
+    try pair.original.write { writer in
+      let rows = try writer.transaction.writer
+      let ahead = Dot(replica: rows.dot.replica, counter: rows.dot.counter + 1000)
+      try rows.rewrite(DocumentID(1), changing: [], .title, as: .head) { content, _ throws(StoreError) in
+        content.history.change { $0.text = ahead }
+      }
+    }
+    #expect(try pair.original.verify().damaged.map(\.id) == [1])
+    let before = try pair.copy.everything()
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    #expect(try pair.copy.everything() == before)
+  }
+
+  /// Marks tell clones apart for 32 commits, and equal dots with different values after that.
+  @Test func rejectsCloneWithoutCommonMarks() throws {
+    let pair = try Pair()
+    let url = pair.test.place.file("clone.coffer")
+    try DocumentStore.backup(at: pair.test.url, to: url)
+    let clone = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    try edit(pair.original, 1, "here")
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try edit(clone, 1, "there")
+    for number in 0..<40 { try edit(clone, 2, "noise \(number)") }
+    try clone.write { try $0.update(DocumentID(1)) { $0.title = "Later" } }
+    let before = try pair.copy.everything()
+    expect(.anchorMismatch) { try pair.copy.merge(clone) }
+    #expect(try pair.copy.everything() == before)
+  }
+
+  @Test func findsParentThatCameBackUnderAnotherID() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.setParent(of: DocumentID(4), to: DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.copy.write { try $0.delete(DocumentID(2)) }
+    try edit(pair.original, 2, "theirs")
+    // A child still names the old ID, so the document gets another.
+    let report = try pair.copy.merge(pair.original, policy: .theirs)
+    let id = try #require(report.entries.first { $0.action == .added }?.id)
+    #expect(id != DocumentID(2))
+    #expect(try pair.copy.read { try $0.header(of: DocumentID(4)).parent } == id)
+    // The decision renewed the birth, which the original doesn't include.
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    #expect(try texts(pair.original).filter { $0 == "theirs" }.count == 1)
+    for store in [pair.copy, pair.original] { #expect(try store.verify().isSound) }
   }
 
   // MARK: Round trips and chains
@@ -497,15 +585,14 @@ struct CopyMergeTests {
       #expect(try pair.original.merge(pair.copy).isMerged)
       #expect(try pair.copy.merge(pair.original).isMerged)
     }
-    #expect(try text(pair.original, 6) == "n" && text(pair.copy, mine.rawValue) == "n")
+    #expect(try text(pair.original, mine.rawValue) == "n" && text(pair.copy, mine.rawValue) == "n")
     #expect(try pair.original.merge(pair.copy).entries.isEmpty)
-    try edit(pair.original, 6, "edited there")
+    try edit(pair.original, mine.rawValue, "edited there")
     #expect(try pair.original.merge(pair.copy).isMerged)
     let report = try pair.copy.merge(pair.original)
     #expect(report.conflicts.isEmpty)
     #expect(try text(pair.copy, mine.rawValue) == "edited there")
-    // The deletion reaches the copy under the copy's ID.
-    try pair.original.write { try $0.delete(DocumentID(6)) }
+    try pair.original.write { try $0.delete(mine) }
     #expect(try pair.copy.merge(pair.original).isMerged)
     #expect(try texts(pair.copy).count == 5)
     #expect(try pair.original.merge(pair.copy).isMerged)
@@ -605,7 +692,8 @@ struct CopyMergeTests {
     #expect(try texts(pair.copy).prefix(4) == ["Text 1", "Text 2", "sound", "Text 4"])
     #expect(try Set(texts(pair.copy).dropFirst(4)) == ["Text 5", "new"])
     let repaired = try DocumentStore.open(at: sound, key: .published("primary"), options: .testing)
-    #expect(try pair.copy.merge(repaired).isMerged)
+    options.verifiesOther = true
+    #expect(try pair.copy.merge(repaired, options: options).isMerged)
     #expect(try text(pair.copy, 2) == long)
   }
 

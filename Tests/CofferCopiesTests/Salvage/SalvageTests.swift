@@ -423,7 +423,7 @@ struct SalvageTests {
   @Test func usesLatestRowsWithoutFirstPage() throws {
     let (test, _) = try closedStore(5)
     try edit(
-      test, "CREATE TABLE _litestream_a(id INTEGER PRIMARY KEY,a,b,c)",
+      test, "CREATE TABLE _litestream_a(id INTEGER PRIMARY KEY,a,b)",
       "CREATE TABLE _litestream_b(id INTEGER PRIMARY KEY,a)",
       "INSERT INTO _litestream_a SELECT * FROM coffer_collection",
       "INSERT INTO _litestream_b SELECT * FROM coffer_state")
@@ -444,8 +444,8 @@ struct SalvageTests {
     let (test, documents) = try closedStore(5)
     for number in 1...3 {
       try edit(
-        test, "CREATE TABLE _litestream_\(number)(id INTEGER PRIMARY KEY,a,b,c)",
-        "INSERT INTO _litestream_\(number) SELECT coll,epoch,rev+\(number)000,randomblob(80) FROM coffer_collection")
+        test, "CREATE TABLE _litestream_\(number)(id INTEGER PRIMARY KEY,a,b)",
+        "INSERT INTO _litestream_\(number) SELECT coll,rev+\(number)000,randomblob(80) FROM coffer_collection")
     }
     var bytes = try Data(contentsOf: test.url)
     bytes.replaceSubrange(..<8192, with: Data(count: 8192))

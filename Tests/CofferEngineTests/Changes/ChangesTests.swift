@@ -392,7 +392,7 @@ struct ChangesTests {
     let feed = ChangeFeed()
     // Simulates a subscriber that ended since the caller checked.
     #expect(feed.add(nil, nil, {}) == nil && !feed.hasSubscribers)
-    let state = StoreState(headerMAC: [UInt8](repeating: 0, count: 32), generation: 5)
+    let state = StoreState(headerMAC: [UInt8](repeating: 0, count: 32), generation: 5, replicas: .zeros)
     let names = [CollectionID(1): FollowedCollection(name: "notes", uid: UniqueID(high: 0, low: 7))]
     let added = feed.add(nil, .success(ChangeFeed.Beginning(state: state, names: names)), {})
     let subscriber = try #require(added)

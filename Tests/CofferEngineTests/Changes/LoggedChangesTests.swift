@@ -98,7 +98,7 @@ struct LoggedChangesTests {
   @Test func omitsReencryptedRows() throws {
     try test.store.engine.writing { transaction throws(StoreError) in
       for record in try transaction.collections() { try transaction.writer.replaceCollection(with: record) }
-      for id in ids { try transaction.writer.rewrite(id, changing: [], as: []) { _, _ in } }
+      for id in ids { try transaction.writer.rewrite(id, changing: [], [], as: []) { _, _ in } }
       #expect(try! transaction.writer.changes.ringChanges == .entries([]))
     }
   }

@@ -52,7 +52,7 @@ struct RekeyTests {
   private func expectNoRowOpens(under old: SessionKeys, of database: Database) throws {
     let keys = try RowKeys(old)
     let opener = RecordOpener(keys)
-    let limits = RowLimits(nextID: 1 << 40, generation: 1 << 40, target: 0, cursor: 0)
+    let limits = RowLimits(bound: 1 << 40, generation: 1 << 40, target: 0, cursor: 0)
     for epoch in [nil, Int64(1)] {
       if let epoch { try database.execute("BEGIN; UPDATE coffer_record SET epoch = \(epoch)") }
       let statement = try database.statement(SQL.allRecords)
@@ -64,7 +64,6 @@ struct RekeyTests {
       if epoch != nil { try database.execute("ROLLBACK") }
     }
     #expect(try database.query("SELECT DISTINCT epoch FROM coffer_record").rows.map { $0[0] } == [2])
-    #expect(try database.query("SELECT DISTINCT epoch FROM coffer_collection").rows.map { $0[0] } == [2])
   }
 
   @Test func replacesKeyOfOpenedSlot() throws {

@@ -103,7 +103,7 @@ struct BytesTests {
       }
     }
     let stamps = try test.store.engine.reading { transaction throws(StoreError) in
-      try (1...4).map { id throws(StoreError) in try transaction.storedDocument(DocumentID(id)).stamps.uid }
+      try (1...4).map { id throws(StoreError) in try transaction.storedDocument(DocumentID(id)).history.uid }
     }
     let numbers =
       stamps.flatMap { [$0.high, $0.low] } + dates.flatMap { [UInt64(bitPattern: $0), UInt64(bitPattern: $0 / 3)] }

@@ -69,11 +69,6 @@ struct ParentElsewhereTests {
       options.skipsInvalid = false
       try writer.synchronize(notes, with: source { $0.id = 1 }, options: options)
     },
-    Way(testDescription: "a document that a child elsewhere still names") { writer in
-      try writer.insert(Document(text: "", parent: 1), into: notes)
-      try writer.delete(1)
-      try writer.insert(Document(text: ""), into: other, id: 1)
-    },
   ]
 
   @Test(arguments: ways) func rejectsParentInAnotherCollection(_ way: Way) throws {
@@ -89,7 +84,7 @@ struct ParentElsewhereTests {
     }
   }
 
-  @Test func keepsLaterAndDeletedParent() throws {
+  @Test func findsLaterParent() throws {
     try withTestStore { test in
       var child = ListSource.Item(text: "child", id: 5)
       child.parent = 6
@@ -100,23 +95,27 @@ struct ParentElsewhereTests {
           try writer.insert(contentsOf: ListSource(items, batch: 1), into: test.notes, options: Self.bulk(mode))
           #expect(try writer.children(of: 6).map(\.id) == [5])
           try writer.delete(6)
-          // A document with the same ID in the same collection becomes the parent.
+          #expect(try writer.header(of: 5).parent == 6)
+          // Another document with the ID of the deleted one isn't the parent.
           try writer.insert(Document(text: "again"), into: test.notes, id: 6)
-          #expect(try writer.children(of: 6).map(\.id) == [5])
+          #expect(try writer.children(of: 6).isEmpty && writer.header(of: 5).parent == nil)
         }
       }
     }
   }
 
-  @Test func skipsIDOfMissingParent() throws {
+  @Test func dropsMissingParent() throws {
     try withTestStore { test in
       var child = ListSource.Item(text: "child", id: 5)
       child.parent = 6
-      try test.store.write { writer in
-        try writer.insert(contentsOf: ListSource([child]), into: Self.notes, options: Self.bulk(.fail))
+      for mode in [BulkOptions.Conflict.fail, .update] {
+        let report = try test.store.write { writer in
+          try writer.truncate(test.notes, restartingIDs: true)
+          return try writer.insert(contentsOf: ListSource([child]), into: Self.notes, options: Self.bulk(mode))
+        }
+        #expect(report.parentsDropped == 1)
+        #expect(try test.store.read { try $0.header(of: 5).parent } == nil)
       }
-      #expect(try test.store.write { try $0.insert(Document(text: ""), into: Self.other) } == 7)
-      #expect(try test.store.read { try $0.children(of: 6).map(\.id) } == [5])
     }
   }
 }

@@ -103,7 +103,7 @@ struct TextCacheTests {
 
   @Test func unlistedChangesEmptyCache() throws {
     let cache = TextCache(capacity: 10_000)
-    var state = StoreState(headerMAC: [])
+    var state = StoreState(headerMAC: [], replicas: .zeros)
     let reader = CacheReader(cache, state)
     #expect(!reader.reads(1))
     let before = TextCache.Version(state)
@@ -116,7 +116,7 @@ struct TextCacheTests {
 
   @Test func differentSetOfSameGenerationEmptiesCache() {
     let cache = TextCache(capacity: 10_000)
-    var state = StoreState(headerMAC: [])
+    var state = StoreState(headerMAC: [], replicas: .zeros)
     let reader = CacheReader(cache, state)
     #expect(!reader.reads(1))
     #expect(reader.reads(1))
@@ -128,7 +128,7 @@ struct TextCacheTests {
 
   @Test func readersDuringCommitBypassCache() {
     let cache = TextCache(capacity: 10_000)
-    var state = StoreState(headerMAC: [])
+    var state = StoreState(headerMAC: [], replicas: .zeros)
     let old = CacheReader(cache, state)
     #expect(!old.reads(1))
     cache.willCommit()
@@ -146,7 +146,7 @@ struct TextCacheTests {
 
   @Test func evictsLeastReadTexts() {
     let cache = TextCache(capacity: 20_000)
-    let reader = CacheReader(cache, StoreState(headerMAC: []))
+    let reader = CacheReader(cache, StoreState(headerMAC: [], replicas: .zeros))
     #expect(!reader.reads(1, count: 1000))
     for id in 2...200 {
       #expect(reader.reads(1, count: 1000))
@@ -160,7 +160,7 @@ struct TextCacheTests {
 
   @Test func rarelyKeepsTextsReadOnce() {
     let cache = TextCache(capacity: 20_000)
-    let reader = CacheReader(cache, StoreState(headerMAC: []))
+    let reader = CacheReader(cache, StoreState(headerMAC: [], replicas: .zeros))
     var kept = 0
     for id in Int64(1)...4096 {
       #expect(!reader.reads(id, count: 1000))
@@ -177,7 +177,7 @@ struct TextCacheTests {
 
   @Test func closedCacheIgnoresTexts() {
     let cache = TextCache(capacity: 10_000)
-    let reader = CacheReader(cache, StoreState(headerMAC: []))
+    let reader = CacheReader(cache, StoreState(headerMAC: [], replicas: .zeros))
     cache.close()
     #expect(!reader.reads(1))
     #expect(!reader.reads(1) && cache.byteCount == 0)

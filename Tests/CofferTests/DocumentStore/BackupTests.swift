@@ -175,6 +175,6 @@ struct BackupTests {
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: test.url)
     try DocumentStore.restore(at: link, from: copy, replacing: true)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == test.url.path)
-    #expect(try Data(contentsOf: test.url) == Data(contentsOf: copy))
+    #expect(try test.reopened().read { $0.documentCount } == 0)
   }
 }

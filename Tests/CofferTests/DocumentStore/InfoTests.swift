@@ -56,7 +56,7 @@ struct InfoTests {
   @Test(arguments: [
     "UPDATE coffer_record SET body = NULL WHERE id = 2", "INSERT INTO coffer_body VALUES(9, zeroblob(64))",
     "DELETE FROM coffer_collection WHERE coll = 1", "UPDATE coffer_record SET head = zeroblob(3) WHERE id = 1",
-    "UPDATE coffer_record SET flags = 2 WHERE id = 1", "UPDATE coffer_record SET parent = 0 WHERE id = 1",
+    "UPDATE coffer_record SET flags = 4 WHERE id = 1", "UPDATE coffer_record SET parent = 0 WHERE id = 1",
     "UPDATE coffer_slot SET params = zeroblob(3) WHERE slot = 2",
     "UPDATE coffer_state SET sealed = zeroblob(163)", "UPDATE coffer_header SET keyring = zeroblob(44)",
     "UPDATE coffer_collection SET sealed = zeroblob(39)", "UPDATE coffer_collection SET rev = -1",

@@ -100,7 +100,7 @@ struct UndoTests {
     }
   }
 
-  @Test func ignoresCollectionWithReusedNumber() throws {
+  @Test func restoresIntoDroppedCollection() throws {
     try withTestStore { test in
       try fill(test)
       let before = try contents(test)
@@ -111,7 +111,7 @@ struct UndoTests {
       }
       try test.store.write { try $0.restore(deleted) }
       #expect(try contents(test) == before)
-      #expect(try test.store.read { try $0.collections().map(\.count) } == [0, 5])
+      #expect(try test.store.read { try $0.collections().map(\.count) } == [5, 0])
     }
   }
 

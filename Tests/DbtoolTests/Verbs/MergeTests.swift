@@ -73,7 +73,7 @@ import Testing
     #expect(try sandbox.read("c.coffer") == before)
     try sandbox.succeed("merge", "c.coffer", "s.coffer", "--prefer", "both")
     let result = try texts(sandbox, "c.coffer")
-    #expect(result.contains("mine secret") && result.contains("theirs secret") && result.contains("(other copy)"))
+    #expect(result.contains("mine secret") && result.contains("theirs secret") && result.contains("(other version)"))
   }
 
   @Test func upgradesBundleRepeatedly() throws {
@@ -96,9 +96,11 @@ import Testing
     try sandbox.succeed("verify", "c.coffer")
   }
 
-  @Test func mergesFilesByLastCommonState() throws {
+  /// A restored file takes a new identity, so it merges with the file that it was copied from.
+  @Test func mergesRestoredFile() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "phone.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
+    try sandbox.succeed("restore", "phone.coffer", "b.coffer")
     try sandbox.succeed("put", "s.coffer", "--text", "laptop")
     try sandbox.succeed("put", "phone.coffer", "--text", "phone")
     try sandbox.succeed("merge", "s.coffer", "phone.coffer")

@@ -124,6 +124,23 @@ def loosely(*statements):
     return edit
 
 
+def past_unique(*statements):
+    """An edit that SQLite's unique index of keys would refuse."""
+    both = "CREATE INDEX coffer_record_lookup", "CREATE UNIQUE INDEX coffer_record_lookup"
+
+    def replaced(db, old, new):
+        db.execute("PRAGMA writable_schema=ON")
+        db.execute("UPDATE sqlite_schema SET sql=replace(sql,?,?)", (old, new))
+        _reload(db)
+
+    def edit(db, kit):
+        replaced(db, *both[::-1])
+        run(*statements)(db, kit)
+        replaced(db, *both)
+
+    return edit
+
+
 def schema(*statements):
     """An edit by statements that write sqlite_schema itself."""
 

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from .layout import COLLECTION, EVERYTHING, MUST_UNDERSTAND, ranges
+from .layout import COLLECTION, EVERYTHING, HELD_ELSEWHERE, MUST_UNDERSTAND, ranges
 from .stores import open_with
 from .writer import NONE, PADDED
 
@@ -31,12 +31,19 @@ def contents(name, writer):
             {"epoch": number, "closed": epoch.closed, "ceiling": epoch.ceiling, "floor": epoch.floor}
             for number, epoch in sorted(writer.epochs.items())]},
         "state": state(writer),
+        "replicas": replicas(writer),
         "lookups": lookups(writer),
-        "collections": {str(c.coll): c.name.decode() for c in writer.collections.values()},
+        "collections": names(writer),
         "collection_rows": {str(c.coll): {
-            "epoch": c.epoch, "rev": c.rev, "born": c.born, "edited": c.edited, "uid": c.uid.hex(),
-            "settings": c.settings.decode(), "extension": entries(c.extension)} for c in writer.collections.values()},
-        "order": {str(coll): [r.id for r in records if r.coll == coll] for coll in writer.collections},
+            "rev": c.rev, "uid": c.uid.hex(), "name": c.name.decode(), "dropped": c.dots.is_dropped,
+            "dots": c.dots.plain(), "settings": c.settings.decode(),
+            "extension": entries(c.extension)} for c in writer.collections.values()},
+        "order": {
+            str(coll): [r.id for r in records if r.coll == coll] for coll, row in writer.collections.items()
+            if writer.is_listed(row)},
+        "deletions": {str(d.gone): {
+            "rev": d.rev, "uid": d.uid.hex(), "dots": [list(dot) for dot in d.dots], "stamp": list(d.stamp),
+            "extension": entries(d.extension)} for d in writer.deletions.values()},
         "documents": {str(r.id): document(writer, r) for r in records if not is_newer(r)},
     }
 
@@ -64,15 +71,11 @@ def slot(s):
 
 
 def state(writer):
-    o = writer.origin
-    number = lambda at: int.from_bytes(o[at : at + 8], "big")  # noqa: E731
     return {
-        "generation": writer.generation, "next": writer.next_id, "count": len(writer.records),
-        "set_hash_sha256": hashlib.sha256(writer.set_hash()).hexdigest(), "target": writer.target,
-        "cursor": writer.cursor, "mac": writer.mac.hex(),
-        "origin": {
-            "kind": o[0], "store_id": o[1:17].hex(), "rk_generation": number(17), "phase": number(25),
-            "generation": number(33), "commit": o[41:73].hex(), "mark": o[73:105].hex(), "next": number(105)},
+        "generation": writer.generation, "next": writer.next_id, "bound": writer.bound, "count": len(writer.records),
+        "gone_count": len(writer.deletions), "set_hash_sha256": hashlib.sha256(writer.set_hash()).hexdigest(),
+        "target": writer.target, "cursor": writer.cursor, "mac": writer.mac.hex(), "lead": writer.lead,
+        "replicas_sha256": hashlib.sha256(writer.sealed_replicas).hexdigest(),
         "known": writer.known, "unwiped": writer.unwiped, "mark": writer.mark.hex(),
         "ring": [generation(*item) for item in sorted(writer.ring.items())],
         "extension": entries(writer.extension),
@@ -91,13 +94,44 @@ def entry(kind, coll, ids):
     return {"kind": kind, "coll": coll} | ({} if kind == COLLECTION else {"ids": ranges(ids)})
 
 
+def replicas(writer):
+    """The row of replicas, and the version vector, in which the own counter is that of the last commit."""
+    vector = [one.counter for one in writer.replicas]
+    vector[writer.own] = writer.generation + writer.lead
+    return {
+        "own": writer.own, "restored": writer.restored, "vector": vector,
+        "replicas": [
+            {"identity": one.identity.hex(), "counter": one.counter, "range": one.range, "rose": one.rose,
+             "marks": [[number, mark.hex()] for number, mark in one.marks]} for one in writer.replicas],
+        "extension": entries(writer.replicas_extension)}
+
+
+def names(writer):
+    """The names of listed collections as they are read: one of several with a name has it."""
+    listed = sorted(
+        (c for c in writer.collections.values() if writer.is_listed(c)),
+        key=lambda c: (writer.order_of_names(c.dots.of("name")), c.uid))
+    found, taken = {}, set()
+    for c in listed:
+        if c.name not in taken:
+            found[c.coll] = c.name
+            taken.add(c.name)
+    for c in sorted(listed, key=lambda c: c.uid):
+        name = found.get(c.coll) or c.name + b"~" + c.uid.hex()[:8].encode()
+        while c.coll not in found and name in taken:
+            name += b"~"
+        found[c.coll] = name
+        taken.add(name)
+    return {str(c.coll): found[c.coll].decode() for c in writer.collections.values() if c.coll in found}
+
+
 def lookups(writer):
     """Lookups of each readable document's key that is text, of its capitals, and of one absent key."""
     found = []
     for r in writer.records.values():
         if r.key is None or r.key.decode("utf-8", "ignore").encode() != r.key or r.coll not in writer.collections:
             continue
-        if is_newer(r):
+        if is_newer(r) or r.flags & HELD_ELSEWHERE:
             continue
         key = r.key.decode()
         is_folded = writer.collections[r.coll].settings.startswith(b'{"folding":1')
@@ -112,12 +146,14 @@ def lookups(writer):
 
 def document(writer, r):
     """A document as a reader must give it; in title mode `none` without a title, except in a row below the target."""
+    has_key = r.key is not None and not r.flags & HELD_ELSEWHERE
     has_title = r.title is not None and (writer.titles != NONE or r.column is not None or r.epoch < writer.target)
     found = {
         "id": r.id, "coll": r.coll, "pos": r.pos.hex(), "parent": r.parent, "flags": r.flags,
-        "title": r.title.decode() if has_title else None, "key": None if r.key is None else r.key.hex(),
+        "title": r.title.decode() if has_title else None, "key": r.key.hex() if has_key else None,
         "created": r.created, "modified": r.modified, "length": len(r.text), "attributes": r.attributes.decode(),
-        "epoch": r.epoch, "rev": r.rev, "born": r.born, "edited": r.edited, "placed": r.placed, "uid": r.uid.hex(),
+        "epoch": r.epoch, "rev": r.rev, "uid": r.uid.hex(),
+        "parent_uid": None if r.parent_uid is None else r.parent_uid.hex(), "dots": r.dots.plain(),
         "extension": entries(r.extension), "body_in": "row" if r.is_body_in_row else "table",
     }
     text = r.text.decode()

@@ -5,8 +5,9 @@ from .attack import Attack
 from .layout import extension_entry as entry
 
 ONE, TWO = entry(1, b"one"), entry(2, b"two")
-LAST_PART = {"head": 5, "collection": 0, "state": 0}
-LIMIT = {"head": layout.EXTENSION_SIZE, "collection": layout.EXTENSION_SIZE, "state": layout.STATE_EXTENSION_SIZE}
+LAST_PART = {"head": 5, "collection": 0, "deletion": 0, "state": 0, "replicas": 0}
+LIMIT = dict.fromkeys(("head", "collection"), layout.EXTENSION_SIZE)
+LIMIT |= dict.fromkeys(("deletion", "state", "replicas"), layout.SMALL_EXTENSION_SIZE)
 
 
 def ill_formed(place):
@@ -38,8 +39,12 @@ def attacks(kit):
     for name, (what, part) in ill_formed("collection").items():
         yield _collection(
             name, what, part, list="damaged", verify="damaged", quick="damaged", also={"verify_quick": ["ok"]})
+    for name, (what, part) in ill_formed("deletion").items():
+        yield _deletion(name, what, part, verify="damaged", quick="ok")
     for name, (what, part) in ill_formed("state").items():
         yield _state(name, what, part, "damaged")
+    for name, (what, part) in ill_formed("replicas").items():
+        yield _replicas(name, what, part, "damaged")
     yield from _newer()
 
 
@@ -63,6 +68,24 @@ def _collection(name, what, part, **options):
     return Attack(f"forged-extension-collection-{name}", "sealed", f"collection 2: {what}", forge=forge, **options)
 
 
+def _deletion(name, what, part, **options):
+    def forge(writer):
+        row = writer.deletions[1]
+        row.rev = writer.generation + 1
+        writer.seal_deletion(row, writer.deletion_plain(row) + part)
+        writer.commit()
+
+    return Attack(f"forged-extension-deletion-{name}", "sealed", f"deletion 1: {what}", forge=forge, **options)
+
+
+def _replicas(name, what, part, outcome):
+    def forge(writer):
+        writer.odd = {"replicas": writer.replicas_plain() + part}
+        writer.commit()
+
+    return Attack(f"forged-extension-replicas-{name}", "sealed", f"the replicas: {what}", forge=forge, open=outcome)
+
+
 def _state(name, what, part, outcome):
     def forge(writer):
         writer.odd = {"extension": part}
@@ -72,7 +95,7 @@ def _state(name, what, part, outcome):
 
 
 def _newer():
-    """Entries that must be understood: a document is newer alone, a collection or the state with the store."""
+    """Entries that must be understood: a document is newer alone, anything else with the store."""
     for name, part in {
         "newer": ONE + entry(0x8001, b"later"), "newer-place": entry(0x8501), "newer-of-65536-bytes": entry(0x85FF, bytes(65_530)),
     }.items():
@@ -81,4 +104,13 @@ def _newer():
         "newer-and-damaged", "an entry that must be understood, and the digest of another text", entry(0x8001),
         {"digest": bytes(32)}, get={2: "newer"}, list="newer", also={"get_of_2": ["damaged"]})
     yield _collection("newer", "an entry that must be understood: the store is newer", ONE + entry(0x8001), open="newer")
+    # Of dbtool, the verify tells whether the store opens.
+    by_verify = {"open": ["newer"]}
+    yield _deletion(
+        "newer", "an entry that must be understood: a verify finds the store newer, and nothing else opens deletions",
+        ONE + entry(0x8001), verify="newer", quick="ok", also=by_verify)
+    yield _deletion(
+        "newer-of-300-bytes", "the same, as long as it may be", entry(0x80FF, bytes(294)), verify="newer", quick="ok",
+        also=by_verify)
     yield _state("newer", "an entry that must be understood: the store is newer", ONE + entry(0x8001), "newer")
+    yield _replicas("newer", "an entry that must be understood: the store is newer", ONE + entry(0x8001), "newer")

@@ -3,10 +3,11 @@ from one side of a key change to the other."""
 
 from .attack import IDS, Attack, run
 from .contents import document
+from .writer import RANGE_SIZE
 
 # The moment when document 2 is as first written and 6 not yet deleted; and the base.
 OLD, LATEST = "filled", "last"
-EVERYTHING = ("header", "spare", "slot", "state", "collection", "record", "body")
+EVERYTHING = ("header", "spare", "slot", "state", "replica", "collection", "gone", "record", "body")
 COLUMNS = "coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
 
 
@@ -29,10 +30,9 @@ def _exchange(table, columns, first=1, second=2, key="id"):
             id: db.execute(f"SELECT {columns} FROM {table} WHERE {key}=?", (id,)).fetchone()
             for id in (first, second)
         }
-        for name in names:
-            # Lookups are unique.
-            if name == "lookup":
-                db.execute(f"UPDATE {table} SET lookup=NULL WHERE {key} IN (?,?)", (first, second))
+        if "lookup" in names:
+            # SQLite holds no two of them at any time.
+            db.execute(f"UPDATE {table} SET lookup=NULL WHERE {key} IN (?,?)", (first, second))
         for id, other in ((first, second), (second, first)):
             changes = ",".join(f"{name}=?" for name in names)
             db.execute(f"UPDATE {table} SET {changes} WHERE {key}=?", (*rows[other], id))
@@ -111,8 +111,17 @@ def _copies():
         get={6: "damaged"}, list="damaged")
     yield Attack(
         "copy-of-collection", "sealed", "collection 1 a second time as 3",
-        run("INSERT INTO coffer_collection SELECT 3,epoch,rev,sealed FROM coffer_collection WHERE coll=1"),
+        run("INSERT INTO coffer_collection SELECT 3,rev,sealed FROM coffer_collection WHERE coll=1"),
         list="damaged")
+    yield Attack(
+        "copy-of-deletion", "sealed", "deletion 1 a second time as 2",
+        run("INSERT INTO coffer_gone SELECT 2,rev,sealed FROM coffer_gone WHERE gone=1"))
+    yield Attack(
+        "copy-of-collection-as-deletion", "sealed", "collection 2 as deletion 2",
+        run("INSERT INTO coffer_gone SELECT 2,rev,sealed FROM coffer_collection WHERE coll=2"))
+    yield Attack(
+        "copy-of-deletion-as-collection", "sealed", "deletion 1 as collection 1",
+        run("UPDATE coffer_collection SET rev=g.rev,sealed=g.sealed FROM coffer_gone g WHERE coll=1"), list="damaged")
     yield Attack(
         "copy-of-body", "sealed", "a body under a number that no row has",
         run("INSERT INTO coffer_body SELECT 6,ct FROM coffer_body WHERE id=8"), verify="damaged", get={6: "missing"})
@@ -140,6 +149,7 @@ def _deletions():
          {"get": dict.fromkeys(IDS, "damaged"), "verify": "damaged"}),
         ("collection", "collection 2 is gone, its documents are not", ("DELETE FROM coffer_collection WHERE coll=2",), {}),
         ("collections", "all collections are gone", ("DELETE FROM coffer_collection",), {}),
+        ("deletion", "the deletion of document 6 is gone", ("DELETE FROM coffer_gone WHERE gone=1",), {}),
         ("collection-with-documents", "collection 2 is gone with its documents",
          ("DELETE FROM coffer_collection WHERE coll=2", "DELETE FROM coffer_record WHERE coll=2",
           "DELETE FROM coffer_body WHERE id IN (4,5)"), {"get": {4: "missing", 5: "missing"}}),
@@ -181,6 +191,23 @@ def moment_reads(kit, base, store, moment):
 def _replays(kit):
     older, where = ("sealed", OLD), "WHERE id=2"
     yield Attack(
+        "replay-deletion", "united", "a deletion as it was before a merge",
+        from_file(("united", "changed"), *put_back("gone", where="WHERE gone=1")))
+    yield Attack(
+        "replay-replicas", "united", "the row of replicas as it was before the last merge",
+        from_file(("united", "promoted"), *put_back("replica")), open="damaged")
+    yield Attack(
+        "replay-replicas-and-state", "united",
+        "the same with its state: opens, until the anchor is looked at; the rows are newer than the state",
+        from_file(("united", "promoted"), *put_back("replica", "state")), list="damaged", anchor="rolled-back",
+        get={RANGE_SIZE: "damaged", 12 * RANGE_SIZE: "damaged"})
+    yield Attack(
+        "replay-state", "united", "the state of the moment before the last merge, under the present replicas",
+        from_file(("united", "promoted"), *put_back("state")), open="damaged")
+    yield Attack(
+        "replay-dropped-collection", "united", "a dropped collection as it was before it was dropped",
+        from_file(("united", "filled"), *put_back("collection", where="WHERE coll=3")))
+    yield Attack(
         "replay-document", "sealed", "document 2 as it was before its change", from_file(older, *put_back("record", where=where)),
         reads={2: _old(kit, 2)})
     yield Attack(
@@ -221,6 +248,10 @@ def _resurrections(kit):
         "resurrect-document", "sealed", "document 6, which was deleted, is back",
         from_file(older, *put_back("record", where="WHERE id=6")), get={6: "ok"}, reads={6: _old(kit, 6)})
     yield Attack(
+        "resurrect-document-without-deletion", "sealed", "document 6 is back, and its deletion is gone",
+        from_file(older, *put_back("record", where="WHERE id=6"), "DELETE FROM coffer_gone"), get={6: "ok"},
+        reads={6: _old(kit, 6)})
+    yield Attack(
         "resurrect-row", "sealed", "the row of document 6 is back without its body",
         from_file(older, *put_back("record", where="WHERE id=6"), "UPDATE coffer_record SET body=NULL WHERE id=6"),
         get={6: "damaged"})
@@ -248,9 +279,11 @@ def _transplants():
          {"get": {8: "damaged"}, "verify": "damaged", "quick": "ok", "also": {"verify_quick": ["damaged"]}}),
         ("collection", "collection 2 of another store", put_back("collection", where="WHERE coll=2"),
          {"list": "damaged"}),
+        ("deletion", "the deletion of another store", put_back("gone"), {}),
+        ("replicas", "the replicas of another store", put_back("replica"), {"open": "damaged"}),
         ("documents", "all documents of another store", put_back("record", "body"),
          {"get": dict.fromkeys(IDS, "damaged"), "list": "damaged"}),
-        ("rows-and-collections", "all rows of another store", put_back("record", "body", "collection"),
+        ("rows-and-collections", "all rows of another store", put_back("record", "body", "collection", "gone"),
          {"get": dict.fromkeys(IDS, "damaged"), "list": "damaged"}),
         ("header", "the header of another store", put_back("header"), {"open": "cannot-unlock"}),
         ("slots", "the slots of another store", put_back("slot"), {"open": "cannot-unlock"}),
@@ -264,7 +297,8 @@ def _transplants():
         ("slot", "the key file's slot of another store", put_back("slot", where="WHERE slot=1"),
          {"open": "cannot-unlock", "open_by": {"passphrase": "damaged"}}),
         # The rows of the base under the head of the other store: none of them opens.
-        ("all-but-rows", "header, slots and state of another store", put_back("header", "spare", "slot", "state"),
+        ("all-but-rows", "header, slots, state and replicas of another store",
+         put_back("header", "spare", "slot", "state", "replica"),
          {"get": dict.fromkeys(IDS, "damaged"), "list": "damaged", "anchor": "mismatch"}),
         ("everything", "everything of another store: a whole other file, which only pin or anchor tell",
          put_back(*EVERYTHING),
@@ -279,7 +313,7 @@ def _rollbacks(kit):
     known = {lines["filled"]: ("ok", "ok"), lines["before-last"]: ("ok", "ok")}
     for name, tables, options in (
         ("state", ("state",), {"get": {1: "damaged"}, "list": "damaged", "anchor": "rolled-back", "anchors": known}),
-        ("all-but-records", ("header", "spare", "slot", "state", "collection"),
+        ("all-but-records", ("header", "spare", "slot", "state", "replica", "collection", "gone"),
          {"get": {1: "damaged"}, "list": "damaged", "anchor": "rolled-back"}),
         ("records", ("record", "body"), {"reads": {1: _old(kit, 1, "before-last")}}),
         ("file", EVERYTHING,
@@ -313,12 +347,14 @@ def _during_rekey(kit):
         ("header-and-slots-of-before", "before", ("header", "slot"), {"open": "damaged"}),
         ("header-of-before", "before", ("header",), {"open": "cannot-unlock"}),
         ("slots-of-before", "before", ("slot",), {"open": "cannot-unlock"}),
-        ("header-slots-and-state-of-before", "before", ("header", "slot", "state"),
+        ("header-slots-and-state-of-before", "before", ("header", "slot", "state"), {"open": "damaged"}),
+        ("header-slots-state-and-replicas-of-before", "before", ("header", "slot", "state", "replica"),
          {"get": passed, "list": "damaged", "anchor": "rolled-back"}),
         # Rows behind the cursor, which holders of the old keys may no longer write.
         ("row-and-body-of-before", "before", ("record", "body"),
          {"get": passed, "list": "damaged"}),
         ("names-of-before", "before", ("collection",), {"list": "damaged"}),
+        ("deletions-of-before", "before", ("gone",), {}), ("replicas-of-before", "before", ("replica",), {"open": "damaged"}),
         ("whole-file-of-before", "before", EVERYTHING,
          {"verify": "ok", "anchor": "rolled-back", "reads": moment_reads(kit, "mid-rekey", "mid-rekey", "before")}),
     ):

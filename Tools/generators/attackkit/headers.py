@@ -42,9 +42,10 @@ def _headers():
         ("rk-commit-bit", "rk_commit={flip(rk_commit,1)}", "cannot-unlock"),
         ("rk-commit-31-bytes", "rk_commit=substr(rk_commit,1,31)", refused),
         ("keyring-nonce", "keyring={flip(keyring,1)}", refused), ("keyring-ciphertext", "keyring={flip(keyring,30)}", refused),
-        ("keyring-tag", "keyring={flip_last(keyring)}", refused), ("keyring-cut", "keyring=substr(keyring,1,103)", refused),
+        ("keyring-tag", "keyring={flip_last(keyring)}", refused), ("keyring-cut", "keyring=substr(keyring,1,135)", refused),
         ("keyring-one-more", "keyring=CAST(keyring||x'00' AS BLOB)", refused), ("keyring-empty", "keyring=x''", refused),
-        ("keyring-of-65", "keyring=zeroblob(3944)", refused), ("keyring-huge", "keyring=zeroblob(3000000)", refused),
+        ("keyring-of-65", "keyring=zeroblob(3976)", refused),
+        ("keyring-without-family", "keyring=zeroblob(104)", refused), ("keyring-huge", "keyring=zeroblob(3000000)", refused),
         ("mac-bit", "mac={flip(mac,1)}", refused), ("mac-31-bytes", "mac=substr(mac,1,31)", refused),
         ("mac-33-bytes", "mac=CAST(mac||x'00' AS BLOB)", refused), ("mac-zeros", "mac=zeroblob(32)", refused),
     ):

@@ -7,6 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from .layout import IS_VALUE
+
 
 def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
@@ -90,7 +92,7 @@ class Judge:
         for member, value in found.items():
             if member == "text" and "text_sha256" in stored:
                 member, value = "text_sha256", hashlib.sha256(value.encode()).hexdigest()
-            wanted = stored[member]
+            wanted = bool(stored["flags"] & IS_VALUE) if member == "json" else stored[member]
             if member == "attributes" and not isinstance(value, str):  # the command gives them parsed
                 wanted = json.loads(wanted) if wanted else None
             if wanted != value:

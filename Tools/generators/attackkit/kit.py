@@ -4,15 +4,16 @@ import json
 import shutil
 from pathlib import Path
 
-from . import extensions, files, headers, indexattacks, insiders, plants, rekeys, rows, sametag, schemas, states, stores
+from . import (
+    extensions, files, headers, indexattacks, insiders, mergeattacks, plants, rekeys, rows, sametag, schemas, states, stores)
 from .contents import contents, document
 from .primitives import lines, primitives
 from .sessions import SESSIONS
-from .writer import database
+from .storefile import database
 
 SEED = "format 3"
 README = Path(__file__).with_name("README.txt")
-MATRIX = (rows, files, headers, schemas, insiders, extensions, states, rekeys, sametag, indexattacks)
+MATRIX = (rows, files, headers, schemas, insiders, mergeattacks, extensions, states, rekeys, sametag, indexattacks)
 
 
 class Kit:

@@ -1,4 +1,4 @@
-"""Store layout, from FORMAT.md alone: schema texts, set hash, extension parts, ring of recent generations, state.
+"""Store layout, from FORMAT.md alone: schema texts, set hash, extension parts, ring of recent generations, state, replicas.
 
 Kept apart from the second reader's own tables, so that the two check each other.
 """
@@ -17,24 +17,33 @@ SCHEMA = (
     "CREATE TABLE coffer_slot(slot INTEGER PRIMARY KEY,kind INTEGER NOT NULL,label TEXT NOT NULL,"
     "params BLOB NOT NULL,wrapped BLOB NOT NULL) STRICT",
     "CREATE TABLE coffer_state(one INTEGER PRIMARY KEY CHECK(one=1),sealed BLOB NOT NULL) STRICT",
-    "CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,"
+    "CREATE TABLE coffer_replica(one INTEGER PRIMARY KEY CHECK(one=1),restored INTEGER NOT NULL,"
     "sealed BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_gone(gone INTEGER PRIMARY KEY,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
     "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,"
     "rev INTEGER NOT NULL,pos BLOB NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,"
     "head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT",
     "CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL",
+    "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL AND flags<2",
+    "CREATE INDEX coffer_record_held ON coffer_record(coll,lookup) WHERE flags>=2",
     "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)",
     "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
 )
 RECORD_COLUMNS = "id,coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
+# Flags: the text is the JSON of a value; another document of the collection holds the key.
+IS_VALUE, HELD_ELSEWHERE = 1, 2
 # The longest frame of a body in its row.
 BODY_IN_ROW = 2048
 SET_HASH_SIZE = 2048
 # Ring and extension part share the state's bytes behind the ring's length.
-STATE_SIZE, RING_START = 8113, 2249
-# The greatest extension parts: of heads and collections, and of the state.
-EXTENSION_SIZE, STATE_EXTENSION_SIZE = 65_536, 300
+STATE_SIZE, RING_START = 8113, 2192
+# The greatest extension parts: of heads and collections, and elsewhere.
+EXTENSION_SIZE, SMALL_EXTENSION_SIZE = 65_536, 300
+# The marks of a replica: as many, and of each the first bytes.
+MARKS, MARK_SIZE = 32, 8
+# The greatest generation, rev and counter of a dot.
+LAST_GENERATION = 2**48 - 1
 # The bit of an entry's type that makes what it belongs to newer for a reader that does not know the type.
 MUST_UNDERSTAND = 0x8000
 
@@ -116,16 +125,24 @@ def ring_generation(mark_before, changes, size=STATE_SIZE - RING_START):
     return mark_before[:16] + b"\0\x01" + ring_entry(EVERYTHING), {(EVERYTHING, None): ()}
 
 
-def origin_fields(kind=0, store_id=bytes(16), rk_generation=0, phase=0, generation=0, commit=bytes(32),
-                  mark=bytes(32), next_id=0):
-    return u8(kind) + store_id + u64(rk_generation) + u64(phase) + u64(generation) + commit + mark + u64(next_id)
-
-
-def state_plain(generation, next_id, count, set_hash, target, cursor, header_mac, origin, unwiped, known, ring,
-                extension=b"", ring_length=None):
+def state_plain(generation, next_id, bound, count, gone_count, set_hash, target, cursor, header_mac, lead, replicas_digest,
+                unwiped, known, ring, extension=b"", ring_length=None):
     size = ring_size(extension)
     return (
-        u64(generation) + u64(next_id) + u64(count) + set_hash + u32(target) + u64(cursor) + header_mac + origin
-        + u64(unwiped) + u64(known) + u32(size if ring_length is None else ring_length) + ring.ljust(size, b"\0")
-        + extension_part(extension)
+        u64(generation) + u64(next_id) + u64(bound) + u64(count) + u64(gone_count) + set_hash + u32(target) + u64(cursor)
+        + header_mac + u64(lead) + replicas_digest + u64(unwiped) + u64(known)
+        + u32(size if ring_length is None else ring_length) + ring.ljust(size, b"\0") + extension_part(extension)
     )
+
+
+def replica(identity, counter, range, rose, marks=()):
+    """`marks` are pairs of a counter and 8 bytes."""
+    data, last = identity + varint(counter) + varint(range) + varint(rose) + u8(len(marks)), 0
+    for number, mark in marks:
+        data, last = data + varint(number - last) + mark, number
+    return data
+
+
+def replicas_plain(own, replicas, extension=b""):
+    """`replicas` are encoded ones."""
+    return u32(own) + u32(len(replicas)) + b"".join(replicas) + extension_part(extension)

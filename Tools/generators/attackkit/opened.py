@@ -3,16 +3,13 @@
 import os
 import sqlite3
 
-from storereader.database import COUNTER_LIMIT
-from storereader.records import CollectionRow, RecordRow
+from storereader.database import GENERATION_LIMIT
 from storereader.store import Store
 
-from . import layout
+from . import dots, layout
+from .dots import CollectionDots, DocumentDots
 from .layout import COLLECTION, DETAILS
-from .writer import Collection, Record, Writer
-
-# The origin's bytes in the state.
-ORIGIN = slice(2116, 2229)
+from .writer import Collection, Deletion, Record, Replica, Writer
 
 
 class Opened:
@@ -35,53 +32,81 @@ class Opened:
         writer.store_id, writer.root, writer.mac = header.store_id, store.root_key, header.mac
         writer.rk_generation, writer.phase, writer.rk_commit = header.rk_generation, header.phase, header.rk_commit
         writer.active, writer.epochs = store.active_epoch, {store.active_epoch: store.epochs[store.active_epoch].epoch}
-        writer.generation, writer.next_id, writer.unwiped = state.generation, state.next_id, state.unwiped
-        writer.target, writer.cursor, writer.origin = state.target, state.cursor, state.plaintext[ORIGIN]
+        writer.generation, writer.next_id, writer.bound = state.generation, state.next_id, state.bound
+        writer.target, writer.cursor, writer.unwiped, writer.lead = state.target, state.cursor, state.unwiped, state.lead
         writer.extension, writer.state_plain, writer._has_new_root = state.extension, state.plaintext, False
-        # The header stays as it is.
+        # The header stays as it is, and so do columns of parents and flags.
         writer._commit_header = lambda odd: None
+        writer._settle = lambda: None
+        self._read_replicas(store.replicas, state, store.mark)
         for generation, commit in state.ring.items():
             changes = {
                 (change.kind, change.coll or None): {id for first, end in change.ranges for id in range(first, end)}
                 for change in commit.changes}
             writer.ring[generation] = layout.ring_generation(commit.mark, changes)
-        for values in store.collection_rows():
-            c = CollectionRow(values, store.context).open()
+        sealed = {values[0]: values[2] for values in store.collection_rows()}
+        for c in store.all_collections().values():
+            its_dots = CollectionDots(
+                c.dots.born, _parts(c.dots, dots.COLLECTION_PARTS), c.dots.stamp, c.dots.is_dropped)
             writer.collections[c.coll] = Collection(
-                c.coll, c.epoch, c.rev, c.born, c.edited, c.uid, c.name.encode(), c.settings.encode(), values[3], c.extension)
+                c.coll, c.rev, c.uid, its_dots, c.name.encode(), c.settings.encode(), sealed[c.coll], c.extension)
+        sealed = {values[0]: values[2] for values in store.deletion_rows()}
+        for d in store.deletions().values():
+            writer.deletions[d.gone] = Deletion(d.gone, d.rev, d.uid, d.dots, d.stamp, sealed[d.gone], d.extension)
         for values in store.record_rows():
             row, head, text = store.verified_document(values)
+            its_dots = DocumentDots(
+                head.dots.born, _parts(head.dots, dots.DOCUMENT_PARTS), head.dots.stamp,
+                {name.encode(): dot for name, dot in head.dots.members.items()}, head.dots.kept)
             writer.records[row.id] = Record(
-                row.id, row.coll, row.epoch, row.rev, row.pos, head.born, head.edited, head.placed, head.uid, text.encode(),
-                None if head.title is None else head.title.encode(), head.key, row.parent, row.flags,
+                row.id, row.coll, row.epoch, row.rev, row.pos, head.uid, its_dots, text.encode(),
+                None if head.title is None else head.title.encode(), head.key, row.parent, head.parent, row.flags,
                 head.attributes.encode(), head.created, head.modified, row.lookup, row.title, row.head, row.body_nt,
                 extension=head.extension)
         self._sealed = self._state(store.connection)
+
+    def _read_replicas(self, replicas, state, mark):
+        """The marks of the own replica are those of its row, those that the ring holds since, and that of the state."""
+        writer = self.writer
+        writer.own, writer.restored, writer.sealed_replicas = replicas.own, replicas.restored, replicas.sealed
+        writer.replicas_extension, writer._has_new_replicas = replicas.extension, False
+        writer.replicas = [
+            Replica(one.identity, one.counter, one.range, one.rose, list(one.marks.items())) for one in replicas.list]
+        own = replicas.list[replicas.own]
+        marks = dict(own.marks) | {
+            generation - 1 + state.lead: commit.mark[: layout.MARK_SIZE] for generation, commit in state.ring.items()
+            if generation > own.rose}
+        writer.marks = sorted((marks | {state.counter: mark[: layout.MARK_SIZE]}).items())[-layout.MARKS :]
 
     @staticmethod
     def _state(connection):
         return connection.execute("SELECT sealed FROM coffer_state").fetchone()[0]
 
     def change(self, row, entries):
-        """Adds entries to a document or a collection: no stamp moves, since nothing that this version knows changes."""
+        """Adds entries to a document, collection or deletion: no dot is new, since nothing that this version knows changes."""
         writer = self.writer
-        _check_room(row.extension | entries, layout.EXTENSION_SIZE)
+        _check_room(row.extension | entries, layout.SMALL_EXTENSION_SIZE if isinstance(row, Deletion) else layout.EXTENSION_SIZE)
         row.extension, row.rev = row.extension | entries, writer.generation + 1
         if isinstance(row, Record):
             writer.seal_head(row)
             writer._note(DETAILS, row.coll, row.id)
+        elif isinstance(row, Deletion):
+            writer.seal_deletion(row)
         else:
             writer.seal_collection(row)
             writer._note(COLLECTION, row.coll)
         self.changed.append(row)
 
-    def change_state(self, entries):
-        self.writer.extension = self.writer.extension | entries
-        _check_room(self.writer.extension, layout.STATE_EXTENSION_SIZE)
+    def change_state_and_replicas(self, entries):
+        writer = self.writer
+        writer.extension, writer.replicas_extension = writer.extension | entries, writer.replicas_extension | entries
+        for extension in (writer.extension, writer.replicas_extension):
+            _check_room(extension, layout.SMALL_EXTENSION_SIZE)
+        writer._has_new_replicas = True
 
     def save(self):
         """Commits the changes as the next generation."""
-        if self.writer.generation == COUNTER_LIMIT:
+        if self.writer.generation + self.writer.lead == GENERATION_LIMIT:
             raise ValueError("the last generation there is")
         writer = self.writer.commit()
         connection = sqlite3.connect(self.path, isolation_level=None)
@@ -94,13 +119,21 @@ class Opened:
             for row in self.changed:
                 if isinstance(row, Record):
                     sql, values = "UPDATE coffer_record SET rev=?, head=? WHERE id=?", (row.rev, row.head, row.id)
+                elif isinstance(row, Deletion):
+                    sql, values = "UPDATE coffer_gone SET rev=?, sealed=? WHERE gone=?", (row.rev, row.sealed, row.gone)
                 else:
                     sql, values = "UPDATE coffer_collection SET rev=?, sealed=? WHERE coll=?", (row.rev, row.sealed, row.coll)
                 connection.execute(sql, values)
+            connection.execute("UPDATE coffer_replica SET sealed=?", (writer.sealed_replicas,))
             connection.execute("UPDATE coffer_state SET sealed=?", (writer.sealed_state,))
             connection.execute("COMMIT")
         finally:
             connection.close()
+
+
+def _parts(found, names):
+    """The dots of parts that are not that of the birth."""
+    return {name: getattr(found, name) for name in names if getattr(found, name) != found.born}
 
 
 def _check_room(extension, limit):

@@ -8,8 +8,9 @@ import os
 import shutil
 from dataclasses import dataclass, field
 
+from .keys import Random
 from .secrets import SECRETS
-from .writer import Random, database
+from .storefile import database
 
 STORE = "store.coffer"
 JOURNAL, LOG, MEMORY = (STORE + suffix for suffix in ("-journal", "-wal", "-shm"))

@@ -1,5 +1,5 @@
-"""Every value of FORMAT.md once, from fixed inputs: keys, slots, keyring, header, frames, rows, set hash, ring, state;
-and the forms of key lines, pins and anchors."""
+"""Every value of FORMAT.md once, from fixed inputs: keys, slots, keyring, header, frames, dots, rows, set hash, replicas,
+ring, state; and the forms of key lines, pins and anchors."""
 
 import hashlib
 import unicodedata
@@ -12,23 +12,31 @@ from storereader.primitives import XAES, hkdf, hmac, label16, padme, pae, u8, u3
 
 from . import layout
 from .contents import entries
+from .dots import ZERO, CollectionDots, DocumentDots, order
 from .extensions import ill_formed
+from .keys import Epoch, Slot
 from .layout import MUST_UNDERSTAND, extension_part
+from .mergestores import copy_dots, copy_position, copy_title, copy_uid
 from .positions import place
 from .secrets import OTHER_PASSPHRASE, PASSPHRASE, key_line
-from .writer import CLEAR, PADDED, SEALED, TEST, Collection, Epoch, Record, Slot, Writer
+from .writer import CLEAR, PADDED, SEALED, TEST, Collection, Deletion, Record, Replica, Writer
 
-EPOCH = 3
+EPOCH, LAST = 3, layout.LAST_GENERATION
 
 
 def primitives():
     writer = Writer("coffer primitives")
     writer.active, writer.epochs = EPOCH, {EPOCH: writer.epochs[1]}
     writer.rk_generation, writer.phase = 2, 5
+    writer.replicas = [
+        Replica(b"\x80" * 16, 300, 0, 3, [(200, b"mark 200"), (299, b"mark 299")]),
+        Replica(b"\x7f" * 16, 12, 0, 6, [(number, bytes([number]) * 8) for number in range(1, 12)]),
+        Replica(bytes(range(16)), LAST, 8191, 9), Replica(bytes(range(1, 17)), 0, 127, 0)]
+    writer.own, writer.lead, writer.generation = 1, 6, 9
     found = {
         "note": "all values hex unless said", "store_id": writer.store_id.hex(), "rk": writer.root.hex(),
         "ek": writer.epochs[EPOCH].key.hex(), "epoch": EPOCH, "xaes": {"accumulated_10000": xaes(10_000)},
-        "rk_keys": {name: writer._key(name.encode()).hex() for name in ("keyring", "header-mac", "state", "anchor")},
+        "rk_keys": {name: writer._key(name.encode()).hex() for name in ("keyring", "header-mac", "state", "anchor", "replicas")},
         "commitments": [_commitment(writer, *pair) for pair in ((1, 1), (1, 2), (2, 1), (2, 5), (2**62, 2**62))],
         "ek_keys": {
             name: writer.epoch_key(name.encode(), EPOCH).hex() for name in ("body", "head", "name", "lookup", "set")},
@@ -37,7 +45,7 @@ def primitives():
         "slots": list(slots(writer)),
         "x25519_all_zero": {"public": bytes(32).hex(), "expected": "refused: the shared secret is all zero"},
     }
-    return found | header(writer, found["slots"]) | frames() | extensions() | rows(writer) | ring() | {"key_lines": key_lines()}
+    return found | header(writer, found["slots"]) | frames() | extensions() | dots(writer) | rows(writer) | ring() | {"key_lines": key_lines()}
 
 
 def xaes(rounds):
@@ -125,7 +133,7 @@ def header(writer, slots):
     writer.active = EPOCH
     return {
         "keyring": {
-            "rk_generation": 2, "phase": 5, "active": 4,
+            "rk_generation": 2, "phase": 5, "active": 4, "family": writer.family.hex(),
             "epochs": {str(number): epoch.key.hex() for number, epoch in writer.epochs.items()},
             "entries": [
                 {"epoch": number, "closed": epoch.closed, "ceiling": epoch.ceiling, "floor": epoch.floor}
@@ -179,18 +187,65 @@ def extensions():
             {"entries": entries(part), "bytes": extension_part(part).hex(),
              "newer": any(kind & MUST_UNDERSTAND for kind in part)} for part in EXTENSIONS],
         "extension_parts_refused": [
-            {"why": why, "in": place, "bytes": part.hex()} for place in ("head", "collection", "state")
+            {"why": why, "in": place, "bytes": part.hex()} for place in ("head", "collection", "deletion", "state", "replicas")
             for why, part in ill_formed(place).values() if len(part) < 1000]}
+
+
+DOTS = (
+    DocumentDots((0, 1)), DocumentDots((1, 15)), DocumentDots((0, 2), {"text": (0, 2)}), DocumentDots((0, 2), {"place": ZERO}),
+    DocumentDots((0, 300), {"text": (1, 15), "title": (2, 127), "key": (2, 128), "attributes": (2, 2**14), "place": (2, LAST)}),
+    DocumentDots((0, 1), members={b"a": (1, 2)}), DocumentDots((0, 1), members={b"": ZERO, "\u00e9".encode(): (2, 5)}),
+    # Of equal counters that of the greater number is greater.
+    DocumentDots((0, 9), {"text": (1, 9), "title": (2, 9)}), DocumentDots((2, 9), {"text": (1, 9)}),
+    DocumentDots((0, 1), stamp=(1, 15)), DocumentDots((0, 9), stamp=(0, 1)), DocumentDots((0, 1), kept=(1, 1)),
+    DocumentDots((1, 1), {"text": (0, 2), "key": ZERO}, (2, 3), {b"k": ZERO}, (0, 300)),
+)
+
+
+def dots(writer):
+    """Dots of documents under the replicas of "replicas", collections' uids, and what becomes of a text that lost."""
+    vector = [one.counter for one in writer.replicas]
+    vector[writer.own] = writer.generation + writer.lead
+    born = "0001"
+    refused = {
+        "no mask": born, "born is zero": "000000", "counter 0": "010000", "counter 0 of no replica": "040000",
+        "counter 2^48": "00" + layout.varint(LAST + 1).hex() + "00", "a long form": "80000100", "a zero dot in a long form": born + "01008000",
+        "no dot for the mask": born + "01", "no members": born + "2000", "members fall": born + "2002016200010161000101",
+        "members twice": born + "200201610001016100" + "01", "a name cut": born + "20010561", "a zero stamp": born + "400000",
+        "never kept": born + "800000"}
+    # A reader of a document takes these, and a verify does not.
+    uncovered = {
+        "replica 4": "040100", "a stamp of replica 4": born + "400401", "above the vector": "030100",
+        "above the own counter": "011000", "the greatest counter": "00" + layout.varint(LAST).hex() + "00"}
+    several = [(0, 9), (1, 9), (2, 9), (3, 9), (0, 10), (2, 1)]
+    text, name, title = DocumentDots((2, 77)), "Notes".encode(), "Gr\u00fc\u00dfe".encode()
+    uid = copy_uid(bytes(range(16)), writer.replicas[2].identity, 77)
+    return {
+        "replicas": {"own": writer.own, "vector": vector, "identities": [one.identity.hex() for one in writer.replicas]},
+        "dots": [{"bytes": one.encoded().hex(), "dots": one.plain()} for one in DOTS],
+        "dots_refused": [{"why": why, "bytes": data} for why, data in refused.items()],
+        "dots_uncovered": [{"why": why, "bytes": data} for why, data in uncovered.items()],
+        "dots_sorted": {
+            "in_one_store": sorted(several, key=order), "of_two_stores": sorted(several, key=writer.order_of_names)},
+        "collection_uids": [
+            {"name": name.decode(), "k": number, "uid": writer.collection_uid(name, number).hex()} for number in (0, 1, 2)],
+        "conflict_copy": {
+            "uid_of_document": bytes(range(16)).hex(), "dot_of_text": text.born,
+            "position_of_document": place(5, 7, b"tag").hex(), "uid": uid.hex(),
+            "position": copy_position(place(5, 7, b"tag"), uid).hex(), "title_of_document": title.decode(),
+            "title": copy_title(title).decode(), "merging_transaction": (1, 15), "dots": copy_dots(text.born, (1, 15)).encoded().hex()}}
 
 
 RECORDS = (
     {"titles": SEALED, "id": 1, "coll": 1, "rev": 5, "pos": place(-(2**32), 0, b"run"), "title": "Hello",
-     "text": "Some text", "stamps": (5, 5, 5)},
+     "text": "Some text", "dots": DocumentDots((0, 5))},
     {"titles": SEALED, "id": 2, "coll": 1, "rev": 6, "pos": place(2**40, 300) + place(-1, 63, b"\xff\0\x80"),
      "parent": 1, "flags": 1, "key": b"key-2", "title": "Gr\u00fc\u00dfe", "text": '{"a":1}',
-     "attributes": '{"color":"red"}', "stamps": (2, 4, 6)},
-    {"titles": CLEAR, "id": 7, "coll": 2, "rev": 9, "pos": place(0), "parent": 2, "key": "\u00e9".encode(),
-     "title": "", "text": "", "stamps": (1, 2**62, 2**40)},
+     "attributes": '{"color":"red"}', "parent_uid": bytes(range(16)), "dots": DocumentDots(
+         (1, 12), {"text": (0, 300), "place": (2, 2**40)}, (1, 15), {b"color": (0, 128), b"shape": (2, 1)}, (1, 14))},
+    {"titles": CLEAR, "id": 7, "coll": 2, "rev": 9, "pos": place(0), "parent": 2, "flags": 2, "key": "\u00e9".encode(),
+     "title": "", "text": "", "parent_uid": b"\xff" * 16, "dots": DocumentDots(
+         (2, LAST), {"text": ZERO, "title": (0, 1), "key": ZERO, "attributes": ZERO, "place": (1, 1)})},
 )
 
 
@@ -200,22 +255,41 @@ def rows(writer):
         total, record = _record(writer, fields, total)
         found.append(record)
     three = total
-    coll = Collection(1, EPOCH, 2, 2, 2, writer.random(16), b"Notes", b'{"folding":0,"title":0}')
+    coll = Collection(
+        1, 2, writer.collection_uid(b"Notes"), CollectionDots((0, 2), {"name": (2, 77)}, (1, 13)), b"Notes",
+        b'{"folding":0,"title":0}')
     writer.seal_collection(coll)
     element = writer.element(coll)[1]
     d = hmac(writer.epoch_key(b"set", EPOCH), element)
     total = layout.add_lanes(total, layout.lanes(d))
     data = label16(b"coffer3/name") + writer.store_id + u64(1) + u32(EPOCH) + u64(2)
     collection = {
-        "coll": 1, "epoch": EPOCH, "rev": 2, "born": 2, "edited": 2, "uid": coll.uid.hex(), "name": "Notes",
-        "aad": data.hex(), "frame": _opened(writer, b"name", coll.sealed, data).hex(), "sealed": coll.sealed.hex(),
+        "coll": 1, "epoch": EPOCH, "rev": 2, "uid": coll.uid.hex(), "name": "Notes", "dropped": False,
+        "dots": coll.dots.plain(), "aad": data.hex(),
+        "frame": _opened(writer, b"name", coll.sealed, data).hex(), "sealed": coll.sealed.hex(),
         "element": element.hex(), "h": d.hex(), "lanes_sha256": _lanes(d)}
+    with_collection = total
+    deletion = Deletion(7, 6, writer.random(16), [(0, 3), (0, 9), (1, 9)], (0, 9), extension={1: b"later"})
+    writer.seal_deletion(deletion)
+    element = writer.element(deletion)[1]
+    d = hmac(writer.epoch_key(b"set", EPOCH), element)
+    total = layout.add_lanes(total, layout.lanes(d))
+    data = label16(b"coffer3/gone") + writer.store_id + u64(7) + u32(EPOCH) + u64(6)
+    gone = {
+        "gone": 7, "epoch": EPOCH, "rev": 6, "uid": deletion.uid.hex(), "dots": deletion.dots, "stamp": deletion.stamp,
+        "extension": entries(deletion.extension), "aad": data.hex(),
+        "frame": _opened(writer, b"name", deletion.sealed, data).hex(), "sealed": deletion.sealed.hex(),
+        "element": element.hex(), "h": d.hex(), "lanes_sha256": _lanes(d)}
+    plain, data = writer.replicas_plain(), pae(b"coffer3/replicas", writer.store_id)
+    writer.sealed_replicas = writer.xseal(writer._key(b"replicas"), data, plain)
+    row = {"aad": data.hex(), "plain": plain.hex(), "sealed": writer.sealed_replicas.hex()}
     state, plain = _state(writer, total)
     writer.state_plain = plain
     digest = lambda value: value.to_bytes(layout.SET_HASH_SIZE, "little").hex()  # noqa: E731
     return {
         "records": found, "acc_of_three_records": digest(three), "collection": collection,
-        "state": {"acc_with_collection": digest(total)} | state, "mark": writer.mark.hex(), "anchor": writer.anchor}
+        "acc_with_collection": digest(with_collection), "deletion": gone, "replicas_row": row,
+        "state": {"acc_with_deletion": digest(total)} | state, "mark": writer.mark.hex(), "anchor": writer.anchor}
 
 
 def _lanes(d):
@@ -228,11 +302,11 @@ def _opened(writer, label, sealed, data):
 
 def _record(writer, fields, total):
     writer.titles = fields["titles"]
-    key, (born, edited, placed) = fields.get("key"), fields["stamps"]
+    key = fields.get("key")
     record = Record(
-        fields["id"], fields["coll"], EPOCH, fields["rev"], fields["pos"], born, edited, placed, writer.random(16),
-        fields["text"].encode(), fields["title"].encode(), key, fields.get("parent"), fields.get("flags", 0),
-        fields.get("attributes", "").encode(), 1700000000123, -5)
+        fields["id"], fields["coll"], EPOCH, fields["rev"], fields["pos"], writer.random(16), fields["dots"],
+        fields["text"].encode(), fields["title"].encode(), key, fields.get("parent"), fields.get("parent_uid"),
+        fields.get("flags", 0), fields.get("attributes", "").encode(), 1700000000123, -5)
     writer.seal(record)
     row, t = writer.row(record), writer.t(record)
     body = label16(b"coffer3/body") + writer.store_id + u32(record.coll) + u64(record.id) + u32(EPOCH)
@@ -252,8 +326,9 @@ def _record(writer, fields, total):
         "pos": record.pos.hex(), "parent": record.parent, "flags": record.flags,
         "external_key": None if key is None else key.hex(),
         "title": fields["title"], "text": fields["text"], "attributes": fields.get("attributes", ""),
-        "created": record.created, "modified": record.modified, "born": born, "edited": edited, "placed": placed,
-        "uid": record.uid.hex(), "lookup": None if record.lookup is None else record.lookup.hex(),
+        "created": record.created, "modified": record.modified, "uid": record.uid.hex(),
+        "parent_uid": None if record.parent_uid is None else record.parent_uid.hex(),
+        "dots": record.dots.plain(), "lookup": None if record.lookup is None else record.lookup.hex(),
         "body": sealed(body_sealed, body, _opened(writer, b"body", body_sealed, body), body_nt=record.body_nt.hex()),
         "row": row.hex(), "t": t.hex(),
         "head": sealed(
@@ -264,8 +339,8 @@ def _record(writer, fields, total):
 def _state(writer, total):
     record, _ = layout.ring_generation(bytes(range(32)), {(layout.INSERTED, 1): {1, 2}, (layout.COLLECTION, 1): set()})
     plain = layout.state_plain(
-        9, 8, 3, total.to_bytes(layout.SET_HASH_SIZE, "little"), 4, 2, writer.mac,
-        layout.origin_fields(2, bytes(range(16)), 3, 2, 41, bytes(range(16, 48)), bytes(range(48, 80)), 77), 6, 9, record)
+        9, 8, 77, 3, 1, total.to_bytes(layout.SET_HASH_SIZE, "little"), 4, 2, writer.mac, writer.lead,
+        hashlib.sha256(writer.sealed_replicas).digest(), 6, 9, record)
     data = pae(b"coffer3/state", writer.store_id)
     return {
         "plain": plain.hex(), "aad": data.hex(), "sealed": writer.xseal(writer._key(b"state"), data, plain).hex()}, plain

@@ -10,10 +10,11 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
-from storereader import keyfiles
+from storereader import keyfiles, verifying
+from storereader.database import GENERATION_LIMIT
 from storereader.errors import StoreError
-from storereader.state import Origin
-from storereader.store import Store, plain, plain_entries
+from storereader.state import ID_LIMIT
+from storereader.store import Store, plain, plain_deletion, plain_dots, plain_entries, plain_replicas
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -51,9 +52,12 @@ class SecondReader:
             str(row.id): head.title for coll in self.store.collections() for row, head in self.store.listing(coll)})
 
     def verify(self, is_quick):
-        if self.store.set_hash_problems():
+        if verifying.set_hash_problems(self.store):
             return "mismatch"
-        return "damaged" if self.store.quick_problems() or not is_quick and self.store.deep_problems() else "ok"
+        if verifying.quick_problems(self.store):
+            return "damaged"
+        faults, kind = ([], "ok") if is_quick else self._kind(lambda: verifying.deep_problems(self.store))
+        return "damaged" if faults else kind
 
     def anchor(self, line, descends=False, pin=None):
         if pin is None:
@@ -67,7 +71,8 @@ class SecondReader:
     def put(self):
         if self.store.header.ro_compat:
             return "read-only"
-        if self.store.state.generation == 2**62 or self.store.state.next_id == 2**63 - 1:
+        state = self.store.state
+        if state.counter == GENERATION_LIMIT or state.next_id == ID_LIMIT:
             return "error"  # The second reader does not know the limits of writers.
         return self._kind(self.store.check_writable)[1]
 
@@ -75,32 +80,33 @@ class SecondReader:
         """The members of a sound store's expectation that are neither documents nor verdicts."""
         store, state, header = self.store, self.store.state, self.store.header
         collections = store.collections()
+        rows = store.all_collections()
         return {
             "anchor": store.anchor, "pin": header.pin, "titles": store.titles, "padded": header.is_padded,
             "rk_generation": header.rk_generation, "phase": header.phase, "generation": state.generation,
             "epochs": sorted(store.epochs),
             "state": self._state(state) | {"mark": store.mark.hex()},
-            "collections": {str(coll): collection.name for coll, collection in collections.items()},
-            "collection_rows": {str(coll): self._collection(collection) for coll, collection in collections.items()},
+            "replicas": plain_replicas(store.replicas),
+            "collections": {str(coll): name for coll, name in store.names().items()},
+            "collection_rows": {str(coll): self._collection(row) for coll, row in rows.items()},
+            "deletions": {str(gone): plain_deletion(deletion) for gone, deletion in store.deletions().items()},
             "order": {str(coll): store.order(coll) for coll in collections}, "newer": store.newer_documents(),
         }
 
     @staticmethod
     def _collection(collection):
-        names = ("epoch", "rev", "born", "edited", "settings")
+        names = ("rev", "name", "settings")
         return {name: getattr(collection, name) for name in names} | {
-            "uid": collection.uid.hex(), "extension": plain_entries(collection.extension)}
+            "uid": collection.uid.hex(), "dropped": collection.dots.is_dropped, "dots": plain_dots(collection.dots),
+            "extension": plain_entries(collection.extension)}
 
     @staticmethod
     def _state(state):
-        origin = (state.origin or Origin(0, bytes(16), 0, 0, 0, bytes(32), bytes(32), 0)).plain
-        names = {"commitment": "commit", "next_id": "next"}
-        fields = {names.get(name, name): value for name, value in origin.items()}
         return {
-            "generation": state.generation, "next": state.next_id, "count": state.count,
-            "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(), "target": state.target,
-            "cursor": state.cursor, "mac": state.header_mac.hex(), "origin": fields, "known": state.known,
-            "unwiped": state.unwiped,
+            "generation": state.generation, "next": state.next_id, "bound": state.bound, "count": state.count,
+            "gone_count": state.gone_count, "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(),
+            "target": state.target, "cursor": state.cursor, "mac": state.header_mac.hex(), "lead": state.lead,
+            "replicas_sha256": state.replicas_digest.hex(), "known": state.known, "unwiped": state.unwiped,
             "ring": [
                 {"generation": number, "mark_before": commit.mark.hex(),
                  "entries": [SecondReader._entry(change) for change in commit.changes]}
@@ -197,7 +203,7 @@ class Dbtool:
         elif key is not None:
             key = key.encode().hex()
         document = {
-            "parent": found.get("parent"), "flags": int(found.get("json", False)),
+            "parent": found.get("parent"), "json": found.get("json", False),
             "title": found.get("title"), "key": key, "text": found["text"], "attributes": found.get("attributes"),
             "length": len(found["text"].encode()),
         }

@@ -1,17 +1,21 @@
 """Attacks around a change of keys: by holders of old keys, while it runs and after it; with old files, headers, pins."""
 
+from . import layout
 from .attack import IDS, Attack, run
 from .contents import document
+from .dots import DocumentDots
 from .files import EVERYTHING, from_file, moment_reads, put_back
+from .keys import Random
 from .secrets import OUTSIDER, RECIPIENT, value
-from .stores import FOLDED
-from .writer import Collection, Random, Writer, database
+from .starting import FOLDED
+from .storefile import database
+from .writer import Writer
 
 
 def attacks(kit):
     yield from _old_rows(kit)
     yield from _left_behind()
-    yield from _old_collections(kit)
+    yield from _old_sealed_rows()
     yield from _old_files(kit)
     yield from _old_roots(kit)
     yield from _spares(kit)
@@ -23,7 +27,7 @@ def _forged_row(name, base, what, id, epoch, rev, is_read, kit, odd=None, **fiel
     def forge(writer):
         writer.random = Random(f"forged {name}")
         if id not in writer.records:
-            writer.add(1, b"planted", id=id, title=b"planted")
+            writer.add(1, b"planted", id=id, title=b"planted", dots=DocumentDots((0, 2)))
             writer.changes = {}
         record = writer.records[id]
         record.text, record.epoch, record.rev, record.odd = b"forged under an old epoch", epoch, rev, odd or {}
@@ -83,6 +87,15 @@ def _old_rows(kit):
                 f"a row of epoch {epoch}, forged by a holder of its key: document {id}, rev {rev} ({name})", id, epoch,
                 rev, is_read, kit)
     yield _forged_row(
+        "closed-epoch-key-taken", "keys-only", "a planted row has the key of document 2: until verify runs, both are read with it",
+        6, 1, 8, True, kit, key=b"k2", dots=DocumentDots((0, 1)))
+    yield _forged_row(
+        "closed-epoch-key-held", "keys-only", "a planted row has a key that it says another holds", 6, 1, 8, True, kit,
+        key=b"k6", flags=layout.HELD_ELSEWHERE)
+    yield _forged_row(
+        "closed-epoch-held-without-key", "keys-only", "a planted row says that another holds its key, and has none", 6, 1, 8,
+        False, kit, flags=layout.HELD_ELSEWHERE)
+    yield _forged_row(
         "closed-epoch-clear-title", "mid-rekey", "the same with a clear title, which a row below the target may have", 7, 1,
         8, True, kit, odd={"in_head": None, "column": b"clear"})
     yield _forged_row(
@@ -97,7 +110,7 @@ def _left_behind():
 
     def forge(writer):
         writer.reseal(4, 5, 7)
-        writer.cursor = writer.next_id
+        writer.cursor = writer.bound
         record = writer.records[8]
         record.ct = bytes([record.ct[0] ^ 1]) + record.ct[1:]
         writer.commit()
@@ -108,22 +121,38 @@ def _left_behind():
         also={"verify": ["mismatch"], "verify_quick": ["mismatch"]}, note="rekey: listed, exit 3; the old keys stay")
 
 
-def _old_collections(kit):
-    def forge(writer):
+def _old_sealed_rows():
+    def of_old_epoch(writer, act):
+        """Seals a row under the first epoch, which has no column for it."""
         writer.random = Random("forged collection")
-        old = writer.collections[2]
-        row = Collection(2, 1, old.rev, old.born, old.edited, old.uid, old.name, b'{"folding":0,"title":1}')
-        assert old.settings == FOLDED
+        active, writer.active = writer.active, 1
+        act(writer)
+        writer.active = active
+
+    def folding_off(writer):
+        row = writer.collections[2]
+        assert row.settings == FOLDED
+        row.settings = b'{"folding":0,"title":1}'
         writer.seal_collection(row)
-        writer.collections[2] = row
+
+    def deletion(writer):
+        row = writer.add_deletion(writer.records[7].uid, [(0, 2)], (0, 2))
+        row.rev = writer.generation
+        writer.seal_deletion(row)
 
     for base in ("keys-only", "mid-rekey", "taken-over"):
         yield Attack(
-            f"closed-epoch-collection-{base}", base, "a collection's row of epoch 1, its folding turned off", forge=forge,
-            list="damaged")
-    yield Attack(
-        "closed-epoch-collection-older", "keys-only", "a collection's row as before the change of keys",
-        from_file(("sealed", "last"), *put_back("collection", where="WHERE coll=2")), list="damaged")
+            f"closed-epoch-collection-{base}", base, "a collection's row of epoch 1, its folding turned off",
+            forge=lambda writer: of_old_epoch(writer, folding_off), list="damaged")
+        yield Attack(
+            f"closed-epoch-deletion-{base}", base, "a deletion's row of epoch 1, of a document that there is",
+            forge=lambda writer: of_old_epoch(writer, deletion))
+    for table in ("collection", "gone"):
+        what = "a collection's" if table == "collection" else "a deletion's"
+        key, options = ("coll=2", {"list": "damaged"}) if table == "collection" else ("gone=1", {})
+        yield Attack(
+            f"closed-epoch-{table}-older", "keys-only", f"{what} row as before the change of keys",
+            from_file(("sealed", "last"), *put_back(table, where=f"WHERE {key}")), **options)
 
 
 def _old_files(kit):

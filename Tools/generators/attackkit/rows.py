@@ -1,8 +1,8 @@
 """Attacks on the file without a key: single columns edited, their values, storage classes, lengths."""
 
-from .attack import Attack, loosely, run
+from .attack import Attack, loosely, past_unique, run
 from .positions import LIMIT
-from .writer import database
+from .storefile import database
 
 VICTIM = 2
 
@@ -12,8 +12,9 @@ def attacks(kit):
     yield from _classes()
     yield from _bodies()
     yield _id_twice()
-    yield from _collections()
+    yield from _sealed_rows()
     yield from _states()
+    yield from _replicas()
 
 
 def _columns():
@@ -28,10 +29,11 @@ def _columns():
         "pos-greatest": f"pos=x'{'ff' * LIMIT}'", "pos-as-another": "pos=(SELECT pos FROM coffer_record WHERE id=1)",
         "parent-planted": "parent=1", "parent-itself": "parent=2", "parent-zero": "parent=0",
         "parent-negative": "parent=-1", "parent-greatest": "parent=9223372036854775807",
-        "flags-value": "flags=1", "flags-unknown": "flags=2", "flags-negative": "flags=-1",
+        "flags-value": "flags=1", "flags-held": "flags=2", "flags-held-value": "flags=3", "flags-unknown": "flags=4",
+        "flags-negative": "flags=-1",
         "flags-above-u32": "flags=4294967296",
         "lookup-to-null": "lookup=NULL", "lookup-zeros": "lookup=zeroblob(16)", "lookup-empty": "lookup=x''",
-        "lookup-short": "lookup=substr(lookup,1,15)", "lookup-long": "lookup=CAST(lookup||x'00' AS BLOB)",
+                "lookup-short": "lookup=substr(lookup,1,15)", "lookup-long": "lookup=CAST(lookup||x'00' AS BLOB)",
         "title-planted": "title='planted'", "title-planted-empty": "title=''",
         "head-nonce": "head={flip(head,1)}", "head-tag": "head={flip_last(head)}",
         "head-cut-by-one": "head=substr(head,1,length(head)-1)", "head-one-more": "head=CAST(head||x'00' AS BLOB)",
@@ -53,12 +55,28 @@ def _columns():
         "row-head-ciphertext", "sealed", "document 2: a byte of the head's ciphertext",
         _update("coffer_record", "head={flip(head,30)}"), get={2: "damaged"}, list="damaged")
     yield Attack(
+        "row-lookup-as-another", "sealed", "document 2: its lookup is that of document 1",
+        past_unique("UPDATE coffer_record SET lookup=(SELECT lookup FROM coffer_record WHERE id=1) WHERE id=2"),
+        get={2: "damaged"}, list="damaged")
+    # Of documents 1, 2 and 5 the last holds the key.
+    for name, what, statements, ids in (
+        ("taken", "document 1, whose key another holds: the flag is taken away", ("UPDATE coffer_record SET flags=0 WHERE id=1",), (1,)),
+        ("passed-on", "the flags of a key's documents are exchanged",
+         ("UPDATE coffer_record SET flags=2 WHERE id=5", "UPDATE coffer_record SET flags=0 WHERE id=1"), (1, 5)),
+        ("of-holder", "document 5, which holds its key: the flag is planted", ("UPDATE coffer_record SET flags=2 WHERE id=5",), (5,)),
+        ("of-value", "document 8, whose key another holds: its text is a value no more",
+         ("UPDATE coffer_record SET flags=2 WHERE id=8",), (8,)),
+    ):
+        yield Attack(
+            f"row-held-{name}", "clashes", what, (past_unique if name == "taken" else run)(*statements),
+            get=dict.fromkeys(ids, "damaged"), list="damaged")
+    yield Attack(
         "row-parent-to-null", "sealed", "document 3: its parent is taken away",
         run("UPDATE coffer_record SET parent=NULL WHERE id=3"), get={3: "damaged"}, list="damaged")
     yield Attack(
         "row-lookup-planted", "sealed", "document 5, which has no key: a lookup is planted",
         run("UPDATE coffer_record SET lookup=zeroblob(16) WHERE id=5"), get={5: "damaged"}, list="damaged")
-    for name, number in {"zero": 0, "negative": -5, "above-next": 1000, "greatest": 2**63 - 1}.items():
+    for name, number in {"zero": 0, "negative": -5, "above-bound": 1000, "greatest": 2**63 - 1}.items():
         yield Attack(
             f"row-id-{name}", "sealed", f"document 2 gets the number {number}, in both tables",
             run(f"UPDATE coffer_record SET id={number} WHERE id=2", f"UPDATE coffer_body SET id={number} WHERE id=2"),
@@ -101,10 +119,9 @@ def _id_twice():
 
     def patch(path, kit):
         with database(path) as db:
-            columns = "coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
             for statement in (
                 "DELETE FROM coffer_record WHERE id=8", "DELETE FROM coffer_body WHERE id=8",
-                f"INSERT INTO coffer_record SELECT 8,coll,epoch,rev,pos,parent,flags,NULL,{columns.split(',', 7)[7]}"
+                "INSERT INTO coffer_record SELECT 8,coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
                 " FROM coffer_record WHERE id=7",
             ):
                 db.execute(statement)
@@ -155,11 +172,14 @@ def _classes():
             loosely(f"UPDATE coffer_record SET body={value} WHERE id=2"), get={2: "damaged"}, verify="damaged",
             quick="ok", also={"verify": ["mismatch"], "verify_quick": ["damaged", "mismatch"], "list": ["damaged"]})
     for column, value in {
-        "epoch": "'1'", "rev": "1.5", "sealed": "CAST(sealed AS TEXT)", "sealed-null": "NULL",
+        "rev": "1.5", "rev-null": "NULL", "sealed": "CAST(sealed AS TEXT)", "sealed-null": "NULL",
     }.items():
         yield Attack(
             f"class-collection-{column}", "sealed", f"collection 2: {column} is {value}",
             loosely(f"UPDATE coffer_collection SET {column.split('-')[0]}={value} WHERE coll=2"), list="damaged")
+        yield Attack(
+            f"class-gone-{column}", "sealed", f"deletion 1: {column} is {value}",
+            loosely(f"UPDATE coffer_gone SET {column.split('-')[0]}={value} WHERE gone=1"))
     for name, table, column, value in (
         ("store-id-text", "coffer_header", "store_id", "CAST(store_id AS TEXT)"),
         ("mac-null", "coffer_header", "mac", "NULL"), ("keyring-text", "coffer_header", "keyring", "'ring'"),
@@ -169,6 +189,8 @@ def _classes():
         ("rk-commit-null", "coffer_header", "rk_commit", "NULL"), ("format-null", "coffer_header", "format", "NULL"),
         ("format-text", "coffer_header", "format", "'1'"), ("state-null", "coffer_state", "sealed", "NULL"),
         ("state-text", "coffer_state", "sealed", "CAST(sealed AS TEXT)"),
+        ("replica-null", "coffer_replica", "sealed", "NULL"),
+        ("replica-text", "coffer_replica", "sealed", "CAST(sealed AS TEXT)"),
         ("slot-label-blob", "coffer_slot", "label", "x'61'"), ("slot-label-null", "coffer_slot", "label", "NULL"),
         ("slot-params-text", "coffer_slot", "params", "CAST(params AS TEXT)"),
         ("slot-params-null", "coffer_slot", "params", "NULL"), ("slot-wrapped-null", "coffer_slot", "wrapped", "NULL"),
@@ -221,19 +243,55 @@ def _places():
                 yield place(id, where, base)
 
 
-def _collections():
-    for name, edit in {
-        "epoch": "epoch=2", "epoch-zero": "epoch=0", "rev": "rev=rev+1", "rev-zero": "rev=0", "rev-high": "rev=1000",
+def _sealed_rows():
+    """Nothing but a verify reads deletions, and none of their edits keeps a document from being read."""
+    edits = {
+        "rev": "rev=rev+1", "rev-zero": "rev=0", "rev-high": "rev=1000", "rev-2-to-48": "rev=281474976710656",
         "nonce": "sealed={flip(sealed,1)}", "tag": "sealed={flip_last(sealed)}", "cut": "sealed=substr(sealed,1,60)",
-        "39-bytes": "sealed=substr(sealed,1,39)", "empty": "sealed=x''",
-        "number": "coll=3", "number-zero": "coll=0", "number-above-u32": "coll=4294967298",
+        "39-bytes": "sealed=substr(sealed,1,39)", "empty": "sealed=x''", "ciphertext": "sealed={flip(sealed,30)}",
+    }
+    numbers = {
+        "collection": {"number": "coll=3", "number-zero": "coll=0", "number-above-u32": "coll=4294967298"},
+        "gone": {"number": "gone=3", "number-zero": "gone=0", "number-negative": "gone=-1"},
+    }
+    for table, key, options in (
+        ("collection", "coll=2", {"list": "damaged"}), ("gone", "gone=1", {}),
+    ):
+        what = "collection 2" if table == "collection" else "deletion 1"
+        for name, edit in (edits | numbers[table]).items():
+            yield Attack(
+                f"{table}-{name}", "sealed", f"{what} is edited ({name})", _update(f"coffer_{table}", edit, key), **options)
+    yield Attack(
+        "gone-over-limit", "sealed", "deletion 1 has more than 64 KiB",
+        run("UPDATE coffer_gone SET sealed=zeroblob(65537) WHERE gone=1"))
+
+
+def _replicas():
+    """The state has the digest of the sealed row; `restored` is not sealed."""
+    for name, edit in {
+        "nonce": "sealed={flip(sealed,1)}", "ciphertext": "sealed={flip(sealed,40)}", "tag": "sealed={flip_last(sealed)}",
+        "cut": "sealed=substr(sealed,1,length(sealed)-1)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)",
+        "empty": "sealed=x''", "39-bytes": "sealed=substr(sealed,1,39)", "huge": "sealed=zeroblob(5000000)",
+        "as-state": "sealed=(SELECT sealed FROM coffer_state)",
     }.items():
         yield Attack(
-            f"collection-{name}", "sealed", f"collection 2 is edited ({name})",
-            _update("coffer_collection", edit, "coll=2"), list="damaged")
+            f"replica-{name}", "sealed", f"the row of replicas is edited ({name})", _update("coffer_replica", edit, "one=1"),
+            open="damaged")
+    yield Attack("replica-gone", "sealed", "there is no row of replicas", run("DELETE FROM coffer_replica"), open="damaged")
     yield Attack(
-        "collection-ciphertext", "sealed", "collection 2: a byte of the name's ciphertext",
-        _update("coffer_collection", "sealed={flip(sealed,30)}", "coll=2"), list="damaged")
+        "replica-twice", "sealed", "there are two rows of replicas",
+        loosely("INSERT INTO coffer_replica SELECT 2,restored,sealed FROM coffer_replica"), open="damaged")
+    yield Attack(
+        "replica-restored", "sealed", "restored is set: the store only takes a new identity",
+        run("UPDATE coffer_replica SET restored=1"), verify="ok", put="ok")
+    yield Attack(
+        "replica-not-restored", "restored", "restored is taken back: a key alone tells", verify="ok", put="ok",
+        edit=run("UPDATE coffer_replica SET restored=0"))
+    for name, value in {"2": "2", "negative": "-1", "text": "'1'", "null": "NULL", "real": "0.5"}.items():
+        # A reader that does not read the column does not see it.
+        yield Attack(
+            f"replica-restored-{name}", "sealed", f"restored is {value}",
+            loosely(f"UPDATE coffer_replica SET restored={value}"), open="damaged", also={"open": ["ok"]})
 
 
 def _states():

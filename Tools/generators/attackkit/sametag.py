@@ -155,8 +155,8 @@ def _name():
         row = writer.collections[1]
         writer.change_collection(1, name=LONG_TRUE)
         writer.commit()
-        key, nonce = writer.epoch_key(b"name", row.epoch), row.sealed[:24]
-        data = label16(b"coffer3/name") + writer.store_id + u64(row.coll) + u32(row.epoch) + u64(row.rev)
+        key, nonce = writer.epoch_key(b"name", writer.active), row.sealed[:24]
+        data = label16(b"coffer3/name") + writer.store_id + u64(row.coll) + u32(writer.active) + u64(row.rev)
         old = XAES(key).open_blob(row.sealed, data, "name")
         new = old.replace(LONG_TRUE, FALSE.ljust(len(LONG_TRUE)))
         change, plain = forged(key, nonce, old, new, *_middle(old, LONG_TRUE))

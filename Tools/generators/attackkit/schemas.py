@@ -2,8 +2,8 @@
 
 from .attack import IDS, Attack, run, schema
 
-TABLES = ("header", "spare", "slot", "state", "collection", "record", "body")
-INDEXES = ("lookup", "pos", "parent")
+TABLES = ("header", "spare", "slot", "state", "replica", "collection", "gone", "record", "body")
+INDEXES = ("lookup", "held", "pos", "parent")
 
 
 def attacks(kit):
@@ -54,7 +54,7 @@ def _planted():
         "index-other-on-extension": ["CREATE TABLE coffer_x_t(a)", "CREATE INDEX planted ON coffer_x_t(a)"],
     }.items():
         yield _refused(name, f"planted: {'; '.join(statements)}", run(*statements))
-    for count in (991, 20_000):
+    for count in (989, 20_000):
         yield _refused(
             f"crowd-{count}", f"{count} tables that might be a feature's: over 1,000 entries",
             schema(
@@ -91,8 +91,14 @@ def _changed():
         ("comment", body, ") STRICT", ")/**/ STRICT"), ("quoted", body, "coffer_body(", '"coffer_body"('),
         ("foreign-key", body, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY REFERENCES coffer_record"),
         ("header-check-taken", "coffer_header", " CHECK(one=1)", ""), ("state-check-taken", "coffer_state", " CHECK(one=1)", ""),
+        ("replica-check-taken", "coffer_replica", " CHECK(one=1)", ""),
+        ("collection-with-epoch", "coffer_collection", "coll INTEGER PRIMARY KEY,", "coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,"),
+        ("gone-autoincrement", "coffer_gone", "gone INTEGER PRIMARY KEY", "gone INTEGER PRIMARY KEY AUTOINCREMENT"),
         ("slot-type", "coffer_slot", "label TEXT", "label BLOB"),
-        ("index-not-unique", "coffer_record_lookup", "UNIQUE ", ""), ("index-whole", "coffer_record_lookup", " WHERE lookup IS NOT NULL", ""),
+        ("index-not-unique", "coffer_record_lookup", "CREATE UNIQUE INDEX", "CREATE INDEX"),
+        ("index-unique", "coffer_record_held", "CREATE INDEX", "CREATE UNIQUE INDEX"),
+        ("index-whole", "coffer_record_lookup", " WHERE lookup IS NOT NULL AND flags<2", ""),
+        ("index-of-all-keys", "coffer_record_lookup", " AND flags<2", ""), ("index-of-none", "coffer_record_held", "flags>=2", "flags>=4"),
         ("index-other-condition", "coffer_record_parent", "parent IS NOT NULL", "parent>3"),
         ("index-descending", "coffer_record_pos", "pos,", "pos DESC,"), ("index-other-column", "coffer_record_pos", "coll,pos", "coll,rev"),
         ("index-of-format-1", "coffer_record_pos", ",id,title", ""), ("body-not-null", record, "body BLOB)", "body BLOB NOT NULL)"),
@@ -137,7 +143,7 @@ def _tolerated():
         "extension-quoted": ['CREATE TABLE coffer_x_t("check" TEXT, [default] BLOB, `as` VARCHAR(9), PRIMARY KEY("check",[default]))'],
         "litestream": [
             "CREATE TABLE _litestream_seq(id INTEGER PRIMARY KEY,seq INTEGER)", "CREATE TABLE _litestream_lock(id INTEGER)"],
-        "crowd": [f"CREATE TABLE coffer_x_{number}(a)" for number in range(990)],
+        "crowd": [f"CREATE TABLE coffer_x_{number}(a)" for number in range(987)],
         "statistics": ["ANALYZE"],
         "statistics-that-lie": [
             "ANALYZE", "DELETE FROM sqlite_stat1",
@@ -157,8 +163,8 @@ def _lie(columns, where="", index="pos", target="coll,pos,id,title"):
     def edit(db, kit):
         for statement in (
             "CREATE TABLE other(coll INTEGER NOT NULL,pos BLOB NOT NULL,lookup BLOB,parent INTEGER,title TEXT,"
-            "id INTEGER PRIMARY KEY)",
-            f"INSERT INTO other SELECT {columns} FROM coffer_record {where}", f"CREATE INDEX other_i ON other({target})",
+            "id INTEGER PRIMARY KEY,flags INTEGER)",
+            f"INSERT INTO other SELECT {columns},flags FROM coffer_record {where}", f"CREATE INDEX other_i ON other({target})",
             "PRAGMA writable_schema=ON",
             "UPDATE sqlite_schema SET rootpage=(SELECT rootpage FROM sqlite_schema WHERE name='other_i')"
             f" WHERE name='coffer_record_{index}'",
@@ -185,20 +191,29 @@ def _indexes_that_lie():
         ("titles", "the index of places has sealed rows with clear titles: a list with the key never shows them",
          _lie("coll,pos,lookup,parent,'planted',id"), {"also": {"list": ["damaged"]}}),
         ("lookup-hides", "the index of keys is empty: a lookup that finds nothing rests on it",
-         _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "lookup", "coll,lookup) WHERE (lookup IS NOT NULL"), {}),
+         _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "lookup", "coll,lookup) WHERE (lookup IS NOT NULL AND flags<2"), {}),
         ("parent-hides", "the index of parents is empty",
          _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "parent", "parent) WHERE (parent IS NOT NULL"), {}),
     ):
         yield Attack(f"index-{name}", "sealed", what, edit, **{"verify": "damaged"} | options)
+    for name, what, edit in (
+        ("held-hides", "the index of keys that others hold is empty",
+         _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "held", "coll,lookup) WHERE (flags>=2")),
+        ("lookup-of-others", "the index of keys names the documents that do not hold them, and no others",
+         _lie("coll,pos,lookup,parent,title,id", "WHERE flags>=2", "lookup", "coll,lookup) WHERE (lookup IS NOT NULL")),
+    ):
+        yield Attack(f"index-{name}", "clashes", what, edit, verify="damaged")
     yield Attack(
         "index-clear-titles", "clear", "the index of places has other titles: a list with the key shows those of the rows",
         _lie("coll,pos,lookup,parent,'planted',id"), verify="damaged", also={"list": ["damaged"]})
     # The table of records then has the pages of the two long bodies.
     unread = {id: "damaged" if id in (5, 8) else "missing" for id in IDS}
     for first, second, options in (
+        ("coffer_record_lookup", "coffer_record_held", {"verify": "damaged"}),
         ("coffer_record_pos", "coffer_record_lookup", {"list": "damaged", "verify": "damaged"}),
         ("coffer_record", "coffer_body", {"list": "damaged", "get": unread}),
         ("coffer_header", "coffer_state", {"open": "damaged"}), ("coffer_slot", "coffer_collection", {"open": "damaged"}),
+        ("coffer_state", "coffer_replica", {"open": "damaged"}), ("coffer_collection", "coffer_gone", {"list": "damaged"}),
     ):
         yield Attack(
             f"roots-swapped-{first}-{second}", "sealed", f"the pages of {first} and {second} are exchanged",

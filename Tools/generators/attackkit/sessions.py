@@ -73,5 +73,16 @@ SESSIONS = [
         "coffer_x_later is empty and bit 2^40 is cleared after the first; sqlite_stat1 is empty after the second", base="compat"),
     _session(
         "counters-at-their-ends", "anything is written",
-        "an error before the first write: the generation is 2^62; so too a rekey: epoch 2^31 - 1", base="greatest-counters"),
+        "an error before the first write: the generation is 2^48 - 1; so too a rekey: epoch 2^31 - 1", base="greatest-counters"),
+    _session(
+        "counter-at-its-end", "anything is written", "an error before the first write: generation + lead is 2^48 - 1",
+        base="greatest-lead"),
+    _session(
+        "restored", "the file was copied over another by a program without a key; anything is written",
+        "the transaction adds a replica with a random identity and a range of its own, makes it the own one, and sets "
+        "restored to 0; the counter of the old one stays", base="restored"),
+    _session(
+        "replicas-put-back", "the row of replicas is that of an older generation",
+        "the session may go on with the replicas that it holds, which the state names; the next opening: damaged",
+        edit="UPDATE coffer_replica SET sealed: that of attacks/replay-replicas", base="united"),
 ]

@@ -1,17 +1,22 @@
-"""A key holder's states: counters, set hash, origin, ring. One that is ill-formed is damaged as a whole."""
+"""A key holder's states: counters, set hash, ring. One that is ill-formed is damaged as a whole."""
+
+import hashlib
 
 from . import layout
 from .attack import IDS, Attack
 from .layout import COLLECTION, DETAILS, EVERYTHING, INSERTED, TEXT, ring_entry, varint
+from .writer import RANGE_SIZE
 
 MARK = bytes(16)
+LAST = layout.LAST_GENERATION
 # Of a state without extension part.
 RING_SIZE = layout.ring_size(b"")
 
 
 def attacks(kit):
     yield from _counters()
-    yield from _origins()
+    yield from _ids()
+    yield from _leads()
     yield from _rings()
     yield from _anchors(kit)
 
@@ -37,26 +42,21 @@ def _counters():
     yield _state("count-above-limit", "the state counts more than there may be", {"count": 2**40 + 1})
     yield _state("count-greatest", "the state counts all that a column may say", {"count": 2**63 - 1})
     yield _damaged("count-negative", "a count that no integer column holds", {"count": 2**63})
+    for name, value in {"zero": 0, "more": 2, "2-to-40": 2**40, "above-limit": 2**40 + 1, "greatest": 2**63 - 1}.items():
+        yield _state(f"gone-count-{name}", f"the state counts {value} deletions, and there is 1", {"gone_count": value})
+    yield _damaged("gone-count-negative", "a count of deletions that no integer column holds", {"gone_count": 2**63})
     yield _state("set-hash-zeros", "another set hash", {"set_hash": bytes(layout.SET_HASH_SIZE)})
     yield _state("set-hash-lane", "the last lane of the set hash is one more", lambda w: {"set_hash": _one_more(w)})
     yield _damaged("generation-zero", "generation 0", {"generation": 0, "known": 1, "ring": b""})
-    yield _damaged("generation-above", "generation 2^62 + 1", {"generation": 2**62 + 1, "known": 2**62 + 2, "ring": b""})
-    yield _damaged("generation-negative", "generation 2^63", {"generation": 2**63, "known": 2, "ring": b""})
+    for value, name in ((LAST + 1, "above"), (2**62, "2-to-62"), (2**63, "negative"), (2**64 - 1, "2-to-64")):
+        odd = {"generation": value, "known": min(value + 1, 2**64 - 1), "ring": b""}
+        yield _damaged(f"generation-{name}", f"generation {value}", odd)
     yield _state(
-        "generation-greatest", "generation 2^62: sound, and nothing is written after it",
-        {"generation": 2**62, "known": 2**62 + 1, "ring": b""}, verify="ok", put="error")
+        "generation-greatest", "generation 2^48 - 1: sound, and nothing is written after it",
+        {"generation": LAST, "known": LAST + 1, "ring": b""}, verify="ok", put="error")
     yield _state(
         "generation-low", "a generation below that of the rows", {"generation": 1, "known": 2, "ring": b""},
         anchor="rolled-back", also=bounds, **rows)
-    yield _state(
-        "next-id-low", "a next id that is not above the rows'", {"next_id": 8}, get={8: "damaged"}, list="damaged",
-        put="damaged", also=bounds)
-    yield _state("next-id-one", "next id 1", {"next_id": 1}, put="damaged", also=bounds, **rows)
-    yield _damaged("next-id-zero", "next id 0", {"next_id": 0})
-    yield _state(
-        "next-id-greatest", "next id 2^63 - 1: sound, and nothing fits behind it", {"next_id": 2**63 - 1}, verify="ok",
-        put="error")
-    yield _damaged("next-id-negative", "next id 2^63", {"next_id": 2**63})
     yield _damaged("target-above-u32", "a target that no epoch can be", {"target": 2**31})
     yield _damaged("target-unknown", "a target that is not the active epoch", {"target": 2})
     yield _state("target-active", "a target, and no older epoch: a rekey that only has to end", {"target": 1}, verify="ok")
@@ -70,10 +70,56 @@ def _counters():
             f"ring-length-{name}", f"a length of the ring that is not the ring's ({name})", {"ring_length": length})
     for size in (0, 124, 4279, 8112, 8114):
         yield _damaged(f"of-{size}-bytes", f"a state of {size} bytes", {"state": bytes(size)})
-    for value, is_sound in {1: True, 2**62: True, 2**62 + 1: False, 2**63: False}.items():
+    for value, is_sound in {1: True, LAST: True, LAST + 1: False, 2**63: False}.items():
         yield _state(
             f"unwiped-{value}", f"unwiped is {value}", {"unwiped": value},
             **({"verify": "ok"} if is_sound else {"open": "damaged"}))
+
+
+def _ids():
+    """`bound` is above every id; the next id may be anywhere."""
+    rows = {"get": dict.fromkeys(IDS, "damaged"), "list": "damaged"}
+    bounds = {"verify": ["damaged"], "verify_quick": ["damaged"]}
+    yield _state(
+        "bound-low", "a bound that is not above the rows' ids", {"bound": 8}, get={8: "damaged"}, list="damaged",
+        put="damaged", also=bounds)
+    yield _state("bound-one", "bound 1", {"bound": 1}, put="damaged", also=bounds, **rows)
+    yield _state("bound-high", "a bound far above the rows' ids: sound", {"bound": 2**50}, verify="ok", put="ok")
+    # The own range still has numbers; a writer may also keep to the limit of `bound`.
+    yield _state(
+        "bound-greatest", "bound 2^63 - 1: sound", {"bound": 2**63 - 1}, verify="ok", put="ok", also={"put": ["error"]})
+    for name in ("next_id", "bound"):
+        what = name.replace("_", "-")
+        yield _damaged(f"{what}-zero", f"{name} is 0", {name: 0})
+        yield _damaged(f"{what}-negative", f"{name} is 2^63", {name: 2**63})
+    yield _state(
+        "next-id-greatest", "next id 2^63 - 1: sound, and nothing fits behind it",
+        {"next_id": 2**63 - 1, "bound": 2**63 - 1}, verify="ok", put="error")
+    yield _state("next-id-taken", "a next id that a document has", {"next_id": 3}, verify="ok", put="damaged")
+    yield _state("next-id-of-deleted", "a next id below some ids, and free: sound", {"next_id": 6}, verify="ok", put="ok")
+    yield _state(
+        "next-id-of-another-range", "a next id of another range: sound", {"next_id": 2**50, "bound": 9}, verify="ok",
+        put="ok")
+
+
+def _leads():
+    """The counter of a commit is generation + lead."""
+    for name, value in {
+        "above": LAST - 8, "2-to-48": 2**48, "2-to-63": 2**63, "2-to-64": 2**64 - 1, "wrapping": 2**64 - 9,
+    }.items():
+        yield _damaged(f"lead-{name}", f"a lead of {value}: the counter is above 2^48 - 1", {"lead": value})
+    yield _state("lead-high", "a lead of 2^40: sound", {"lead": 2**40}, verify="ok", put="ok")
+    yield _state(
+        "lead-greatest", "a lead that makes the counter 2^48 - 1: sound, and nothing is written after it",
+        lambda writer: {"lead": LAST - writer.generation - 1}, verify="ok", put="error")
+    # Dots of the own replica are then above its counter. A reader may leave that to verify.
+    uncovered = (2, 12 * RANGE_SIZE, 4095 * RANGE_SIZE)
+    yield _state(
+        "lead-falls", "a lead that is less than before", {"lead": 0}, base="united", list="damaged", verify="damaged",
+        quick="ok", get=dict.fromkeys(uncovered, "damaged"),
+        also={"list": ["ok"]} | {f"get_of_{id}": ["ok"] for id in uncovered})
+    for name, value in {"zeros": bytes(32), "of-nothing": hashlib.sha256(b"").digest()}.items():
+        yield _damaged(f"replicas-digest-{name}", "the digest of another row of replicas", {"replicas_digest": value})
 
 
 def _one_more(writer):
@@ -82,26 +128,6 @@ def _one_more(writer):
     writer.generation -= 1
     lanes[-2] = (lanes[-2] + 1) % 256
     return bytes(lanes)
-
-
-def _origins():
-    sound = {
-        "kind": 1, "store_id": b"o" * 16, "rk_generation": 1, "phase": 1, "generation": 1, "commit": b"c" * 32,
-        "mark": b"m" * 32, "next_id": 1}
-    for name, change in {
-        "kind-3": {"kind": 3}, "kind-255": {"kind": 255}, "rk-generation-zero": {"rk_generation": 0},
-        "rk-generation-above": {"rk_generation": 2**62 + 1}, "phase-zero": {"phase": 0}, "phase-above": {"phase": 2**62 + 1},
-        "generation-zero": {"generation": 0}, "generation-above": {"generation": 2**62 + 1},
-        "next-id-zero": {"next_id": 0}, "next-id-negative": {"next_id": 2**63},
-    }.items():
-        yield _damaged(f"origin-{name}", f"the origin's {name}", {"origin": layout.origin_fields(**sound | change)})
-    for field in ("store_id", "rk_generation", "phase", "generation", "commit", "mark", "next_id"):
-        yield _damaged(
-            f"origin-none-with-{field.replace('_', '-')}", f"no origin, and its {field}",
-            {"origin": layout.origin_fields(**{field: sound[field]})})
-    yield _state(
-        "origin-greatest", "an origin with counters at their ends: sound", verify="ok",
-        odd={"origin": layout.origin_fields(2, bytes(16), 2**62, 2**62, 2**62, bytes(32), bytes(32), 2**63 - 1)})
 
 
 def _record(*entries, count=None):

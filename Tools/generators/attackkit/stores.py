@@ -6,37 +6,19 @@ slots 1 (key), 2 (passphrase) and 3 (recipient) unless its function gives it oth
 
 import unicodedata
 
-from . import indexes, layout
+from . import indexes, layout, mergestores
+from .dots import DocumentDots
+from .keys import Random
 from .positions import STEP, place
 from .secrets import KEY, NEXT, OTHER_PASSPHRASE, PASSPHRASE, RECIPIENT, REMOVED, SECRETS, WRONG, value
-from .writer import CLEAR, NONE, SEALED, Random, Writer
+from .starting import FOLDED, created, only_key, started, usual_slots
+from .writer import CLEAR, NONE, SEALED
 
-FOLDED = b'{"folding":1,"title":1}'
 # A body of this many bytes fills a frame of 2,048 bytes, which is a padded length too.
 FULL_ROW = layout.BODY_IN_ROW - 8
 FAR = 2**50
 # Where document 1 of `fill` is at last: behind all others.
 MOVED_TO = place(2 * STEP)
-
-
-def usual_slots(writer):
-    writer.add_key_file(value(KEY), b"key file", slot=1)
-    writer.add_passphrase(value(PASSPHRASE), b"words", slot=2)
-    writer.add_recipient(value(RECIPIENT), "Empf\u00e4nger".encode(), slot=3)
-
-
-def created(seed, slots=usual_slots, **options):
-    """A new store, not yet committed."""
-    writer = Writer(seed, **options)
-    slots(writer)
-    return writer
-
-
-def started(name, *arguments, **options):
-    """A committed store, and a first collection that is not."""
-    writer = created(*arguments, **options).commit()
-    writer.add_collection(1, name)
-    return writer
 
 
 def fill(writer):
@@ -78,6 +60,7 @@ def histories(seed):
     made["mid-rekey"] = _rekey(sealed.copy(), f"{seed}/mid-rekey", stop="sealed-3")
     made["rekeyed"] = _rekey(sealed.copy(), f"{seed}/rekeyed")
     made["taken-over"] = _take_over(made["mid-rekey"]["sealed-3"].copy(), f"{seed}/taken-over")
+    made["united"] = {label: writer.copy() for label, writer in mergestores.unite(created(f"{seed}/united"))}
     return made
 
 
@@ -116,7 +99,8 @@ def _take_over(writer, seed):
 def shapes(seed, made):
     """Further sound stores, by name; `made` holds the histories."""
     stores = {}
-    for make in (_plain, _slots, _texts, _rekeys, _rings, _copies, _extended, _indexed):
+    makers = (_plain, _slots, _texts, _rekeys, _rings, *mergestores.MAKERS, _extended, _indexed)
+    for make in makers:
         for name, writer in make(lambda name: f"{seed}/{name}", made):
             stores[name] = writer
     return stores
@@ -137,10 +121,6 @@ def _indexed(seed, made):
         yield name, moments[-1]
 
 
-def only_key(writer):
-    writer.add_key_file(value(KEY), b"key file")
-
-
 def _plain(seed, made):
     yield "empty", created(seed("empty"), only_key).commit()
 
@@ -158,11 +138,11 @@ def _plain(seed, made):
     writer.add(1, "o", title=b"other", key=b"STRASSE")
     writer.add(2, "f", title=b"folded", key="Stra\u00dfe".encode())
     writer.add(2, "e", title=b"composed", key="CAFE\u0301".encode())
-    writer.add(2, "p", title=b"parent is gone", parent=10)
-    writer.add(1, "b", title=b"binary key", key=bytes(range(256)))
-    writer.add(1, "n", title=b"negative", pos=place(-5))
+    writer.add(2, "d", title=b"deleted", id=10)
+    writer.add(2, "p", title=b"parent is gone", parent=10, id=7)
+    writer.add(1, "b", title=b"binary key", key=bytes(range(256)), id=8)
+    writer.add(1, "n", title=b"negative", pos=place(-5), id=9)
     writer.commit()
-    writer.add(2, "d", title=b"deleted")
     writer.add(1, "n", title=b"same position", pos=place(-5))
     writer.commit()
     writer.delete(10)
@@ -255,7 +235,7 @@ def _texts(seed, made):
 
     # A head of the greatest size: its data without the title are 921,600 bytes.
     writer = started(b"Notes", seed("greatest-head"), only_key, page_size=8192)
-    without = 8 + 8 + 8 + 32 + 1 + 5 + 24 + 16 + 4 + len(b'{"a":""}')
+    without = 8 + 8 + 8 + 32 + 1 + 5 + 4 + len(b'{"a":""}') + 16 + 1 + 3
     writer.add(1, "text", title=b"t" * 65536, attributes=b'{"a":"%s"}' % (b"x" * (921_600 - without)))
     yield "greatest-head", writer.commit()
 
@@ -304,9 +284,10 @@ def _rekeys(seed, made):
         writer.commit()
     yield "rekeyed-twice", writer
 
-    # A restored copy that was promoted: the next phase under the same root key, and nothing else.
+    # A restored copy that was promoted: a new replica, and the next phase under the same root key.
     writer = from_sealed("promoted")
     writer.phase += 1
+    writer.add_replica(77)
     yield "promoted", writer.commit()
 
 
@@ -355,11 +336,11 @@ def _rings(seed, made):
     writer.change(FAR, text=b"after")
     yield "ring-everything", writer.commit()
 
-    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 648 ranges of 9 bytes and
-    # four of 3, 2, 2 and 3.
+    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 654 ranges of 9 bytes and
+    # five of 3, 2, 2, 3 and 3.
     writer = started(b"Notes", seed("ring-full"), only_key, titles=CLEAR, padded=False)
     writer.commit()
-    for id in (130, 132, 134, 300, *(300 + 2 * FAR * number for number in range(1, 649))):
+    for id in (130, 132, 134, 300, 500, *(500 + 2 * FAR * number for number in range(1, 655))):
         writer.add(1, "", id=id)
     yield "ring-full", writer.commit()
 
@@ -373,54 +354,29 @@ def _rings(seed, made):
 
     # Counters at their ends.
     writer = created(seed("greatest-counters"), only_key)
-    writer.generation = 2**62 - 3
+    writer.generation = layout.LAST_GENERATION - 4
     writer.rk_generation = writer.phase = 2**62
     writer.active = 2**31 - 1
     writer.epochs, writer.slots = {writer.active: writer.epochs[1]}, []
     only_key(writer)
     writer.commit()
     writer.add_collection(2**31 - 1, b"Notes")
-    writer.add(2**31 - 1, "text", title=b"t", id=2**63 - 2, born=2**62, edited=1, placed=2**62)
+    writer.add(2**31 - 1, "text", title=b"t", id=2**63 - 2)
+    writer.next_id = writer.bound
     writer.commit()
     writer.change(2**63 - 2, text=b"the last generation")
     yield "greatest-counters", writer.commit()
 
-
-def _copies(seed, made):
-    original = made["sealed"]["last"]
-
-    def copied(name, kind, generation):
-        """A new store with the documents of `sealed`; kind 1 exported, kind 2 an editable copy."""
-        writer = created(seed(name), titles=original.titles)
-        writer.origin = layout.origin_fields(
-            kind, original.store_id, original.rk_generation, original.phase, original.generation,
-            original.rk_commit, original.mark, original.next_id)
-        writer.generation = generation - 1
-        for c in original.collections.values():
-            writer.add_collection(c.coll, c.name, c.settings)
-            if kind == 2:
-                copy = writer.collections[c.coll]
-                copy.born, copy.edited, copy.uid = c.born, c.edited, c.uid
-                writer.seal_collection(copy)
-        for r in original.records.values():
-            stamps = {name: getattr(r, name) for name in ("born", "edited", "placed")} if kind == 2 else {}
-            writer.add(
-                r.coll, r.text, id=r.id, pos=r.pos, title=r.title, key=r.key, parent=r.parent, flags=r.flags,
-                attributes=r.attributes, created=r.created, modified=r.modified, uid=r.uid, **stamps)
-        writer.next_id = original.next_id + (2**40 if kind == 2 else 0)
-        return writer
-
-    yield "exported", copied("exported", 1, 1).commit()
-    writer = copied("editable", 2, 2**40)
+    # The counter is at its end, as after thousands of merges, and the generation is not.
+    writer = created(seed("greatest-lead"), only_key).commit()
+    writer.learn(writer.random(16), layout.LAST_GENERATION - 2)
+    writer.add_collection(1, b"Notes")
+    writer.add(
+        1, "The counter before the last.", title=b"one",
+        dots=DocumentDots((1, 1), {"text": (1, layout.LAST_GENERATION - 2)}))
     writer.commit()
-    writer.change(4, text="Auf der anderen Seite ge\u00e4ndert.".encode())
-    writer.add(1, "New on this side.", title=b"nine")
-    yield "editable", writer.commit()
-
-    # After a merge with a sibling: stamps above the store's own generation.
-    writer = started(b"Notes", seed("sibling"), only_key)
-    writer.add(1, "of a sibling", title=b"t", born=2**41 + 3, edited=2**42, placed=2**41 + 3)
-    yield "sibling", writer.commit()
+    writer.change(1, text=b"The last counter.")
+    yield "greatest-lead", writer.commit()
 
 
 def _extended(seed, made):
@@ -432,7 +388,8 @@ def _extended(seed, made):
     writer = created(seed("extended"), only_key)
     writer.compat = 2**41
     writer.extra_sql = ["CREATE TABLE coffer_x_later(a BLOB)", "INSERT INTO coffer_x_later VALUES(x'01')"]
-    writer.extension = {1: sealed(40), 0xFF: sealed(layout.STATE_EXTENSION_SIZE - 2 * 6 - 40)}
+    writer.extension = {1: sealed(40), 0xFF: sealed(layout.SMALL_EXTENSION_SIZE - 2 * 6 - 40)}
+    writer.replicas_extension = {0: b"", 0x7F: sealed(layout.SMALL_EXTENSION_SIZE - 2 * 6)}
     writer.commit()
     writer.add_collection(1, b"Notes", FOLDED)
     writer.add_collection(2, b"Without entries")
@@ -451,6 +408,8 @@ def _extended(seed, made):
     writer.add(2, "Changed later.", title=b"changed", extension={1: b"stays", 0x101: b"stays", 0x201: b"", 0x501: b""})
     writer.commit()
     writer.change(10, title=b"changed now", pos=place(-STEP))
+    writer.add_deletion(sealed(16), [writer.now], writer.now, extension={1: b"of a deletion"})
+    writer.add_deletion(sealed(16), [writer.now], writer.now, extension={0xFF: sealed(layout.SMALL_EXTENSION_SIZE - 6)})
     yield "extended", writer.commit()
 
     writer = started(b"Notes", seed("extended-greatest"), only_key, page_size=2048)
@@ -488,6 +447,7 @@ def open_with(name):
 ONLY_KEY = {
     "empty", "unpadded", "keys-and-parents", "compat", "unicode", "long-titles", "long-titles-clear", "greatest-head",
     "long-title-rekeyed", "ring", "ring-overflowed", "ring-everything", "ring-full", "unwiped", "greatest-counters",
-    "sibling", "extended", "extended-greatest", "newer-document",
+    "greatest-lead", "marks", "restored", "ranges", "bound-below-next", "replicas-4096", "long-position", "clashes",
+    "keys-passed-on", "made-again", "extended", "extended-greatest", "newer-document",
 }
 

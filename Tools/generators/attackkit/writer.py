@@ -6,70 +6,64 @@ that a key holder could make has a name in `odd`, so that such stores can be mad
 
 import copy
 import hashlib
-import sqlite3
+import json
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from storereader.primitives import XAES, hkdf, hmac, i64, label16, padme, pae, u8, u32, u64
+from storereader.primitives import hmac, i64, label16, padme, pae, u8, u32, u64
 from storereader.records import fold
 
-from . import layout
-from .layout import COLLECTION, DELETED, DETAILS, FORMAT, INSERTED, MOVED, TEXT
+from . import dots, layout, storefile
+from .dots import CollectionDots, DocumentDots
+from .keys import Epoch, Keys
+from .layout import COLLECTION, DELETED, DETAILS, FORMAT, HELD_ELSEWHERE, INSERTED, MOVED, TEXT
 from .positions import STEP, TAG_SIZE, first_number, place
 
 PAGE_SIZE = 512
 TEST, PADDED = 1, 2
 SEALED, CLEAR, NONE = 0, 1, 2
-# The kind of change of each field of a document, for the ring and for the stamps of its head.
-RING_KIND = dict.fromkeys(("title", "key", "attributes", "flags", "parent", "created", "modified"), DETAILS)
+# The kind of change of each field of a document, for the ring.
+RING_KIND = dict.fromkeys(("title", "key", "attributes", "flags", "parent_uid", "created", "modified"), DETAILS)
 RING_KIND |= {"text": TEXT, "pos": MOVED}
-# The part of the document that a field belongs to; an entry's type has it in bits 8 to 11.
-PART = {"text": 1, "title": 2, "key": 3, "attributes": 4, "pos": 5, "parent": 5, "coll": 5}
-EDITS, PLACES = {"title", "text", "key", "attributes", "flags"}, {"pos", "parent", "coll"}
-
-
-class Random:
-    """Bytes that look random and are the same for the same seed."""
-
-    def __init__(self, seed):
-        self._seed, self._taken = seed.encode(), 0
-
-    def __call__(self, count):
-        self._taken += 1
-        return hashlib.shake_128(self._seed + u64(self._taken)).digest(count)
+# The part of the document that a field belongs to, which has a dot; the type of an entry has its number in bits 8 to 11.
+PART = {"title": "title", "key": "key", "attributes": "attributes"}
+PART |= dict.fromkeys(("text", "flags"), "text") | dict.fromkeys(("pos", "parent_uid", "coll"), "place")
+# A replica takes the numbers of new documents from a range of this many.
+RANGE_SIZE = 2**40
 
 
 @dataclass
-class Slot:
-    slot: int
-    kind: int
-    label: object
-    params: object
-    wrapped: object
+class Replica:
+    """`marks` are pairs of a counter and the first bytes of the mark of that commit."""
 
-
-@dataclass
-class Epoch:
-    key: bytes
-    closed: int = 0
-    ceiling: int = 0
-    floor: int = 1
+    identity: bytes
+    counter: int = 0
+    range: int = 0
+    rose: int = 0
+    marks: list = field(default_factory=list)
 
 
 @dataclass
 class Collection:
     coll: int
-    epoch: int
     rev: int
-    born: int
-    edited: int
     uid: bytes
+    dots: CollectionDots
     name: bytes
     settings: bytes
+    sealed: bytes = b""
+    # The entries of the extension part, by type.
+    extension: dict = field(default_factory=dict)
+
+
+@dataclass
+class Deletion:
+    """The deletion of a document; `dots` are those of the commits that deleted it."""
+
+    gone: int
+    rev: int
+    uid: bytes
+    dots: list
+    stamp: tuple
     sealed: bytes = b""
     # The entries of the extension part, by type.
     extension: dict = field(default_factory=dict)
@@ -84,14 +78,14 @@ class Record:
     epoch: int
     rev: int
     pos: bytes
-    born: int
-    edited: int
-    placed: int
     uid: bytes
+    dots: DocumentDots
     text: bytes
     title: bytes = None
     key: bytes = None
+    # The column's number, which a commit sets by the parent's uid in the head, as it does the flag of a key held elsewhere.
     parent: int = None
+    parent_uid: bytes = None
     flags: int = 0
     attributes: bytes = b""
     created: int = 1_700_000_000_000
@@ -103,7 +97,7 @@ class Record:
     ct: bytes = b""
     # The entries of the head's extension part, by type.
     extension: dict = field(default_factory=dict)
-    # Mistakes of a careless or hostile key holder, by name; see `Writer.seal` and `Writer.save`.
+    # Mistakes of a careless or hostile key holder, by name; see `Writer.seal`, `Writer.save` and `Writer.commit`.
     odd: dict = field(default_factory=dict)
 
     @property
@@ -111,24 +105,23 @@ class Record:
         return len(self.ct) <= layout.BODY_IN_ROW
 
 
-class Writer:
+class Writer(Keys):
     """A store with its changes: call the acts of a user, then `commit`; `save` writes the file as it is now."""
 
     def __init__(self, seed, titles=SEALED, padded=True, page_size=PAGE_SIZE, journal="DELETE"):
-        self.random = Random(seed)
-        self.store_id, self.root = self.random(16), self.random(32)
-        self.rk_generation, self.phase, self.active = 1, 1, 1
-        self.epochs = {1: Epoch(self.random(32))}
+        super().__init__(seed)
         self.format = self.user_version = FORMAT
         self.incompat, self.ro_compat, self.compat = TEST | (PADDED if padded else 0), 0, 0
         self.titles, self.page_size, self.journal = titles, page_size, journal
-        self.slots, self.collections, self.records = [], {}, {}
+        self.collections, self.records, self.deletions = {}, {}, {}
+        self.replicas, self.own, self.lead, self.restored = [Replica(self.random(16))], 0, 0, 0
+        # Marks of the own replica's last commits, and whether a transaction writes the row of replicas.
+        self.marks, self._has_new_replicas = [], True
         # Number, count and tag of the last position that this writer chose.
         self.run = None
-        self.generation, self.next_id, self.target, self.cursor = 0, 1, 0, 0
-        self.origin, self.unwiped = layout.origin_fields(), 0
-        # The entries of the state's extension part, by type.
-        self.extension = {}
+        self.generation, self.next_id, self.bound, self.target, self.cursor, self.unwiped = 0, 1, 1, 0, 0, 0
+        # The entries of the extension parts of the state and the replicas, by type.
+        self.extension, self.replicas_extension = {}, {}
         # The record's bytes and the changes in it, keyed by generation.
         self.ring, self.changes = {}, {}
         self.state_plain, self._has_new_root = b"", True
@@ -140,116 +133,174 @@ class Writer:
         """The store at this moment; the bytes drawn at random afterwards are the same in both."""
         return copy.deepcopy(self)
 
-    # Keys.
+    # Replicas.
 
-    def _key(self, label):
-        return hkdf(self.root, self.store_id, b"coffer3/" + label)
+    @property
+    def now(self):
+        """The dot of the present transaction."""
+        return self.own, self.generation + 1 + self.lead
 
-    def commitment(self, phase=None):
-        """The root key's commitment for a phase, by default the present one."""
-        return self._key(b"commit" + u64(self.rk_generation) + u64(phase or self.phase))
+    def order_of_names(self, dot):
+        """Sorts dots of several stores: by counter, then by the identity of the replica."""
+        return dot[1], self.replicas[dot[0]].identity if dot[0] < len(self.replicas) else b"\xff" * 17
 
-    def epoch_key(self, label, epoch):
-        return hkdf(self.epochs[epoch].key, self.store_id, b"coffer3/" + label + u32(epoch))
+    def add_replica(self, range):
+        """Makes a new replica the own one, before anything else in the transaction."""
+        self._keep_own_entry(self.generation)
+        self.replicas.append(Replica(self.random(16), range=range))
+        self.own, self.marks, self.restored = len(self.replicas) - 1, [], 0
+        self.next_id = max(1, range * RANGE_SIZE)
+        self._keep_next_id()
+        self._has_new_replicas = True
 
-    def xseal(self, key, data, plain):
-        nonce = self.random(24)
-        return nonce + XAES(key).seal(nonce, data, plain)
+    def learn(self, identity, counter, range=0, marks=()):
+        """Takes another replica's counter as a merge does, before anything else; gives the replica's number."""
+        number = next((n for n, one in enumerate(self.replicas) if one.identity == identity), len(self.replicas))
+        self.replicas[number:number + 1] = [Replica(identity, counter, range, self.generation + 1, list(marks))]
+        self.lead = max(self.lead, counter - self.generation)
+        self._has_new_replicas = True
+        return number
 
-    def add_slot(self, kind, params, kek, label=b"", slot=None):
-        slot = slot or max((s.slot for s in self.slots), default=0) + 1
-        data = pae(b"coffer3/slot", self.store_id, u32(slot), u32(kind), u64(self.rk_generation), params)
-        self.slots.append(Slot(slot, kind, label, params, AESGCM(kek).encrypt(bytes(12), self.root, data)))
-        return slot
+    def _keep_own_entry(self, generation):
+        own = self.replicas[self.own]
+        own.counter, own.rose = generation + self.lead, generation
+        own.marks = [mark for mark in self.marks if mark[0] <= own.counter]
 
-    def add_key_file(self, key, label=b"", slot=None):
-        salt = self.random(16)
-        fingerprint = hkdf(key, self.store_id, b"coffer3/fingerprint")[:8]
-        kek = hkdf(key, salt, b"coffer3/test-key" + self.store_id)
-        return self.add_slot(2, salt + fingerprint, kek, label, slot)
+    def replicas_plain(self):
+        return layout.replicas_plain(
+            self.own, [layout.replica(**vars(one)) for one in self.replicas], self.replicas_extension)
 
-    def add_passphrase(self, passphrase, label=b"", log_n=10, p=1, r=8, slot=None):
-        salt = self.random(16)
-        kdf = Scrypt(salt=b"coffer3/scrypt" + self.store_id + salt, length=32, n=1 << log_n, r=r, p=p)
-        return self.add_slot(1, bytes([log_n, r, p]) + salt, kdf.derive(passphrase), label, slot)
+    # Numbers of documents.
 
-    def add_recipient(self, public, label=b"", ephemeral_secret=None, slot=None):
-        secret = X25519PrivateKey.from_private_bytes(ephemeral_secret or self.random(32))
-        shared = secret.exchange(X25519PublicKey.from_public_bytes(public))
-        params = secret.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw) + public
-        return self.add_slot(3, params, hkdf(shared, params, b"coffer3/test-x25519" + self.store_id), label, slot)
+    def _take_id(self, id):
+        """Raises `bound`, and the next id if the number is of the own range."""
+        end = (self.replicas[self.own].range + 1) * RANGE_SIZE
+        self.bound = max(self.bound, id + 1)
+        if self.next_id <= id and (id < end or self.next_id >= end):
+            self.next_id = id + 1
+        self._keep_next_id()
 
-    def add_external(self, provider, blob, answer, label=b""):
-        salt = self.random(16)
-        params = salt + u8(len(provider)) + provider + blob
-        return self.add_slot(4, params, hkdf(answer, salt, b"coffer3/external" + self.store_id), label)
+    def _keep_next_id(self):
+        """Where the own range is used up, or an epoch is closed, no number below `bound` is given."""
+        if self.next_id >= (self.replicas[self.own].range + 1) * RANGE_SIZE or len(self.epochs) > 1:
+            self.next_id = max(self.next_id, self.bound)
 
-    # Documents.
+    # Collections.
 
     def add_collection(self, coll, name, settings=b'{"folding":0,"title":0}'):
-        now = self.generation + 1
-        self.collections[coll] = Collection(coll, self.active, now, now, now, self.random(16), name, settings)
-        self.seal_collection(self.collections[coll])
-        self._note(COLLECTION, coll)
+        """Makes a collection, or makes anew the dropped one that has its uid, under that one's number."""
+        listed = {c.uid for c in self.collections.values() if self.is_listed(c)}
+        number = 0
+        while (uid := self.collection_uid(name, number)) in listed:
+            number += 1
+        row = next((c for c in self.collections.values() if c.uid == uid), None)
+        if row is None:
+            row = self.collections[coll] = Collection(
+                coll, self.generation + 1, uid, CollectionDots(self.now), name, settings)
+        else:
+            row.dots.is_dropped, row.rev = False, self.generation + 1
+            for part, value in (("name", name), ("settings", settings), ("drop", None)):
+                if value is None or value != getattr(row, part):
+                    row.dots.change(part, self.now)
+            row.name, row.settings = name, settings
+        self.seal_collection(row)
+        self._note(COLLECTION, row.coll)
+        return row
+
+    def collection_uid(self, name, number=0):
+        return hmac(self.family, pae(b"coffer3/collection", u32(number), name))[:16]
+
+    def is_listed(self, row):
+        return not row.dots.is_dropped or any(r.coll == row.coll for r in self.records.values())
 
     def change_collection(self, coll, **fields):
         row = self.collections[coll]
         for name, value in fields.items():
             setattr(row, name, value)
-        row.rev = row.edited = self.generation + 1
+            if name in dots.COLLECTION_PARTS:
+                row.dots.change(name, self.now)
+        row.rev = self.generation + 1
         self.seal_collection(row)
         self._note(COLLECTION, coll)
 
     def drop_collection(self, coll):
         for id in [r.id for r in self.records.values() if r.coll == coll]:
             self.delete(id)
-        del self.collections[coll]
+        row = self.collections[coll]
+        row.dots.change("drop", self.now)
+        row.dots.is_dropped, row.rev = True, self.generation + 1
+        self.seal_collection(row)
         self._note(COLLECTION, coll)
 
     def seal_collection(self, row, plain=None):
-        data = label16(b"coffer3/name") + self.store_id + u64(row.coll) + u32(row.epoch) + u64(row.rev)
         plain = self.collection_plain(row) if plain is None else plain
-        row.sealed = self.xseal(self.epoch_key(b"name", row.epoch), data, self.frame(plain, 64))
+        row.sealed = self._sealed_row(b"coffer3/name", row.coll, row.rev, plain)
 
-    @staticmethod
-    def collection_plain(row):
+    def _sealed_row(self, label, number, rev, plain):
+        data = label16(label) + self.store_id + u64(number) + u32(self.active) + u64(rev)
+        return self.xseal(self.epoch_key(b"name", self.active), data, self.frame(plain, 64))
+
+    def collection_plain(self, row):
         return (
-            u64(row.born) + u64(row.edited) + row.uid + u32(len(row.name)) + row.name
-            + u32(len(row.settings)) + row.settings + layout.extension_part(row.extension)
+            row.uid + row.dots.encoded() + u32(len(row.name)) + row.name + u32(len(row.settings)) + row.settings
+            + layout.extension_part(row.extension)
         )
 
+    # Documents.
+
     def add(self, coll, text, id=None, **fields):
+        """`parent` is a document's number; `dots` are those of a document that a merge brings."""
         id, now = id or self.next_id, self.generation + 1
-        stamps = {name: fields.pop(name, now) for name in ("born", "edited", "placed")}
+        self._take_id(id)
         pos = fields.pop("pos") if "pos" in fields else self.end(coll)
+        if "parent" in fields:
+            fields["parent_uid"] = self._uid_of(fields["parent"])
         record = Record(
             id, coll, self.active, now, pos, uid=fields.pop("uid", None) or self.random(16),
-            text=text.encode() if isinstance(text, str) else text, **stamps, **fields)
+            dots=fields.pop("dots", None) or DocumentDots(self.now), text=text.encode() if isinstance(text, str) else text,
+            **fields)
         self.records[id] = record
-        self.next_id = max(self.next_id, id + 1)
         self.seal(record)
         self._note(INSERTED, coll, id)
         return record
 
+    def _uid_of(self, id):
+        return self.records[id].uid if id is not None else None
+
     def change(self, id, **fields):
+        """Changes a document as its user does: the parts that change get the dot of this transaction."""
         record, now = self.records[id], self.generation + 1
+        if "parent" in fields:
+            fields["parent_uid"] = self._uid_of(fields.pop("parent"))
         if "coll" in fields:
             self._note(DELETED, record.coll, id)
             self._note(INSERTED, fields["coll"], id)
         # Entries of a part leave with its old value.
-        changed = {PART[name] for name in fields if name in PART}
+        changed = {dots.DOCUMENT_PARTS.index(PART[name]) + 1 for name in fields if name in PART and name != "flags"}
         record.extension = {kind: data for kind, data in record.extension.items() if kind >> 8 & 15 not in changed}
+        record.dots.stamp = self.now
         for name, value in fields.items():
+            if name == "attributes":
+                self._change_attributes(record, value)
+            elif name in PART:
+                record.dots.change(PART[name], self.now)
             setattr(record, name, value)
             if name in RING_KIND:
                 self._note(RING_KIND[name], record.coll, id)
-        record.edited = now if EDITS & set(fields) else record.edited
-        record.placed = now if PLACES & set(fields) else record.placed
         record.rev, record.epoch = now, self.active
-        for name, value in record.odd.get("stamps", {}).items():
-            setattr(record, name, value)
         self.seal(record)
         return record
+
+    def _change_attributes(self, record, attributes):
+        """Gives each member that differs a dot of its own; attributes that a forger made bad are one part."""
+        try:
+            old, new = (json.loads(data or b"{}") for data in (record.attributes, attributes))
+            names = [name.encode() for name in old | new if (name in old, old.get(name)) != (name in new, new.get(name))]
+        except (ValueError, TypeError, RecursionError):
+            record.dots.change("attributes", self.now)
+            return
+        for name in names:
+            record.dots.change_member(name, self.now)
 
     def end(self, coll):
         """A position at a collection's end: the next of the writer's run if the last one is of it, else a new run."""
@@ -262,12 +313,85 @@ class Writer:
         return place(*self.run)
 
     def delete(self, id):
+        """A document of this transaction leaves no deletion."""
         record = self.records.pop(id)
-        if record.born == self.generation + 1:
+        if record.dots.born == self.now:
             for ids in self.changes.values():
                 ids.discard(id)
-        else:
-            self._note(DELETED, record.coll, id)
+            return
+        self._note(DELETED, record.coll, id)
+        self.add_deletion(record.uid, [self.now], self.now)
+
+    def add_deletion(self, uid, dots, stamp, **fields):
+        gone = max(self.deletions, default=0) + 1
+        row = self.deletions[gone] = Deletion(gone, self.generation + 1, uid, dots, stamp, **fields)
+        self.seal_deletion(row)
+        return row
+
+    def seal_deletion(self, row, plain=None):
+        plain = self.deletion_plain(row) if plain is None else plain
+        row.sealed = self._sealed_row(b"coffer3/gone", row.gone, row.rev, plain)
+
+    @staticmethod
+    def deletion_plain(row):
+        return (
+            row.uid + layout.varint(len(row.dots)) + b"".join(map(dots.encoded, row.dots)) + dots.encoded(row.stamp)
+            + layout.extension_part(row.extension)
+        )
+
+    def _settle(self):
+        """Sets the columns and flags that this transaction has made others. `odd` may have some: parent, held."""
+        parents, held = self.parents(), self.held()
+        for id, record in self.records.items():
+            parent = record.odd.get("parent", parents[id])
+            flags = record.flags & ~HELD_ELSEWHERE | (HELD_ELSEWHERE if record.odd.get("held", id in held) else 0)
+            if (record.parent, record.flags) != (parent, flags):
+                record.parent, record.flags, record.rev, record.epoch = parent, flags, self.generation + 1, self.active
+                self.seal(record)
+                self._note(DETAILS, record.coll, id)
+
+    def parents(self):
+        """The columns that the heads require, by the documents' numbers. One that names a deleted document stays."""
+        by_uid, found = {r.uid: r for r in self.records.values()}, {}
+        for r in self.records.values():
+            parent = by_uid.get(r.parent_uid)
+            if parent:
+                found[r.id] = parent.id if parent.coll == r.coll else None
+            else:
+                found[r.id] = None if r.parent_uid is None or r.parent in self.records else r.parent
+        for r in self.records.values():
+            cycle, id = [r.id], found[r.id]
+            while id not in (None, *cycle) and id in found:
+                cycle.append(id)
+                id = found[id]
+            if id == r.id:
+                last = max(cycle, key=lambda id: self._order_of(self.records[id], "place"))
+                found[last] = None
+        return found
+
+    def _order_of(self, row, part):
+        """Sorts rows that clash by the dot of a part, then by their uid."""
+        return *self.order_of_names(row.dots.of(part)), row.uid
+
+    def held(self):
+        """The numbers of the documents whose keys others of their collections hold."""
+        by_key, held = {}, set()
+        for record in self.records.values():
+            key = self.compared(record)
+            if key is not None:
+                by_key.setdefault((record.coll, key), []).append(record)
+        for records in by_key.values():
+            holder = min(records, key=lambda record: self._order_of(record, "key"))
+            held |= {record.id for record in records if record is not holder}
+        return held
+
+    def compared(self, record):
+        """A document's key as its collection compares it; None without one, and of one that can't be folded."""
+        is_folded = record.coll in self.collections and self.collections[record.coll].settings.startswith(b'{"folding":1')
+        try:
+            return fold(record.key) if is_folded and record.key is not None else record.key
+        except UnicodeDecodeError:
+            return None
 
     def _note(self, kind, coll, id=None):
         """Notes a change for the ring; an inserted or deleted document is in no other entry."""
@@ -288,7 +412,8 @@ class Writer:
 
     def seal(self, record):
         """Seals body and head. `record.odd` may hold: body_frame, head_frame, head_plain (functions of the data to be
-        sealed), column, in_head (titles), lookup, length, digest, least, stamps; and place (for `save`): row, table, both, none."""
+        sealed), dots (a function of theirs), column, in_head (titles), lookup, length, digest, least; and place (for `save`):
+        row, table, both, none."""
         r, odd = record, record.odd
         body = label16(b"coffer3/body") + self.store_id + u32(r.coll) + u64(r.id) + u32(r.epoch)
         sealed = self.xseal(self.epoch_key(b"body", r.epoch), body, self.frame(r.text, 64, odd.get("body_frame")))
@@ -298,12 +423,8 @@ class Writer:
         self.seal_head(r)
 
     def lookup(self, record):
-        if record.key is None:
-            return None
-        key = record.key
-        if record.coll in self.collections and self.collections[record.coll].settings.startswith(b'{"folding":1'):
-            key = fold(key)
-        return hmac(self.epoch_key(b"lookup", record.epoch), pae(b"coffer3/lookup", u32(record.coll), key))[:16]
+        key = self.compared(record)
+        return None if key is None else hmac(self.epoch_key(b"lookup", record.epoch), pae(b"coffer3/lookup", u32(record.coll), key))[:16]
 
     def seal_head(self, r):
         odd = r.odd
@@ -315,8 +436,8 @@ class Writer:
         plain = (
             i64(r.created) + i64(r.modified) + u64(odd.get("length", len(r.text)))
             + odd.get("digest", hashlib.sha256(r.text).digest()) + optional(r.key) + optional(title)
-            + u64(r.born) + u64(r.edited) + u64(r.placed) + r.uid + u32(len(r.attributes)) + r.attributes
-            + layout.extension_part(r.extension)
+            + u32(len(r.attributes)) + r.attributes + r.uid + (u8(0) if r.parent_uid is None else u8(1) + r.parent_uid)
+            + odd.get("dots", lambda data: data)(r.dots.encoded()) + layout.extension_part(r.extension)
         )
         plain = odd["head_plain"](plain) if "head_plain" in odd else plain
         least = 128 if self.titles == SEALED else 64
@@ -347,41 +468,51 @@ class Writer:
             return row.epoch, (
                 label16(b"coffer3/row") + self.row(row) + u32(len(row.head)) + row.head + self.t(row)
             )
-        return row.epoch, (
-            label16(b"coffer3/set-name") + self.store_id + u64(row.coll) + u32(row.epoch) + u64(row.rev) + row.sealed
+        label, number = (b"set-gone", row.gone) if isinstance(row, Deletion) else (b"set-name", row.coll)
+        return self.active, (
+            label16(b"coffer3/" + label) + self.store_id + u64(number) + u32(self.active) + u64(row.rev) + row.sealed
         )
 
     def set_hash(self):
         total, keys = 0, {}
-        for row in (*self.records.values(), *self.collections.values()):
+        for row in (*self.records.values(), *self.collections.values(), *self.deletions.values()):
             epoch, element = self.element(row)
             if epoch not in keys:
                 keys[epoch] = self.epoch_key(b"set", epoch)
             total = layout.add_lanes(total, layout.lanes(hmac(keys[epoch], element)))
         return total.to_bytes(layout.SET_HASH_SIZE, "little")
 
-    def keyring_plain(self):
-        return u32(self.active) + b"".join(
-            u32(number) + epoch.key + u64(epoch.closed) + u64(epoch.ceiling) + u64(epoch.floor)
-            for number, epoch in sorted(self.epochs.items()))
-
     def commit(self):
-        """One write transaction; `self.odd` may hold keyring (plaintext) and spare, and, for the state: generation,
-        next_id, count, set_hash, header_mac, target, cursor, origin, unwiped, known, ring, ring_length, extension, state."""
+        """One write transaction; `self.odd` may hold keyring and replicas (plaintexts) and spare, and, for the state:
+        generation, next_id, bound, count, gone_count, set_hash, header_mac, target, cursor, lead, replicas_digest, unwiped,
+        known, ring, ring_length, extension, state."""
         odd, before = self.odd, self.mark
+        self._settle()
         self.generation += 1
         self._commit_header(odd)
+        self._commit_replicas(odd)
         self._commit_ring(before)
         fields = {
-            "generation": self.generation, "next_id": self.next_id, "count": len(self.records), "target": self.target,
-            "cursor": self.cursor, "header_mac": self.mac, "origin": self.origin, "unwiped": self.unwiped,
+            "generation": self.generation, "next_id": self.next_id, "bound": self.bound, "count": len(self.records),
+            "gone_count": len(self.deletions), "target": self.target, "cursor": self.cursor, "header_mac": self.mac,
+            "lead": self.lead, "replicas_digest": hashlib.sha256(self.sealed_replicas).digest(), "unwiped": self.unwiped,
             "known": self.known, "ring": b"".join(record for record, _ in self.ring.values()), "extension": self.extension,
-        } | {name: value for name, value in odd.items() if name not in ("keyring", "spare", "state")}
+        } | {name: value for name, value in odd.items() if name not in ("keyring", "replicas", "spare", "state")}
         fields.setdefault("set_hash", self.set_hash())
         self.state_plain = layout.state_plain(**fields)
         self.sealed_state = self.xseal(
             self._key(b"state"), pae(b"coffer3/state", self.store_id), odd.get("state", self.state_plain))
+        self.marks = [*self.marks, (self.generation + self.lead, self.mark[: layout.MARK_SIZE])][-layout.MARKS :]
         return self
+
+    def _commit_replicas(self, odd):
+        """Seals the row of replicas where it changes; the mark of this commit comes too late for it."""
+        if self._has_new_replicas or self._has_new_root or "replicas" in odd:
+            self._keep_own_entry(self.generation)
+            self.sealed_replicas = self.xseal(
+                self._key(b"replicas"), pae(b"coffer3/replicas", self.store_id),
+                odd.get("replicas", self.replicas_plain()))
+            self._has_new_replicas = False
 
     def _commit_header(self, odd):
         """Seals the header; a transaction that does not change the header keeps its bytes."""
@@ -431,14 +562,6 @@ class Writer:
             f"coffer3:{self.store_id.hex()}:{self.rk_generation}:{self.phase}:{generation}:"
             f"{self.rk_commit.hex()}:{self.mark.hex()}")
 
-    def pin_of(self, phase):
-        return "coffer-pin-3-" + (
-            self.store_id + u64(self.rk_generation) + u64(phase) + self.commitment(phase)).hex()
-
-    @property
-    def pin(self):
-        return self.pin_of(self.phase)
-
     # Changing keys.
 
     def change_root(self, keep_slots, titles=None):
@@ -448,19 +571,21 @@ class Writer:
                 if number < self.target:
                     epoch.floor = max(epoch.floor, self.cursor)
         self.root, self.rk_generation, self.phase = self.random(32), self.rk_generation + 1, 1
-        self.epochs[self.active].closed, self.epochs[self.active].ceiling = self.generation + 1, self.next_id
+        self.epochs[self.active].closed, self.epochs[self.active].ceiling = self.generation + 1, self.bound
         self.active = max(self.epochs) + 1
         self.epochs[self.active] = Epoch(self.random(32))
         self.titles = self.titles if titles is None else titles
         self.slots = []
         keep_slots(self)
         for row in self.collections.values():
-            row.epoch = self.active
             self.seal_collection(row)
+        for row in self.deletions.values():
+            self.seal_deletion(row)
+        self._keep_next_id()
         self.target, self.cursor, self._has_new_root = self.active, 0, True
 
     def reseal(self, *ids):
-        """A batch of a rekey: rev, place and stamps stay."""
+        """A batch of a rekey: rev, place and dots stay."""
         for id in ids:
             self.records[id].epoch = self.active
             self.seal(self.records[id])
@@ -474,66 +599,5 @@ class Writer:
     # The file.
 
     def save(self, path):
-        Path(path).unlink(missing_ok=True)
-        with database(path) as db:
-            db.execute(f"PRAGMA page_size={self.page_size}")
-            db.execute(f"PRAGMA application_id={layout.APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version={self.user_version}")
-            db.execute("BEGIN")
-            for sql in layout.SCHEMA:
-                db.execute(sql)
-            db.execute(
-                "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)",
-                (self.format, self.store_id, self.incompat, self.ro_compat, self.compat, self.titles,
-                 self.rk_generation, self.phase, self.rk_commit, self.keyring, self.mac))
-            db.execute("INSERT INTO coffer_spare VALUES(1,?)", (self.odd.get("spare", self.spare),))
-            for s in self.slots:
-                db.execute(
-                    "INSERT INTO coffer_slot VALUES(?,?,CAST(? AS TEXT),?,?)",
-                    (s.slot, s.kind, s.label, s.params, s.wrapped))
-            db.execute("INSERT INTO coffer_state VALUES(1,?)", (self.sealed_state,))
-            for c in self.collections.values():
-                db.execute("INSERT INTO coffer_collection VALUES(?,?,?,?)", (c.coll, c.epoch, c.rev, c.sealed))
-            for r in sorted(self.records.values(), key=lambda r: r.id):
-                self._save_record(db, r)
-            for statement in self.extra_sql:
-                db.execute(statement)
-            db.execute("COMMIT")
-        if self.journal == "WAL":
-            connection = sqlite3.connect(path)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.close()
-            normalize(path)
-
-    @staticmethod
-    def _save_record(db, r):
-        place = r.odd.get("place") or ("row" if r.is_body_in_row else "table")
-        db.execute(
-            "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,CAST(? AS TEXT),?,?,?)",
-            (r.id, r.coll, r.epoch, r.rev, r.pos, r.parent, r.flags, r.lookup, r.column, r.head, r.body_nt,
-             r.ct if place in ("row", "both") else None))
-        if place in ("table", "both"):
-            db.execute("INSERT INTO coffer_body VALUES(?,?)", (r.id, r.ct))
-
-
-class database:
-    """A plain connection in autocommit, closed at the end; errors of SQL are the kit's own bugs and propagate."""
-
-    def __init__(self, path):
-        self._path, self._connection = path, sqlite3.connect(path, isolation_level=None)
-
-    def __enter__(self):
-        for pragma in ("secure_delete=ON", "synchronous=OFF", "journal_mode=MEMORY"):
-            self._connection.execute(f"PRAGMA {pragma}")
-        return self._connection
-
-    def __exit__(self, *_):
-        self._connection.close()
-        normalize(self._path)
-
-
-def normalize(path):
-    """Sets a fixed version of the SQLite that wrote last, so that every version gives the same bytes."""
-    with open(path, "r+b") as file:
-        file.seek(96)
-        file.write((3_040_001).to_bytes(4, "big"))
+        """Writes the file as it is now."""
+        storefile.save(self, path)

@@ -6,8 +6,9 @@ time; and if a document can't be read, or a list or lookup misses one, verify re
 Further rules depend on the use of the damaged bytes:
 
 - values of a document: that document is refused and verify names it; every other one is read by its number and its key;
-- values of the header, a slot or the state: the store is refused;
-- values of a collection, or an index of SQLite: every document is read by its number, and verify reports a fault;
+- values of the header, a slot, the state or the replicas: the store is refused;
+- values of a collection or a deletion, or an index of SQLite: every document is read by its number, and verify reports
+  a fault;
 - a sealed index: every document is read and listed, verify reports a fault, and searches and queries answer as before,
   or not at all where the root is damaged;
 - structure (the bytes by which SQLite finds rows) of a page of documents: every other document is read as before;
@@ -19,7 +20,7 @@ from .pages import FREE, INDEX, VALUES
 
 DOCUMENTS = {"coffer_record", "coffer_body"}
 INDEXES = {"coffer_x_index", "coffer_x_index_page"}
-HEADS = {"coffer_header", "coffer_slot", "coffer_state"}
+HEADS = {"coffer_header", "coffer_slot", "coffer_state", "coffer_replica"}
 OPENING = {
     "ok", "damaged", "notAStore", "otherFormat", "cannotUnlock", "parametersRefused", "testKeyRefused", "rolledBack"}
 READING = {"ok", "damaged", "noSuchDocument", "noSuchCollection", "partial", "missing"}
@@ -81,10 +82,10 @@ def by_region(found, store, regions, patches):
         rows = {region.row for region in regions if region.table in DOCUMENTS}
         if tables & HEADS:
             if found["open"] == "ok":
-                yield "header, slot or state is damaged, and the store opens"
+                yield "header, slot, state or replicas are damaged, and the store opens"
         elif tables <= DOCUMENTS:
             yield from _documents(found, {str(row) for row in rows})
-        elif tables == {"coffer_collection"}:
+        elif tables <= {"coffer_collection", "coffer_gone"}:
             yield from _apart(found)
         elif tables <= INDEXES:
             yield from _beside(found, "coffer_x_index" in tables)

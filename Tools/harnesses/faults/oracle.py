@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from harness import KEYS
-from storereader import keyfiles
+from storereader import keyfiles, verifying
 from storereader.errors import StoreError
 from storereader.store import Store
 
@@ -72,7 +72,8 @@ def _look(path, secrets):
             problems.append(f"{name}: SQLite: {error}")
             continue
         opened.add(name)
-        problems += store.set_hash_problems() + store.quick_problems() + store.deep_problems()
+        for find in (verifying.set_hash_problems, verifying.quick_problems, verifying.deep_problems):
+            problems += find(store)
         seen.append((_documents(store, problems), store.state.target, len(store.epochs), store.titles))
         store.connection.close()
     if len(set(seen)) > 1:
@@ -83,7 +84,7 @@ def _look(path, secrets):
 
 def _documents(store, problems):
     """The parts that a user would miss: id, collection, place in order, parent, title, text, key, attributes, date."""
-    names = {coll: collection.name for coll, collection in store.collections().items()}
+    names = store.names()
     found = []
     for values in store.record_rows():
         try:

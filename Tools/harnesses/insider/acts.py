@@ -6,10 +6,13 @@ Does not know: the present root key, or any epoch key that only its keyring hold
 import copy
 import random
 
+from attackkit.dots import CollectionDots, DocumentDots
+from attackkit.keys import Random
+from attackkit.layout import HELD_ELSEWHERE
 from attackkit.positions import place
 from attackkit.secrets import OUTSIDER, RECIPIENT, value
-from attackkit.stores import FOLDED
-from attackkit.writer import Collection, Random, Record, Writer
+from attackkit.starting import FOLDED
+from attackkit.writer import Collection, Deletion, Record, Writer
 from storereader.primitives import hmac, pae, u32, u64
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -18,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 HEADER = ("format", "incompat", "ro_compat", "compat", "titles", "rk_generation", "phase", "rk_commit", "keyring", "mac")
 COLUMNS = ("coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "column", "head", "body_nt", "ct")
 FORGED = "Forged text"
+ROWS = ["collections", "deletions", "records"]
 
 
 class Insider:
@@ -44,25 +48,20 @@ class Insider:
         """The acts that the insider's keys allow, by name, with their weights."""
         weights = {
             "put_back": 4, "put_back_whole": 2, "roll_back": 4, "row_put_back": 4, "row_mixed": 2, "row_gone": 2, "row_edited": 2,
-            "row_moved": 1, "collection_put_back": 1, "collection_gone": 1, "slot_edited": 1, "slot_added": 1,
-            "spare_edited": 1, "body_misplaced": 1, "outsiders_store": 1}
+            "row_moved": 1, "collection_put_back": 1, "collection_gone": 1, "deletion_put_back": 1, "deletion_gone": 1,
+            "restored_set": 1, "slot_edited": 1, "slot_added": 1, "spare_edited": 1, "body_misplaced": 1, "outsiders_store": 1}
         if self.keys:
-            weights |= {"row_forged": 9, "row_mislabelled": 1, "collection_forged": 1, "head_forged": 2}
+            weights |= {
+                "row_forged": 9, "row_mislabelled": 1, "collection_forged": 1, "deletion_forged": 1, "head_forged": 2}
         if self.held:
             weights |= {"own_store": 3, "state_forged": 1, "header_forged": 1, "keyring_forged": 1}
         return weights
 
     def save(self, path):
-        """Writes the file. If a table or an index can't hold two rows together, the file has the later one."""
-        store, taken = self.store, {}
+        """Writes the file. Of two rows with one number the file has the later one."""
+        store = self.store
         store.slots = list({slot.slot: slot for slot in store.slots}.values())
-        records = {record.id: record for record in store.records.values()}
-        for record in records.values():
-            if record.lookup is not None:
-                taken[record.coll, record.lookup] = record.id
-        store.records = {
-            id: record for id, record in records.items()
-            if record.lookup is None or taken[record.coll, record.lookup] == id}
+        store.records = {record.id: record for record in store.records.values()}
         store.save(path)
 
     # With copies alone.
@@ -76,22 +75,23 @@ class Insider:
     def put_back(self):
         """Replaces parts of the file by those of an older copy."""
         parts = self.rng.choice((
-            ["header"], ["state"], ["slots"], ["header", "slots"], ["header", "state"], ["header", "slots", "state"],
-            ["header", "slots", "state"], ["header", "slots", "state", "collections"], ["collections"], ["records"],
-            ["state", "records"], ["state", "records", "collections"], ["keyring"], ["slots", "state"]))
+            ["header"], ["state"], ["replicas"], ["slots"], ["header", "slots"], ["header", "state"],
+            ["state", "replicas"], ["header", "slots", "state"], ["header", "slots", "state", "replicas"],
+            ["header", "slots", "state", "replicas", "collections"], ["collections"], ["deletions"], ["records"],
+            ["state", "records"], ["state", "replicas", *ROWS], ["keyring"], ["slots", "state"]))
         self._take(self._moment().writer, parts)
 
     def put_back_whole(self):
         self.base = self._moment().writer
-        self._take(self.base, ["header", "slots", "state", "collections", "records"])
+        self._take(self.base, ["header", "slots", "state", "replicas", *ROWS])
 
     def roll_back(self):
         """Restores an earlier moment of the same root key, mostly from its rekey; sometimes without its rows."""
         moments = [moment for moment in self.moments if moment.root == self.now.root]
         unfinished = [moment for moment in moments if moment.writer.target]
         self.base = self.rng.choice(unfinished if unfinished and self.rng.random() < 0.7 else moments).writer
-        rows = ["collections", "records"] if self.rng.random() < 0.7 else []
-        self._take(self.base, ["header", "slots", "state", *rows])
+        rows = ROWS if self.rng.random() < 0.7 else []
+        self._take(self.base, ["header", "slots", "state", "replicas", *rows])
 
     def _take(self, writer, parts):
         source = writer.copy()
@@ -102,7 +102,9 @@ class Insider:
             self.store.keyring = source.keyring
         if "state" in parts:
             self.store.sealed_state = source.sealed_state
-        for name in ("slots", "collections", "records"):
+        if "replicas" in parts:
+            self.store.sealed_replicas = source.sealed_replicas
+        for name in ("slots", *ROWS):
             if name in parts:
                 setattr(self.store, name, getattr(source, name))
 
@@ -112,7 +114,7 @@ class Insider:
         for id in self.rng.sample(sorted(source), min(len(source), self.rng.randint(1, 3))):
             record = source[id]
             if self.rng.random() < 0.1:
-                record.id = self.rng.randrange(1, self.store.next_id + 2)
+                record.id = self.rng.randrange(1, self.store.bound + 2)
             self.store.records[record.id] = record
 
     def row_mixed(self):
@@ -150,7 +152,7 @@ class Insider:
         elif isinstance(old, int):
             old = max(0, old + self.rng.choice((-1, 1, 1000)))
         elif name == "parent":
-            old = self.rng.randrange(1, self.store.next_id + 1)
+            old = self.rng.randrange(1, self.store.bound + 1)
         elif name == "column":
             old = b"edited"
         setattr(row, name, old)
@@ -167,6 +169,19 @@ class Insider:
     def collection_gone(self):
         if self.store.collections:
             del self.store.collections[self.rng.choice(sorted(self.store.collections))]
+
+    def deletion_put_back(self):
+        source = self._moment().writer.copy().deletions
+        for gone in self.rng.sample(sorted(source), min(len(source), self.rng.randint(1, 2))):
+            self.store.deletions[gone] = source[gone]
+
+    def deletion_gone(self):
+        if self.store.deletions:
+            del self.store.deletions[self.rng.choice(sorted(self.store.deletions))]
+
+    def restored_set(self):
+        """Makes the store take another identity with its next write."""
+        self.store.restored = 1
 
     def slot_edited(self):
         slot = self.rng.choice(self.store.slots)
@@ -200,7 +215,7 @@ class Insider:
         forger = Writer("forger", titles=self.store.titles)
         forger.random, forger.store_id, forger.incompat = self.random, self.store.store_id, self.store.incompat
         forger.epochs = {number: copy.deepcopy(epoch) for number, epoch in self.keys.items()}
-        forger.collections = self.store.collections
+        forger.collections, forger.replicas, forger.own = self.store.collections, self.store.replicas, self.store.own
         return forger
 
     def _near(self, *numbers):
@@ -212,19 +227,22 @@ class Insider:
         rng, now = self.rng, self.base
         closed = now.epochs.get(epoch)
         id = rng.choice((
-            self._near(*sorted(now.records) or [1]), self._near(now.next_id, now.cursor),
+            self._near(*sorted(now.records) or [1]), self._near(now.next_id, now.bound, now.cursor),
             self._near(closed.ceiling, closed.floor) if closed else self._near(1)))
         rev = rng.choice((1, self._near(closed.closed if closed and closed.closed else now.generation),
                           self._near(now.generation), rng.randint(1, now.generation)))
+        born = rng.randrange(len(now.replicas)), self._near(1, rev, now.generation + now.lead)
         record = Record(
-            id, rng.choice((1, 1, 2)), epoch, rev, place(rng.randrange(1, 2**40)), 1, rev, rev, self.random(16),
+            id, rng.choice((1, 1, 2)), epoch, rev, place(rng.randrange(1, 2**40)), self.random(16), DocumentDots(born),
             f"{FORGED} {self.random(4).hex()}".encode() + b" and more" * rng.choice((0, 0, 300)), b"Forged title",
             key=rng.choice((None, b"key 1", b"forged key")))
         known = [moment.writer.records[id] for moment in self.moments if id in moment.writer.records]
         if known and rng.random() < 0.6:
             old = rng.choice(known)
-            for name in ("coll", "pos", "key", "rev", "uid"):
-                setattr(record, name, getattr(old, name))
+            for name in ("coll", "pos", "key", "rev", "uid", "dots"):
+                setattr(record, name, copy.deepcopy(getattr(old, name)))
+        if record.key is not None and rng.random() < 0.2:
+            record.flags = HELD_ELSEWHERE
         return record
 
     def _plant(self, record):
@@ -262,14 +280,26 @@ class Insider:
         self._plant(row)
 
     def collection_forged(self):
-        forger, epoch = self._forger(), self.rng.choice(sorted(self.keys))
-        coll = self.rng.choice((1, 2, 3))
-        row = Collection(coll, epoch, self.rng.randint(1, self.now.writer.generation), 1, 1, self.random(16),
-                         b"Forged name", FOLDED)
+        forger, coll = self._of_epoch(self._forger()), self.rng.choice((1, 2, 3))
+        row = Collection(
+            coll, self.rng.randint(1, self.now.writer.generation), self.random(16), CollectionDots((0, 1)), b"Forged name",
+            FOLDED)
         forger.seal_collection(row)
-        if self.rng.random() < 0.3:
-            row.epoch = self.now.writer.active
         self.store.collections[coll] = row
+
+    def deletion_forged(self):
+        """A deletion of a document that there is, or of one that there never was."""
+        forger, row = self._of_epoch(self._forger()), self._row()
+        gone = self.rng.randint(1, max(self.store.deletions, default=0) + 1)
+        deletion = Deletion(
+            gone, self.rng.randint(1, self.now.writer.generation), row.uid if row else self.random(16), [(0, 1)], (0, 1))
+        forger.seal_deletion(deletion)
+        self.store.deletions[gone] = deletion
+
+    def _of_epoch(self, forger):
+        """The forger, whose active epoch is one of the insider's."""
+        forger.active = self.rng.choice(sorted(self.keys))
+        return forger
 
     # With a root key.
 
@@ -324,9 +354,10 @@ class Insider:
         """Seals a state under an old root key, for the rows and the header of the file."""
         held = self._root()
         held.mac, held.generation = self.store.mac, self.now.writer.generation + self.rng.randrange(3)
-        held._commit_header = lambda odd: None
+        held._commit_header = held._settle = lambda *_: None
         held.records = {id: row for id, row in self.store.records.items() if row.epoch in held.epochs}
-        held.collections = {coll: row for coll, row in self.store.collections.items() if row.epoch in held.epochs}
+        held.collections, held.deletions = self.store.collections, self.store.deletions
+        held.sealed_replicas = self.store.sealed_replicas
         held.commit()
         self.store.sealed_state = held.sealed_state
 

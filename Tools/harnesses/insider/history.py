@@ -4,10 +4,11 @@ import hashlib
 import random
 from dataclasses import dataclass
 
+from attackkit.keys import Random
 from attackkit.positions import place
 from attackkit.secrets import IDENTITY, KEY, NEXT, PASSPHRASE, RECIPIENT, REMOVED, key_line, value
-from attackkit.stores import FOLDED
-from attackkit.writer import CLEAR, SEALED, Random, Writer
+from attackkit.starting import FOLDED
+from attackkit.writer import CLEAR, SEALED, Writer
 
 THIRD = key_line("key", hashlib.sha256(b"Coffer published test key: third").digest())
 KEYS = (KEY, NEXT, THIRD)
@@ -78,7 +79,7 @@ class History:
     def _write(self):
         """A user's commit of one change."""
         writer, rng = self.writer, self.rng
-        act = rng.choice(("add", "text", "text", "title", "move", "delete", "rename", "slot"))
+        act = rng.choice(("add", "text", "text", "title", "move", "delete", "rename", "slot", "replica"))
         id = rng.choice(sorted(writer.records)) if writer.records else None
         if act == "add" or id is None or act == "delete" and len(writer.records) < 4:
             self._add()
@@ -94,6 +95,9 @@ class History:
         elif act == "rename":
             self.texts += 1
             writer.change_collection(rng.choice((1, 2)), name=f"Name {self.texts}".encode())
+        elif act == "replica":
+            writer.add_replica(rng.randrange(1, 8192))
+            writer.change(id, text=self._text().encode())
         elif "removed" in self.secrets:
             del writer.slots[-1], self.secrets["removed"]
         else:

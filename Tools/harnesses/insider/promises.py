@@ -16,6 +16,7 @@ import shutil
 import sqlite3
 
 from attackkit.contents import document
+from attackkit.layout import IS_VALUE
 from attackkit.readers import Dbtool, SecondReader
 from attackkit.secrets import NEXT
 
@@ -24,7 +25,7 @@ from .sessions import Session
 # The permitted answers of reading; any other answer, a signal, or a second of CPU time is a finding.
 READING = {"ok", "damaged", "mismatch", "rolled-back", "cannot-unlock", "refused", "newer", "missing", "unfinished"}
 WRITING = READING | {"exit 1", "exit 3", "exit 13", "read-only"}
-EPOCHS = "SELECT epoch FROM coffer_record UNION SELECT epoch FROM coffer_collection"
+EPOCHS = "SELECT DISTINCT epoch FROM coffer_record"
 
 
 class Owner(Dbtool):
@@ -179,7 +180,7 @@ class Trial:
         for member, value in found.items():
             if member == "text" and "text_sha256" in wanted:
                 member, value = "text_sha256", hashlib.sha256(value.encode()).hexdigest()
-            expected = wanted[member]
+            expected = bool(wanted["flags"] & IS_VALUE) if member == "json" else wanted[member]
             if member == "attributes":
                 expected = json.loads(expected) if expected else None
             if expected != value:
@@ -190,7 +191,7 @@ class Trial:
         """Whether FORMAT, "Closed epochs" and "Checks on rows" accept the row at the moment."""
         writer = self.moment.writer
         epoch = writer.epochs.get(record.epoch)
-        if epoch is None or not has_written and (record.rev > writer.generation or id >= writer.next_id):
+        if epoch is None or not has_written and (record.rev > writer.generation or id >= writer.bound):
             return False
         return record.epoch == writer.active or (
             record.rev < epoch.closed and epoch.floor <= id < epoch.ceiling

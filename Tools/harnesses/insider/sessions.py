@@ -9,9 +9,9 @@ import sqlite3
 import subprocess
 import time
 
-TABLES = ("header", "spare", "slot", "state", "collection", "record", "body")
+TABLES = ("header", "spare", "slot", "state", "replica", "collection", "gone", "record", "body")
 PARTS = (("state",), ("header", "spare"), ("header", "spare", "state"), ("header", "spare", "slot", "state"), ("slot",),
-         ("record", "body"), ("collection",), ("record", "body", "state"), TABLES)
+         ("state", "replica"), ("replica",), ("record", "body"), ("collection",), ("gone",), ("record", "body", "state"), TABLES)
 # An import reads in chunks: it commits a record once it has read this much of the next one.
 FILLER = b"x" * 300_000
 PATIENCE = 30

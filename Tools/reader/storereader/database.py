@@ -13,12 +13,12 @@ APPLICATION_ID = 0x434F4652
 FORMAT_VERSION = 3
 LENGTH_LIMIT = 320 << 20
 ENTRY_LIMIT = 1000
-# The highest generation, rk_generation, phase and rev.
-COUNTER_LIMIT = 2**62
+# The highest rk_generation and phase; the highest generation, rev and counter of a dot.
+COUNTER_LIMIT, GENERATION_LIMIT = 2**62, 2**48 - 1
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 ROLLBACK = 1
 
-# The ten objects and their exact text in the page.
+# The thirteen objects and their exact text in the page.
 SCHEMA = {
     b"coffer_header": b"CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,"
     b"store_id BLOB NOT NULL,incompat INTEGER NOT NULL,ro_compat INTEGER NOT NULL,compat INTEGER NOT NULL,"
@@ -28,14 +28,19 @@ SCHEMA = {
     b"coffer_slot": b"CREATE TABLE coffer_slot(slot INTEGER PRIMARY KEY,kind INTEGER NOT NULL,label TEXT NOT NULL,"
     b"params BLOB NOT NULL,wrapped BLOB NOT NULL) STRICT",
     b"coffer_state": b"CREATE TABLE coffer_state(one INTEGER PRIMARY KEY CHECK(one=1),sealed BLOB NOT NULL) STRICT",
-    b"coffer_collection": b"CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,"
-    b"rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
+    b"coffer_replica": b"CREATE TABLE coffer_replica(one INTEGER PRIMARY KEY CHECK(one=1),restored INTEGER NOT NULL,"
+    b"sealed BLOB NOT NULL) STRICT",
+    b"coffer_collection": b"CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,rev INTEGER NOT NULL,"
+    b"sealed BLOB NOT NULL) STRICT",
+    b"coffer_gone": b"CREATE TABLE coffer_gone(gone INTEGER PRIMARY KEY,rev INTEGER NOT NULL,"
+    b"sealed BLOB NOT NULL) STRICT",
     b"coffer_record": b"CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,"
     b"epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos BLOB NOT NULL,parent INTEGER,flags INTEGER NOT NULL,"
     b"lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT",
     b"coffer_body": b"CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
     b"coffer_record_lookup": b"CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) "
-    b"WHERE lookup IS NOT NULL",
+    b"WHERE lookup IS NOT NULL AND flags<2",
+    b"coffer_record_held": b"CREATE INDEX coffer_record_held ON coffer_record(coll,lookup) WHERE flags>=2",
     b"coffer_record_pos": b"CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)",
     b"coffer_record_parent": b"CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
 }
@@ -174,9 +179,14 @@ def integer(value, what, least=0, most=2**63 - 1):
     return value
 
 
-def counter(value, what, least=1):
-    """A generation, rk_generation, phase or rev."""
-    return integer(value, what, least, COUNTER_LIMIT)
+def counter(value, what):
+    """An rk_generation or phase."""
+    return integer(value, what, 1, COUNTER_LIMIT)
+
+
+def generation_number(value, what):
+    """A generation or rev."""
+    return integer(value, what, 1, GENERATION_LIMIT)
 
 
 def short(value, what, least=1):

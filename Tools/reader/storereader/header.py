@@ -10,14 +10,16 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from .database import COUNTER_LIMIT, FORMAT_VERSION, blob, counter, integer, short, text
+from .database import FORMAT_VERSION, GENERATION_LIMIT, blob, counter, integer, short, text
 from .errors import CannotUnlock, Damaged, Newer, Refused, TestRefused
-from .primitives import XAES, Cursor, hkdf, hmac, pae, u32, u64
+from .primitives import SEAL_OVERHEAD, XAES, Cursor, hkdf, hmac, pae, u32, u64
 
 TEST, PADDED = 1, 2
 TITLES = {0: "sealed", 1: "clear", 2: "none"}
 PASSPHRASE, KEY_FILE, RECIPIENT, EXTERNAL = 1, 2, 3, 4
 SLOT_LIMIT, EPOCH_LIMIT, EPOCH_SIZE = 64, 64, 60
+# The keyring before its epochs: the active one, and the family key.
+KEYRING_START = 36
 KDF_SUM_LIMIT, KDF_MEMORY_LIMIT = 1 << 19, 512 << 20
 _PROVIDER = re.compile(rb"[a-z0-9-]{1,32}")
 _SLOT_KIND = {"passphrase": PASSPHRASE, "key": KEY_FILE, "identity": RECIPIENT}
@@ -120,7 +122,8 @@ class Header:
         self.phase = counter(row[7], "phase")
         self.rk_commit = blob(row[8], "rk_commit", 32)
         self.keyring = blob(row[9], "keyring")
-        if len(self.keyring) not in range(44 + EPOCH_SIZE, 45 + EPOCH_SIZE * EPOCH_LIMIT, EPOCH_SIZE):
+        start = SEAL_OVERHEAD + KEYRING_START
+        if len(self.keyring) not in range(start + EPOCH_SIZE, start + EPOCH_SIZE * EPOCH_LIMIT + 1, EPOCH_SIZE):
             raise Damaged("keyring: not a blob of its size")
         self.mac = blob(row[10], "mac", 32)
         self.slots = _slots(connection)
@@ -166,16 +169,15 @@ class Header:
         """The root key's commitment for any phase of this `rk_generation`."""
         return hkdf(root_key, self.store_id, b"coffer3/commit" + u64(self.rk_generation) + u64(phase))
 
-    def _key(self, root_key, label):
+    def key(self, root_key, label):
         return hkdf(root_key, self.store_id, b"coffer3/" + label.encode())
 
     def authenticate(self, root_key):
-        """Checks the MAC, then gives the keys of state and anchor and the epoch keys of the keyring."""
-        mac = hmac(self._key(root_key, "header-mac"), pae(*self._elements))
+        """Checks the MAC, then gives the epochs of the keyring, the active one, and the family key."""
+        mac = hmac(self.key(root_key, "header-mac"), pae(*self._elements))
         if not hmac_module.compare_digest(mac, self.mac):
             raise Damaged("the header is damaged, or an older one was put back")
-        epochs, active = self._open_keyring(root_key)
-        return self._key(root_key, "state"), self._key(root_key, "anchor"), epochs, active
+        return self._open_keyring(root_key)
 
     @property
     def _elements(self):
@@ -192,21 +194,21 @@ class Header:
 
     def _open_keyring(self, root_key):
         data = pae(b"coffer3/keyring", self.store_id, u64(self.rk_generation), u64(self.phase))
-        plaintext = XAES(self._key(root_key, "keyring")).open_blob(self.keyring, data, "keyring")
+        plaintext = XAES(self.key(root_key, "keyring")).open_blob(self.keyring, data, "keyring")
         fields = Cursor(plaintext, "keyring")
-        active, epochs = fields.unsigned(4), {}
+        active, family, epochs = fields.unsigned(4), fields.take(32), {}
         for _ in range(len(plaintext) // EPOCH_SIZE):
             number = short(fields.unsigned(4), "keyring: epoch")
             if epochs and number <= max(epochs):
                 raise Damaged("keyring: epochs do not rise")
             key, is_closed = fields.take(32), number != active
             epochs[number] = Epoch(
-                key, integer(fields.unsigned(8), "keyring: closed", is_closed, COUNTER_LIMIT if is_closed else 0),
+                key, integer(fields.unsigned(8), "keyring: closed", is_closed, GENERATION_LIMIT if is_closed else 0),
                 integer(fields.unsigned(8), "keyring: ceiling", is_closed, 2**63 - 1 if is_closed else 0),
                 integer(fields.unsigned(8), "keyring: floor", 1, 2**63 - 1 if is_closed else 1))
         if active != max(epochs):
             raise Damaged("keyring: the active epoch is not the highest")
-        return epochs, active
+        return epochs, active, family
 
 
 def _slots(connection):

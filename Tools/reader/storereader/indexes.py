@@ -263,7 +263,7 @@ def _inner_problems(store, root, content):
         _, _, count, total = root.contents
         # An index that is behind has other documents.
         if not found and (count, total) == (store.state.count, store.state.set_hash):
-            uids = {coll: collection.uid.hex() for coll, collection in store.collections().items()}
+            uids = {coll: collection.uid.hex() for coll, collection in store.all_collections().items()}
             for entry in root.declaration["collections"]:
                 if entry["uid"] == uids.get(entry["number"]):
                     found += _document_problems(store, root.part, entry, inner)

@@ -12,8 +12,8 @@ from .errors import Damaged
 SEAL_OVERHEAD = 40
 NONCE_SIZE = 24
 TAG_SIZE = 16
-# Extension parts: their greatest length in head data and in a collection's data, and bits of an entry's type.
-EXTENSION_LIMIT = 65536
+# Extension parts: their greatest length in head data and in a collection's data, and elsewhere; bits of an entry's type.
+EXTENSION_LIMIT, SMALL_EXTENSION_LIMIT = 65536, 300
 MUST_UNDERSTAND, RESERVED_BITS = 0x8000, 0x7000
 
 
@@ -171,12 +171,31 @@ class Cursor:
     def signed(self):
         return int.from_bytes(self.take(8), "big", signed=True)
 
-    def optional(self):
-        """u8 0, or u8 1 || u32 length || bytes."""
+    def varint(self):
+        """LEB128 in its shortest form, below 2^63."""
+        value, shift = 0, 0
+        while True:
+            byte = self.unsigned(1)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+            if shift > 56:
+                raise Damaged(f"{self._what}: a number above 63 bits")
+        if shift and byte == 0:
+            raise Damaged(f"{self._what}: a number not in its shortest form")
+        return value
+
+    def has_value(self):
+        """Whether a value follows: u8 0 or 1."""
         marker = self.unsigned(1)
         if marker > 1:
             raise Damaged(f"{self._what}: unknown marker")
-        return self.take(self.unsigned(4)) if marker else None
+        return marker == 1
+
+    def optional(self):
+        """u8 0, or u8 1 || u32 length || bytes."""
+        return self.take(self.unsigned(4)) if self.has_value() else None
 
     def rest(self):
         return self.take(len(self._data) - self._offset)

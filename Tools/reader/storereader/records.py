@@ -1,19 +1,19 @@
-"""FORMAT, "Collections", "Records" and "Set hash": one row at a time, opened and checked."""
+"""FORMAT, "Records" and "Set hash": one row at a time, opened and checked."""
 
 import hashlib
 import unicodedata
 from dataclasses import dataclass
 
-from .database import blob, counter, integer, short, text, utf8
-from .errors import Damaged, Newer
-from .jcs import canonical_object, canonical_text
+from .database import blob, integer, short, text, utf8
+from .dots import DocumentDots, document_dots
+from .errors import Damaged
+from .jcs import canonical_object
 from .primitives import (
     EXTENSION_LIMIT, NONCE_SIZE, TAG_SIZE, XAES, Cursor, extension_part, frame_data, hkdf, hmac, is_newer, label16, pae, u8,
     u32, u64)
 
-HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
+HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT = 1 << 20, 256 << 20, 1024
 TITLE_LIMIT, UNTITLED_LIMIT, POSITION_LIMIT = 65536, 900 << 10, 255
-SEALED_COLLECTION_LIMIT, FRAME_HEADER = 192 << 10, 8
 # Milliseconds of 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z.
 FIRST_DATE, LAST_DATE = -62_167_219_200_000, 253_402_300_799_999
 # The last of a document's parts that an entry of an extension part can belong to: its place.
@@ -21,9 +21,9 @@ LAST_PART = 5
 # The longest frame of a body in the row; a longer one is in `coffer_body`.
 INLINE_LIMIT = 2048
 SEALED, CLEAR = 0, 1
+# Flags: the text is the JSON of a value; another document of the collection holds the key.
+IS_VALUE, HELD_ELSEWHERE = 1, 2
 RECORD_COLUMNS = "id, coll, epoch, rev, pos, parent, flags, lookup, title, head, body_nt"
-COLLECTION_DATA_LIMIT = 64 << 10
-ORDER_LIMIT = 2**53 - 1
 
 
 class EpochKeys:
@@ -56,7 +56,7 @@ class Context:
     epochs: dict
     active_epoch: int
     generation: int
-    next_id: int
+    bound: int
     target: int
     cursor: int
 
@@ -66,88 +66,9 @@ class Context:
         return self.epochs[epoch]
 
 
-@dataclass(frozen=True)
-class Collection:
-    coll: int
-    name: str
-    folding: int
-    title_rule: int
-    order: int
-    attributes: dict
-    born: int
-    edited: int
-    uid: bytes
-    epoch: int
-    rev: int
-    settings: str
-    extension: dict
-
-
 def fold(key):
     """Unicode's full case folding between two normalizations to form C."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", key.decode("utf-8")).casefold()).encode("utf-8")
-
-
-class CollectionRow:
-    def __init__(self, row, context):
-        what = f"collection {row[0]}"
-        self.coll, self.epoch = short(row[0], what), short(row[1], what + ": epoch")
-        self.rev = integer(row[2], what + ": rev", 1, context.generation)
-        self.sealed = blob(row[3], what + ": name")
-        if not NONCE_SIZE + TAG_SIZE + FRAME_HEADER <= len(self.sealed) <= SEALED_COLLECTION_LIMIT:
-            raise Damaged(f"{what}: its name has another length")
-        self._what, self._context = what, context
-        self._keys = context.keys(self.epoch, what)
-
-    def element_hash(self):
-        element = (
-            label16(b"coffer3/set-name") + self._context.store_id + u64(self.coll) + u32(self.epoch) + u64(self.rev)
-            + self.sealed
-        )
-        return self._keys.element_hash(element)
-
-    def check_epoch(self):
-        if self.epoch != self._context.active_epoch:
-            raise Damaged(f"{self._what}: not of the active epoch")
-
-    def open(self):
-        """The collection; raises Newer where an entry must be understood."""
-        self.check_epoch()
-        data = label16(b"coffer3/name") + self._context.store_id + u64(self.coll) + u32(self.epoch) + u64(self.rev)
-        frame = self._keys.name.open_blob(self.sealed, data, self._what)
-        fields = Cursor(frame_data(frame, self._context.is_padded, [64], self._what), self._what)
-        born, edited = (counter(fields.unsigned(8), f"{self._what}: {name}") for name in ("born", "edited"))
-        uid = fields.take(16)
-        name, settings = fields.take(fields.unsigned(4)), fields.take(fields.unsigned(4))
-        extension = extension_part(fields.rest(), EXTENSION_LIMIT, 0, self._what)
-        if not 1 <= len(name) <= NAME_LIMIT:
-            raise Damaged(f"{self._what}: name out of bounds")
-        collection = Collection(
-            self.coll, utf8(name, self._what).decode(), *self._open(settings), born, edited, uid, self.epoch, self.rev,
-            settings.decode("utf-8"), extension)
-        if is_newer(extension):
-            raise Newer(f"{self._what}: newer than this reader")
-        return collection
-
-    def _open(self, settings):
-        """Folding, title rule, order and attributes of settings that are exactly as a writer makes them."""
-        try:
-            members = canonical_object(settings)
-        except ValueError as error:
-            raise Damaged(f"{self._what}: settings: {error}") from error
-        numbers = [members.get("folding"), members.get("title"), members.get("order", 0)]
-        attributes = members.get("attributes", {})
-        # True equals 1, so the types are looked at too.
-        if (
-            members.keys() - {"attributes", "folding", "order", "title"}
-            or any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers)
-            or numbers[0] not in (0, 1) or numbers[1] not in (0, 1) or members.get("order") == 0
-            or abs(numbers[2]) > ORDER_LIMIT or numbers[2] != int(numbers[2])
-            or not isinstance(attributes, dict) or members.get("attributes") == {}
-            or len(canonical_text(attributes).encode("utf-8")) > COLLECTION_DATA_LIMIT
-        ):
-            raise Damaged(f"{self._what}: settings out of bounds")
-        return int(numbers[0]), int(numbers[1]), int(numbers[2]), attributes
 
 
 @dataclass(frozen=True)
@@ -158,11 +79,11 @@ class Head:
     digest: bytes
     key: bytes
     title: str
-    born: int
-    edited: int
-    placed: int
-    uid: bytes
     attributes: str
+    uid: bytes
+    # The parent's uid, or None.
+    parent: bytes
+    dots: DocumentDots
     extension: dict
 
     @property
@@ -175,12 +96,12 @@ class RecordRow:
 
     def __init__(self, row, context):
         what = f"document {row[0]}"
-        self.id = integer(row[0], what + ": id", 1, context.next_id - 1)
+        self.id = integer(row[0], what + ": id", 1, context.bound - 1)
         self.coll, self.epoch = short(row[1], what + ": coll"), short(row[2], what + ": epoch")
         self.rev = integer(row[3], what + ": rev", 1, context.generation)
         self.pos = blob(row[4], what + ": pos", least=1, most=POSITION_LIMIT)
         self.parent = None if row[5] is None else integer(row[5], what + ": parent", 1)
-        self.flags = integer(row[6], what + ": flags", 0, 1)
+        self.flags = integer(row[6], what + ": flags", 0, IS_VALUE | HELD_ELSEWHERE)
         self.lookup = None if row[7] is None else blob(row[7], what + ": lookup", 16)
         self.title = None if row[8] is None else text(row[8], what + ": title", TITLE_LIMIT)
         self.head = blob(row[9], what + ": head", most=HEAD_LIMIT)
@@ -195,6 +116,11 @@ class RecordRow:
             + (bytes(17) if self.lookup is None else u8(1) + self.lookup) + self.body_nt
         )
         self.t = u8(0) if self.title is None else u8(1) + self.title
+
+    @property
+    def is_holder(self):
+        """Whether no other document of the collection holds its key."""
+        return not self.flags & HELD_ELSEWHERE
 
     def element_hash(self):
         return self.keys.element_hash(label16(b"coffer3/row") + self.row + u32(len(self.head)) + self.head + self.t)
@@ -222,20 +148,22 @@ class RecordRow:
         if not all(FIRST_DATE <= date <= LAST_DATE for date in (created, modified)):
             raise Damaged(f"{what}: a date outside the years 0000 to 9999")
         key, title = fields.optional(), fields.optional()
-        born, edited, placed = (
-            counter(fields.unsigned(8), f"{what}: {name}") for name in ("born", "edited", "placed"))
-        uid = fields.take(16)
-        attributes, extension = fields.take(fields.unsigned(4)), fields.rest()
+        attributes, uid = fields.take(fields.unsigned(4)), fields.take(16)
+        parent = fields.take(16) if fields.has_value() else None
+        dots = document_dots(fields, what)
+        extension = extension_part(fields.rest(), EXTENSION_LIMIT, LAST_PART, what + ": head")
         if len(title or b"") > TITLE_LIMIT or len(data) - len(title or b"") > UNTITLED_LIMIT:
             raise Damaged(f"{what}: title or head over its limit")
         if length > TEXT_LIMIT:
             raise Damaged(f"{what}: text length out of bounds")
         if (key is None) != (self.lookup is None) or (key is not None and not 1 <= len(key) <= KEY_LIMIT):
             raise Damaged(f"{what}: key and lookup do not agree")
+        if key is None and not self.is_holder:
+            raise Damaged(f"{what}: another holds its key, and it has none")
         self._check_attributes(attributes)
         return Head(
-            created, modified, length, digest, key, self._title(title), born, edited, placed, uid,
-            attributes.decode("utf-8"), extension_part(extension, EXTENSION_LIMIT, LAST_PART, what + ": head"))
+            created, modified, length, digest, key, self._title(title), attributes.decode("utf-8"), uid, parent, dots,
+            extension)
 
     def _check_attributes(self, attributes):
         if not attributes:

@@ -1,36 +1,55 @@
-"""An open store: FORMAT, "State", "Reading" and "Key files, pin, anchor". Start here."""
+"""An open store: FORMAT, "Reading" and "Key files, pin, anchor". Start here."""
 
+import dataclasses
 import hashlib
 import sqlite3
-from collections import Counter
 
-from . import database, indexes, proofs
+from . import database, proofs
+from .dots import Replicas
 from .errors import Damaged, Newer, NotAStore, StoreError
 from .header import TITLES, Header
-from .primitives import SetHash, hmac
-from .records import INLINE_LIMIT, RECORD_COLUMNS, CollectionRow, Context, EpochKeys, RecordRow, fold
+from .primitives import hmac
+from .records import RECORD_COLUMNS, Context, EpochKeys, RecordRow, fold
+from .sealedrows import CollectionRow, DeletionRow
 from .state import State
 
 # Of an entry longer than this, plain data has only the SHA-256.
 LONG_ENTRY = 2048
-# A body in two places, in none, or in the one where its length does not belong.
-_MISPLACED = f"""
-SELECT r.id FROM coffer_record r NOT INDEXED LEFT JOIN coffer_body b ON b.id = r.id
-WHERE (r.body IS NULL) = (b.id IS NULL) OR typeof(r.body) NOT IN ('null', 'blob')
-OR length(r.body) NOT BETWEEN 8 AND {INLINE_LIMIT} OR typeof(b.ct) NOT IN ('null', 'blob')
-OR length(b.ct) <= {INLINE_LIMIT}
-"""
 
 
 def plain(row, head, text):
-    """A document as plain data, with position, key and uid in hex."""
+    """A document as plain data, with position, key and uids in hex."""
     return {
         "id": row.id, "coll": row.coll, "pos": row.pos.hex(), "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
         "flags": row.flags, "title": head.title, "key": None if head.key is None else head.key.hex(),
-        "created": head.created, "modified": head.modified, "length": head.length, "born": head.born,
-        "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(), "attributes": head.attributes,
-        "extension": plain_entries(head.extension), "text": text,
+        "created": head.created, "modified": head.modified, "length": head.length, "attributes": head.attributes,
+        "uid": head.uid.hex(), "parent_uid": None if head.parent is None else head.parent.hex(),
+        "dots": plain_dots(head.dots), "extension": plain_entries(head.extension), "text": text,
     }
+
+
+def plain_dots(dots):
+    """Dots by the names of their parts, each a list of replica and counter."""
+    found = {name: list(value) for name, value in vars(dots).items() if isinstance(value, tuple)}
+    members = getattr(dots, "members", None)
+    return found if members is None else found | {"members": {name: list(dot) for name, dot in members.items()}}
+
+
+def plain_replicas(replicas):
+    """The row of replicas as plain data; `vector` has the own replica's present counter."""
+    return {
+        "own": replicas.own, "restored": replicas.restored, "vector": replicas.vector.counters,
+        "replicas": [
+            {"identity": one.identity.hex(), "counter": one.counter, "range": one.range, "rose": one.rose,
+             "marks": [[counter, mark.hex()] for counter, mark in one.marks.items()]}
+            for one in replicas.list],
+        "extension": plain_entries(replicas.extension)}
+
+
+def plain_deletion(deletion):
+    return {
+        "rev": deletion.rev, "uid": deletion.uid.hex(), "dots": [list(dot) for dot in deletion.dots],
+        "stamp": list(deletion.stamp), "extension": plain_entries(deletion.extension)}
 
 
 def plain_entries(extension):
@@ -41,9 +60,9 @@ def plain_entries(extension):
         for kind, data in extension.items()]
 
 
-def _check_known(row, head):
+def _check_known(id, head):
     if head.is_newer:
-        raise Newer(f"document {row.id}: newer than this reader")
+        raise Newer(f"document {id}: newer than this reader")
 
 
 class Store:
@@ -70,13 +89,15 @@ class Store:
         if self.connection.execute("SELECT count(*) FROM coffer_state").fetchone() != (1,):
             raise Damaged("not exactly one state")
         header.check_bounds(secrets, allow_test)
-        self.root_key = header.unlock(secrets)
-        state_key, self._anchor_key, epochs, self.active_epoch = header.authenticate(self.root_key)
-        state = self.state = State(self.connection, header, state_key, self.active_epoch)
+        root_key = self.root_key = header.unlock(secrets)
+        epochs, self.active_epoch, self.family_key = header.authenticate(root_key)
+        self._anchor_key = header.key(root_key, "anchor")
+        state = self.state = State(self.connection, header, header.key(root_key, "state"), self.active_epoch)
+        self.replicas = Replicas(self.connection, header, header.key(root_key, "replicas"), state)
         self.epochs = {number: EpochKeys(header.store_id, number, epoch) for number, epoch in epochs.items()}
         self.context = Context(
             header.store_id, header.is_padded, header.titles, self.epochs, self.active_epoch,
-            state.generation, state.next_id, state.target, state.cursor)
+            state.generation, state.bound, state.target, state.cursor)
         self._check_collections()
 
     def _check_collections(self):
@@ -116,26 +137,58 @@ class Store:
     # Rows. The reader opens each row separately, so that a damaged row harms no other.
 
     def collection_rows(self):
-        return self._rows("SELECT coll, epoch, rev, sealed FROM coffer_collection ORDER BY coll")
+        return self.rows("SELECT coll, rev, sealed FROM coffer_collection ORDER BY coll")
+
+    def deletion_rows(self):
+        return self.rows("SELECT gone, rev, sealed FROM coffer_gone ORDER BY gone")
 
     def record_rows(self):
         """A table scan, so that no index can hide a row."""
-        return self._rows(f"SELECT {RECORD_COLUMNS} FROM coffer_record NOT INDEXED ORDER BY id")
+        return self.rows(f"SELECT {RECORD_COLUMNS} FROM coffer_record NOT INDEXED ORDER BY id")
 
-    def _rows(self, sql, *parameters):
+    def rows(self, sql, *parameters):
         try:
             yield from self.connection.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             raise Damaged(f"SQLite: {error}") from None
 
-    def collections(self):
-        """Every collection by number; raises at the first that is damaged."""
+    def all_collections(self):
+        """Every collection by number, dropped ones too; raises at the first that is damaged."""
         return {row[0]: CollectionRow(row, self.context).open() for row in self.collection_rows()}
+
+    def collections(self):
+        """The listed collections by number: dropped ones only while documents are in them."""
+        used = {coll for (coll,) in self.rows("SELECT DISTINCT coll FROM coffer_record NOT INDEXED")}
+        return {
+            coll: collection for coll, collection in self.all_collections().items()
+            if not collection.dots.is_dropped or coll in used}
+
+    def names(self):
+        """The names that the listed collections are read by, by number: of equal names one is as it is stored."""
+        collections = self.collections().values()
+        order = sorted(collections, key=lambda one: (*self.replicas.vector.order_of_names(one.dots.name), one.uid))
+        found, taken = {}, set()
+        for collection in order:
+            if collection.name not in taken:
+                found[collection.coll] = collection.name
+                taken.add(collection.name)
+        for collection in sorted(collections, key=lambda one: one.uid):
+            if collection.coll not in found:
+                name = f"{collection.name}~{collection.uid.hex()[:8]}"
+                while name in taken:
+                    name += "~"
+                found[collection.coll] = name
+                taken.add(name)
+        return found
+
+    def deletions(self):
+        """The deletions by number; raises at the first that is damaged or newer. Nothing but a verify reads them."""
+        return {row[0]: DeletionRow(row, self.context).open() for row in self.deletion_rows()}
 
     def listing(self, coll):
         """Rows and heads of a collection in order; raises Newer at a newer document."""
         for row, head in self._listed(coll):
-            _check_known(row, head)
+            _check_known(row.id, head)
             yield row, head
 
     def order(self, coll):
@@ -146,7 +199,7 @@ class Store:
         """Rows and heads as the index gives them and the rows confirm."""
         last = None
         sql = f"SELECT {RECORD_COLUMNS} FROM coffer_record WHERE coll = ? ORDER BY pos, id"
-        for values in self._rows(sql, coll):
+        for values in self.rows(sql, coll):
             row = RecordRow(values, self.context)
             head = row.open_head()
             if row.coll != coll or last is not None and (row.pos, row.id) <= last:
@@ -156,123 +209,44 @@ class Store:
 
     def document(self, id):
         """Row, head and text of a document, or None where there is none."""
-        values = next(self._rows(f"SELECT {RECORD_COLUMNS} FROM coffer_record WHERE id = ?", id), None)
+        values = next(self.rows(f"SELECT {RECORD_COLUMNS} FROM coffer_record WHERE id = ?", id), None)
         return None if values is None else self.open_document(values)
 
     def open_document(self, values):
-        """Row, head and text; raises Newer for a newer document."""
+        """Row, head and text, the head without a key that another document holds; raises Newer for a newer document."""
         row, head, text = self.verified_document(values)
-        _check_known(row, head)
+        _check_known(row.id, head)
+        if not row.is_holder:
+            head = dataclasses.replace(head, key=None)
         return row, head, text
 
     def verified_document(self, values):
-        """The same, for a newer document too."""
+        """The same with the head as it is, for a newer document too."""
         row = RecordRow(values, self.context)
         head = row.open_head()
         sql = "SELECT body, ct FROM coffer_record r LEFT JOIN coffer_body b ON b.id = r.id WHERE r.id = ?"
-        return row, head, row.open_text(*next(self._rows(sql, row.id), (None, None)), head)
+        return row, head, row.open_text(*next(self.rows(sql, row.id), (None, None)), head)
+
+    # Keys.
 
     def find(self, coll, key):
-        """The id of the document with an external key, or None."""
-        collection = self.collections()[coll]
-        folded = fold(key) if collection.folding else key
+        """The id of the document that holds an external key, or None."""
+        folded = self._folded(coll, key)
+        sql = f"SELECT {RECORD_COLUMNS} FROM coffer_record WHERE coll = ? AND lookup = ? AND flags < 2"
         for keys in self.epochs.values():
-            sql = "SELECT id FROM coffer_record WHERE coll = ? AND lookup = ?"
-            for (id,) in self._rows(sql, coll, keys.lookup(coll, folded)):
-                row, head, _ = self.document(id)
-                found = fold(head.key) if collection.folding else head.key
-                if row.coll != coll or found != folded:
-                    raise Damaged(f"document {id}: found by a key that is not its own")
-                return id
+            for values in self.rows(sql, coll, keys.lookup(coll, folded)):
+                row = RecordRow(values, self.context)
+                head = row.open_head()
+                if row.coll != coll or not row.is_holder or head.key is None or self._folded(coll, head.key) != folded:
+                    raise Damaged(f"document {row.id}: found by a key that it does not hold")
+                _check_known(row.id, head)
+                return row.id
         return None
 
-    # Verify.
-
-    def set_hash_problems(self):
-        """The differences from the state: the verdict "mismatch"."""
-        sums, count = SetHash(), 0
-        for values in self.record_rows():
-            count += 1
-            self._add_element(sums, RecordRow, values)
-        for values in self.collection_rows():
-            self._add_element(sums, CollectionRow, values)
-        problems = []
-        if count != self.state.count:
-            problems.append(f"{count} documents, and the state counts {self.state.count}")
-        if sums.total() != self.state.set_hash:
-            problems.append("the set hash differs: rows are missing, changed or older")
-        return problems
-
-    def _add_element(self, sums, kind, values):
-        try:
-            sums.add(kind(values, self.context).element_hash())
-        except StoreError:
-            pass  # A row that cannot be an element leaves a difference.
-
-    def quick_problems(self):
-        """The faults found in all rows without opening them, except for set hash and count."""
-        problems = [bytes(row[0]).decode("utf-8", "replace") for row in self._rows("PRAGMA integrity_check")]
-        if problems == ["ok"]:
-            problems = []
-        copies = [copy for (copy,) in self._rows("SELECT copy FROM coffer_spare")]
-        if copies != [self.header.spare] or type(copies[0]) is not bytes:
-            problems.append("the spare copy of the header is not the header's")
-        for what, sql in {
-            "its body is missing, or not in its place": _MISPLACED,
-            "body without a record": "SELECT id FROM coffer_body WHERE id NOT IN (SELECT id FROM coffer_record)",
-        }.items():
-            problems += [f"document {id}: {what}" for (id,) in self._rows(sql)]
-        for what, kind, rows in (
-            ("collection", CollectionRow, self.collection_rows()), ("document", RecordRow, self.record_rows())
-        ):
-            last = 0
-            for values in rows:
-                # The set hash does not see 2^16 equal rows.
-                if values[0] <= last:
-                    problems.append(f"{what} {values[0]}: numbers do not rise")
-                last = values[0]
-                try:
-                    kind(values, self.context).check_epoch()
-                except StoreError as error:
-                    problems.append(str(error))
-        return problems
-
-    def deep_problems(self):
-        """Every name, head, body, lookup and listing opened."""
-        problems, collections = [], {}
-        for values in self.collection_rows():
-            try:
-                collections[values[0]] = CollectionRow(values, self.context).open()
-            except StoreError as error:
-                problems.append(str(error))
-        names = [collection.name for collection in collections.values()]
-        if len(set(names)) != len(names):
-            problems.append("two collections have one name")
-        for values in self.record_rows():
-            try:
-                row, head, _ = self.verified_document(values)
-                problems += self._place_problems(row, head, collections)
-            except StoreError as error:
-                problems.append(str(error))
-        stored = Counter(values[1] for values in self.record_rows())
-        for coll in collections:
-            try:
-                if len(self.order(coll)) != stored[coll]:
-                    problems.append(f"collection {coll}: the index hides documents")
-            except StoreError as error:
-                problems.append(str(error))
-        return list(dict.fromkeys(problems + indexes.problems(self)))
-
-    def _place_problems(self, row, head, collections):
-        if row.coll not in collections:
-            return [f"document {row.id}: its collection is gone"]
-        if head.key is None:
-            return []
-        try:
-            key = fold(head.key) if collections[row.coll].folding else head.key
-        except UnicodeDecodeError:
-            return [f"document {row.id}: a folded key that is not UTF-8"]
-        return [] if row.keys.lookup(row.coll, key) == row.lookup else [f"document {row.id}: not found by its key"]
+    def _folded(self, coll, key):
+        """The key as its collection compares it; of a collection that is gone, byte by byte."""
+        values = next(self.rows("SELECT coll, rev, sealed FROM coffer_collection WHERE coll = ?", coll), None)
+        return fold(key) if values and CollectionRow(values, self.context).open().folding else key
 
     def newer_documents(self):
         """The ids of the documents that only a later version can read. That alone is no fault."""
@@ -286,7 +260,9 @@ class Store:
         return found
 
     def check_writable(self):
-        """A writer's check before its first row: the state is not older than the rows."""
+        """A writer's checks before its first row: the state is not older than the rows, and the next id is free."""
         highest = self.connection.execute("SELECT max(id) FROM coffer_record").fetchone()[0]
-        if highest is not None and highest >= self.state.next_id:
+        if highest is not None and highest >= self.state.bound:
             raise Damaged("the state is older than the rows")
+        if self.connection.execute("SELECT 1 FROM coffer_record WHERE id = ?", (self.state.next_id,)).fetchone():
+            raise Damaged("the next id is that of a document")

@@ -1,0 +1,247 @@
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// The replicas of two stores under common numbers, and which commits each store includes.
+///
+/// This store's replicas keep their numbers, and the other store's further replicas follow.
+struct JointReplicas {
+  /// The joint replicas, with the counters and marks that this store has after a merge.
+  private(set) var joined: Replicas
+  private var mine: [UInt64]
+  private var theirs: [UInt64]
+  /// The joint numbers of the other store's replicas.
+  private var numbers: [UInt32] = []
+  /// The counter after which the other store's own dots belong to another replica, and that replica's number.
+  private var split: (own: UInt32, counter: UInt64, number: UInt32)?
+
+  /// Compares the histories of two stores.
+  ///
+  /// - Parameter base: The replicas of an older file that both stores were copied from, if they are one replica.
+  /// - Throws: `invalidArgument` if the stores don't share a replica. `anchorMismatch` if one replica was written in
+  ///   two files. `noNumberLeft` for too many replicas. `setMismatch` for an unreachable counter.
+  init(_ mine: StoreTransaction, _ theirs: StoreTransaction, base: CloneBase? = nil) throws(StoreError) {
+    let here = try mine.replicasOfStart()
+    let there = try theirs.replicasOfStart()
+    joined = here
+    for entry in there.entries {
+      if let known = here.number(of: entry.identity) {
+        numbers.append(known)
+      } else {
+        numbers.append(try joined.add(entry))
+      }
+    }
+    self.mine = joined.entries.map { here.number(of: $0.identity) == nil ? 0 : $0.counter }
+    self.theirs = joined.entries.map { entry in there.number(of: entry.identity).map { there[$0].counter } ?? 0 }
+    guard here.entries.contains(where: { there.number(of: $0.identity) != nil }) else {
+      throw StoreError(
+        .invalidArgument, "the stores have no common origin, so there is nothing to merge by",
+        hint: "import what one of them exports into the other")
+    }
+    if let base { try take(base, here, there) }
+    try requireOneHistory(here, there)
+    guard self.theirs.allSatisfy({ $0 <= self.mine[Int(here.own)] || $0 - self.mine[Int(here.own)] <= 1 << 32 }) else {
+      throw StoreError(.setMismatch, "the other store has a counter that no store reaches")
+    }
+    for number in joined.entries.indices where self.theirs[number] > self.mine[number] {
+      joined[UInt32(number)].counter = self.theirs[number]
+      joined[UInt32(number)].rose = mine.state.generation + 1
+      if split?.number == UInt32(number) { continue }
+      if let entry = there.number(of: joined.entries[number].identity) {
+        joined[UInt32(number)].marks = there[entry].marks
+      }
+    }
+  }
+
+  /// Moves the other file's commits after the older file to a replica of their own.
+  private mutating func take(_ base: CloneBase, _ here: Replicas, _ there: Replicas) throws(StoreError) {
+    guard here.ownReplica.identity == there.ownReplica.identity, let known = base.replicas.number(of: base.identity),
+      base.identity == here.ownReplica.identity
+    else {
+      throw StoreError(.invalidArgument, "only two files of one store have a base: these are two stores")
+    }
+    let counter = base.replicas[known].counter
+    let (own, identity) = (here.own, base.newIdentity)
+    guard counter <= mine[Int(own)], counter <= theirs[Int(own)],
+      haveCommonMarks(base.replicas[known], here.ownReplica),
+      haveCommonMarks(base.replicas[known], there.ownReplica)
+    else {
+      throw StoreError(
+        .anchorMismatch, "the base is not an older file of both stores", hint: "give a file that both were copied from")
+    }
+    guard there.number(of: identity) == nil else {
+      throw StoreError(
+        .anchorMismatch, "the other file has the changes of this one already, under another name",
+        hint: "go on with the other file, and give this one up")
+    }
+    let number: UInt32
+    if let given = joined.number(of: identity) {
+      number = given
+    } else {
+      number = try joined.add(
+        Replica(identity: identity, counter: 0, range: there.ownReplica.range, rose: 0))
+      mine.append(0)
+      theirs.append(0)
+    }
+    split = (own, counter, number)
+    theirs[Int(number)] = max(theirs[Int(number)], theirs[Int(own)])
+    theirs[Int(own)] = counter
+  }
+
+  /// Requires each replica to have a single history, so only this store raises its own counter, and a commit has equal
+  /// marks in both stores.
+  private func requireOneHistory(_ here: Replicas, _ there: Replicas) throws(StoreError) {
+    if theirs[Int(here.own)] > mine[Int(here.own)] {
+      guard let known = there.number(of: here.ownReplica.identity), haveCommonMarks(here.ownReplica, there[known]),
+        known == there.own
+      else { throw Self.clone }
+      throw StoreError(
+        .anchorMismatch, "the other file is this one at a later time, so there is nothing to merge",
+        hint: "go on with the other file; if this one was written to as well, give their older copy with \(.mergeBase)")
+    }
+    for (number, entry) in there.entries.enumerated() {
+      guard let known = here.number(of: entry.identity), split?.own != numbers[number] else { continue }
+      guard haveCommonMarks(here[known], entry) else { throw Self.clone }
+    }
+  }
+
+  /// Returns whether two entries of one replica describe one history, in the range that both describe.
+  private func haveCommonMarks(_ one: Replica, _ other: Replica) -> Bool {
+    guard let first = one.marks.first, let last = one.marks.last, let otherFirst = other.marks.first,
+      let otherLast = other.marks.last
+    else { return true }
+    let range =
+      max(
+        first.counter, otherFirst.counter)...max(
+        max(first.counter, otherFirst.counter), min(last.counter, otherLast.counter))
+    guard min(last.counter, otherLast.counter) >= range.lowerBound else { return true }
+    return one.marks.filter { range.contains($0.counter) } == other.marks.filter { range.contains($0.counter) }
+  }
+
+  static var clone: StoreError {
+    StoreError(
+      .anchorMismatch, "both files are copies of one store and were written to, so their changes have the same names",
+      hint: "promote one of them before it's written to, or give the file that both were copied from with \(.mergeBase)"
+    )
+  }
+
+  // MARK: Dots
+
+  /// Returns a dot of the other store under its joint number.
+  ///
+  /// - Throws: `setMismatch` for a dot that the other store doesn't include.
+  func translate(_ dot: Dot) throws(StoreError) -> Dot {
+    if dot.isZero { return dot }
+    guard dot.replica < numbers.count else { throw Self.unknownDot }
+    var translated = Dot(replica: numbers[Int(dot.replica)], counter: dot.counter)
+    if let split, translated.replica == split.own, translated.counter > split.counter {
+      translated.replica = split.number
+    }
+    guard theyInclude(translated) else { throw Self.unknownDot }
+    return translated
+  }
+
+  func translate(_ dots: DocumentDots) throws(StoreError) -> DocumentDots {
+    var dots = dots
+    dots.born = try translate(dots.born)
+    dots.text = try translate(dots.text)
+    dots.title = try translate(dots.title)
+    dots.key = try translate(dots.key)
+    dots.attributes = try translate(dots.attributes)
+    dots.place = try translate(dots.place)
+    for index in dots.members.indices { dots.members[index].dot = try translate(dots.members[index].dot) }
+    dots.stamp = try translate(dots.stamp)
+    dots.kept = try translate(dots.kept)
+    return dots
+  }
+
+  func translate(_ dots: CollectionDots) throws(StoreError) -> CollectionDots {
+    var dots = dots
+    dots.born = try translate(dots.born)
+    dots.name = try translate(dots.name)
+    dots.settings = try translate(dots.settings)
+    dots.dropped = try translate(dots.dropped)
+    dots.stamp = try translate(dots.stamp)
+    return dots
+  }
+
+  private static var unknownDot: StoreError {
+    StoreError(.setMismatch, "a row names a change that the store doesn't include")
+  }
+
+  func iInclude(_ dot: Dot) -> Bool {
+    dot.isZero || Int(dot.replica) < mine.count && dot.counter <= mine[Int(dot.replica)]
+  }
+
+  func theyInclude(_ dot: Dot) -> Bool {
+    dot.isZero || Int(dot.replica) < theirs.count && dot.counter <= theirs[Int(dot.replica)]
+  }
+
+  func iInclude(_ dots: [Dot]) -> Bool { dots.allSatisfy(iInclude) }
+  func theyInclude(_ dots: [Dot]) -> Bool { dots.allSatisfy(theyInclude) }
+
+  /// Returns whether a dot precedes another. The result is the same in every store.
+  func isBefore(_ one: Dot, _ other: Dot) -> Bool { joined.isBefore(one, other) }
+
+  func later(_ one: Dot, _ other: Dot) -> Dot { isBefore(one, other) ? other : one }
+
+  // MARK: Vectors
+
+  /// A Boolean value that indicates whether this store includes all changes of the other store.
+  var isUpToDate: Bool { zip(mine, theirs).allSatisfy { $0 >= $1 } }
+
+  /// A Boolean value that indicates whether the other store includes all changes of this store.
+  var isAncestor: Bool { zip(mine, theirs).allSatisfy { $0 <= $1 } }
+
+  /// The greatest counter of both stores.
+  var greatestCounter: UInt64 { max(mine.max() ?? 0, theirs.max() ?? 0) }
+
+  /// Returns the counter up to which this store includes the other store's own changes.
+  func knownCounter(ofOwn there: Replicas) -> UInt64 {
+    if let split, split.own == numbers[Int(there.own)] { return max(split.counter, mine[Int(split.number)]) }
+    return mine[Int(numbers[Int(there.own)])]
+  }
+
+  /// Returns whether this store includes all changes of the other store except the other store's own changes.
+  func includesOthers(than there: Replicas) -> Bool {
+    let own = split?.number ?? numbers[Int(there.own)]
+    return mine.indices.allSatisfy { $0 == Int(own) || mine[$0] >= theirs[$0] }
+  }
+
+  /// The joint replicas with only the other store's counters, for a store whose contents are replaced.
+  var replaced: Replicas {
+    var replaced = joined
+    for number in replaced.entries.indices {
+      replaced[UInt32(number)].counter = theirs[number]
+      replaced[UInt32(number)].marks.removeAll { $0.counter > theirs[number] }
+    }
+    return replaced
+  }
+}
+
+/// The older file of two files that were written as one replica.
+struct CloneBase {
+  let replicas: Replicas
+  /// The replica that both copies are.
+  let identity: UniqueID
+  /// The identity that the other copy's later commits get.
+  let newIdentity: UniqueID
+
+  init(_ older: StoreTransaction) throws(StoreError) {
+    replicas = try older.replicasOfStart()
+    identity = replicas.ownReplica.identity
+    let mark = try older.connection.mark(of: older.start)
+    newIdentity = try UniqueID(hashing: "coffer3/clone", identity.bytes + mark)
+  }
+}
+
+extension StoreTransaction {
+  /// The replicas at the start of the transaction, with an own entry that is up to date.
+  func replicasOfStart() throws(StoreError) -> Replicas {
+    var replicas = try replicas
+    replicas.noteOwn(
+      counter: start.counter, marks: replicas.ownMarks(of: start, mark: try connection.mark(of: start)),
+      at: replicas.ownReplica.rose)
+    return replicas
+  }
+}

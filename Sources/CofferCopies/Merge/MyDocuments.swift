@@ -1,0 +1,107 @@
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferRecords
+
+/// Finds this store's documents and deletions by identity, and reads all of them only if it must.
+final class MyDocuments {
+  private let transaction: StoreTransaction
+  private let reader: RecordReader
+  private var collections: [UInt32: UniqueID]?
+  private var ids: [UniqueID: Int64]?
+  private var deletions: [UniqueID: DeletionRecord]?
+  /// Some documents' IDs, which are known without reading all documents.
+  private var likely: [UniqueID: Int64] = [:]
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+    reader = RecordReader(transaction.database, transaction.keys)
+  }
+
+  /// Returns this store's state of the other store's document, or `nil` if it isn't here.
+  ///
+  /// - Throws: `damaged` for a row that can't be opened.
+  func find(_ theirs: MergeDocument, _ replicas: JointReplicas) throws(StoreError) -> MergeDocument? {
+    if let here = try document(id: theirs.id), here.uid == theirs.uid { return here }
+    // A document whose birth this store doesn't include was never here, unless a decision or a restore renewed that.
+    guard replicas.iInclude(theirs.dots.born) || !theirs.dots.kept.isZero else { return nil }
+    return try document(theirs.uid)
+  }
+
+  /// Returns the document with an identity.
+  func document(_ uid: UniqueID) throws(StoreError) -> MergeDocument? {
+    guard let id = try id(of: uid) else { return nil }
+    return try document(id: id)
+  }
+
+  /// Reads the documents with these IDs, which are likely to be looked for.
+  func prepare(_ ids: [Int64]) throws(StoreError) {
+    for id in ids { if let here = try document(id: id) { likely[here.uid] = id } }
+  }
+
+  /// Returns the ID of the document with an identity. Reads all documents once, unless the document is a likely one.
+  func id(of uid: UniqueID) throws(StoreError) -> Int64? {
+    if let id = likely[uid] { return id }
+    if ids == nil {
+      var known: [UniqueID: Int64] = [:]
+      known.reserveCapacity(Int(clamping: transaction.state.count))
+      let statement = try transaction.database.statement(SQL.allRecords)
+      defer { statement.reset() }
+      while try statement.step() {
+        let row = try RecordRow(statement.columns(), within: transaction.limits)
+        let uid = try reader.opener.openHead(row, acceptsNewer: true).uid
+        guard known.updateValue(row.fields.id, forKey: uid) == nil else {
+          throw .damagedDocument(row.fields.id, "another document has its identity")
+        }
+      }
+      ids = known
+    }
+    return ids![uid]
+  }
+
+  private func document(id: Int64) throws(StoreError) -> MergeDocument? {
+    defer { reader.reset() }
+    do throws(StoreError) {
+      let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
+      let head = try reader.opener.openHead(row, acceptsNewer: true)
+      guard let collection = try collectionUIDs()[row.fields.collection] else {
+        throw .damagedDocument(id, "its collection is gone")
+      }
+      return try MergeDocument(row, head, in: collection) { dots in dots }
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      return nil
+    }
+  }
+
+  /// Returns the deletion of the document with an identity. The first call reads all deletions.
+  func deletion(of uid: UniqueID) throws(StoreError) -> DeletionRecord? {
+    if deletions == nil {
+      var known: [UniqueID: DeletionRecord] = [:]
+      if transaction.state.deletionCount > 0 {
+        try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+          let record = try DeletionRecord(row, transaction.keys)
+          known[record.uid] = record
+        }
+      }
+      deletions = known
+    }
+    return deletions![uid]
+  }
+
+  /// Returns a deletion's current row.
+  func deletionRow(of uid: UniqueID) throws(StoreError) -> DeletionRow? {
+    guard let record = try deletion(of: uid) else { return nil }
+    for columns in try transaction.database.rows(SQL.deletion, record.number) {
+      return try DeletionRow(columns, generation: transaction.limits.generation)
+    }
+    return nil
+  }
+
+  private func collectionUIDs() throws(StoreError) -> [UInt32: UniqueID] {
+    if let collections { return collections }
+    let known = Dictionary(
+      try transaction.storedCollections().map { ($0.id, $0.uid) }, uniquingKeysWith: { one, _ in one })
+    collections = known
+    return known
+  }
+}

@@ -1,0 +1,173 @@
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// The other store of a merge. Compares its history with this store's, proves its changes, and reads its documents.
+final class OtherStore {
+  let transaction: StoreTransaction
+  let mine: StoreTransaction
+  let replicas: JointReplicas
+  private let own: Replicas
+  private(set) var collections: [CollectionRecord]
+  private var collectionUIDs: [UInt32: UniqueID]
+  private let reader: RecordReader
+
+  /// Compares the histories of both stores.
+  init(_ transaction: StoreTransaction, mine: StoreTransaction, base: CloneBase? = nil) throws(StoreError) {
+    self.transaction = transaction
+    self.mine = mine
+    replicas = try JointReplicas(mine, transaction, base: base)
+    own = try transaction.replicas
+    collections = try transaction.storedCollections()
+    guard Set(collections.map(\.uid)).count == collections.count else {
+      throw StoreError(.setMismatch, "two collections have one identity")
+    }
+    collectionUIDs = Dictionary(uniqueKeysWithValues: collections.map { ($0.id, $0.uid) })
+    reader = RecordReader(transaction.database, transaction.keys)
+  }
+
+  /// The changes that this store doesn't include.
+  struct Changes {
+    /// The IDs of changed documents in the other store, in ascending order.
+    var documents: [Int64] = []
+    var collections: [CollectionRecord] = []
+    var deletions: [DeletionRecord] = []
+    /// The IDs that deleted documents had in the other store, as far as the ring lists them.
+    var deletedIDs: [Int64] = []
+
+    var isEmpty: Bool { documents.isEmpty && collections.isEmpty && deletions.isEmpty }
+  }
+
+  /// Proves and returns the changes.
+  ///
+  /// The sealed ring lists them if it reaches back to what this store includes. Each row that it lists must have been
+  /// written by the generation that lists it, because an attacker without a key can replay an earlier row. Otherwise,
+  /// one walk proves all rows of both stores.
+  ///
+  /// - Parameter isWhole: Whether to prove all rows of both stores and return all of the other store's.
+  /// - Throws: `setMismatch` if the rows aren't the set that was written. `damaged`.
+  func changes(whole isWhole: Bool) throws(StoreError) -> Changes {
+    let since = isWhole ? 0 : knownGeneration
+    if !isWhole, let changes = try changesInRing(since: since) { return changes }
+    try mine.requireWhole()
+    var changes = Changes()
+    try transaction.requireWhole { row, _ throws(StoreError) in
+      if row.fields.revision > since { changes.documents.append(row.fields.id) }
+    }
+    try add(collections.filter { $0.revision > since }, to: &changes, whole: isWhole)
+    try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+      if row.revision > since { try add(row, to: &changes, whole: isWhole) }
+    }
+    return changes
+  }
+
+  /// A generation of the other store whose commits this store includes, and all earlier ones.
+  private var knownGeneration: UInt64 {
+    let start = transaction.start
+    let counter = replicas.knownCounter(ofOwn: own)
+    if counter > 0 {
+      // `lead` never falls, so this isn't later than the generation of that commit.
+      return counter > start.lead ? min(counter - start.lead, start.generation) : 0
+    }
+    guard replicas.includesOthers(than: own) else { return 0 }
+    // A copy is filled in its second generation with what others had.
+    if own.ownReplica.rose == 2, !own.ownReplica.marks.isEmpty { return 2 }
+    // A file that took a new identity made its first commit under it then.
+    return own.ownReplica.marks.isEmpty ? own.ownReplica.rose - min(1, own.ownReplica.rose) : 0
+  }
+
+  /// Returns the changes that the ring lists, or `nil` if it doesn't reach back or the rows don't match it.
+  private func changesInRing(since generation: UInt64) throws(StoreError) -> Changes? {
+    guard let ring = transaction.start.ring.changes(after: generation),
+      !ring.contains(where: { $0.changes == .everything })
+    else { return nil }
+    // The latest generation that lists each document, and the documents that it lists as deleted.
+    var last: [Int64: (generation: UInt64, isDeleted: Bool)] = [:]
+    var lastOfCollections: [UInt32: UInt64] = [:]
+    for (generation, changes) in ring {
+      guard case .entries(let entries) = changes else { return nil }
+      for entry in entries {
+        if entry.kind == .collection { lastOfCollections[entry.collection] = generation }
+        for id in entry.ranges.joined() {
+          // A move to another collection is a deletion and an insertion of one generation.
+          let isSame = last[id]?.generation == generation
+          let isDeleted = entry.kind == .deleted && !(isSame && last[id]?.isDeleted == false)
+          last[id] = (generation, isDeleted)
+        }
+      }
+    }
+    var changes = Changes()
+    var deleted: [UInt64: Int] = [:]
+    for (id, named) in last {
+      defer { reader.reset() }
+      do throws(StoreError) {
+        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
+        guard !named.isDeleted, row.fields.revision == named.generation else { return nil }
+        changes.documents.append(id)
+      } catch {
+        switch (error.code, named.isDeleted) {
+        case (.noSuchDocument, true):
+          deleted[named.generation, default: 0] += 1
+          changes.deletedIDs.append(id)
+        case (.noSuchDocument, false): return nil
+        // A damaged row is reported when it's read.
+        case (.damaged, false): changes.documents.append(id)
+        default: throw error
+        }
+      }
+    }
+    changes.documents.sort()
+    // A collection is never removed.
+    let numbers = Set(collections.map(\.id))
+    guard lastOfCollections.keys.allSatisfy(numbers.contains) else { return nil }
+    guard collections.allSatisfy({ $0.revision == lastOfCollections[$0.id] ?? min($0.revision, generation) }) else {
+      return nil
+    }
+    try add(collections.filter { $0.revision > generation }, to: &changes, whole: false)
+    var deletions: [UInt64: Int] = [:]
+    for columns in try transaction.database.rows(SQL.deletionsSince, Int64(clamping: generation)) {
+      let row = try DeletionRow(columns, generation: transaction.limits.generation)
+      deletions[row.revision, default: 0] += 1
+      try add(row, to: &changes, whole: false)
+    }
+    // A missing row would be a deletion that is never seen again.
+    guard deleted.allSatisfy({ deletions[$0.key, default: 0] >= $0.value }) else { return nil }
+    return changes
+  }
+
+  private func add(_ records: [CollectionRecord], to changes: inout Changes, whole: Bool) throws(StoreError) {
+    for var record in records {
+      record.dots = try replicas.translate(record.dots)
+      if whole || !replicas.iInclude(record.dots.stamp) { changes.collections.append(record) }
+    }
+  }
+
+  private func add(_ row: DeletionRow, to changes: inout Changes, whole: Bool) throws(StoreError) {
+    var record = try DeletionRecord(row, transaction.keys)
+    record.stamp = try replicas.translate(record.stamp)
+    for index in record.dots.indices { record.dots[index] = try replicas.translate(record.dots[index]) }
+    if whole || !replicas.iInclude(record.stamp) { changes.deletions.append(record) }
+  }
+
+  /// Returns a document's text, which must have the digest that its head names.
+  func text(_ id: Int64) throws(StoreError) -> String {
+    defer { reader.reset() }
+    let row = try reader.row(DocumentID(id), withBody: true, within: transaction.limits)
+    let head = try reader.opener.openHead(row, acceptsNewer: true)
+    return String(decoding: try reader.opener.openBody(row, head, comparesDigest: true), as: UTF8.self)
+  }
+
+  /// Returns a document with dots in joint numbers.
+  ///
+  /// - Throws: `setMismatch` for a dot that the other store doesn't include. `damaged`.
+  func document(_ id: Int64) throws(StoreError) -> MergeDocument {
+    defer { reader.reset() }
+    let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
+    let head = try reader.opener.openHead(row, acceptsNewer: true)
+    guard let collection = collectionUIDs[row.fields.collection] else {
+      throw .damagedDocument(id, "its collection is gone")
+    }
+    return try MergeDocument(row, head, in: collection) { dots throws(StoreError) in try replicas.translate(dots) }
+  }
+}

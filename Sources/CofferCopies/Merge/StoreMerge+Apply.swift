@@ -1,0 +1,380 @@
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+// Writing the decisions of a merge.
+
+extension StoreMerge {
+  /// Writes all decisions, and returns the report with the IDs of added documents.
+  func apply() throws -> MergeReport {
+    let writer = try mine.writer
+    writer.raiseCounter(above: replicas.greatestCounter)
+    try writer.changeReplicas { new throws(StoreError) in try new.take(replicas.joined) }
+    guard writer.dot == fresh else { preconditionFailure("internal error: a merge has another dot than decided") }
+    try applyCollections()
+    var application = try MergeApplication(self, try mine.storedCollections())
+    try application.run()
+    return MergeReport(entries: application.entries, isMerged: false)
+  }
+}
+
+/// Writes the documents of a merge.
+private struct MergeApplication {
+  private let merge: StoreMerge
+  private let mine: StoreTransaction
+  private let other: OtherStore
+  private let writer: RecordWriter
+  private let collections: [UniqueID: CollectionRecord]
+  private(set) var entries: [MergeReport.Entry]
+
+  /// This store's IDs of documents that the merge adds or changes.
+  private var ids: [UniqueID: Int64] = [:]
+  private var takenIDs: Set<Int64> = []
+  /// The added documents' IDs by their IDs in the other store.
+  private var newIDs: [DocumentID: DocumentID] = [:]
+  /// The IDs of documents with texts that lost, by the other store's ID of the document that they belonged to.
+  private var copyIDs: [DocumentID: DocumentID] = [:]
+  /// This store's texts that lost a conflict, by document.
+  private var lostTexts: [UniqueID: String] = [:]
+  /// The keys whose holder may be another document now.
+  private var keys: Set<SharedKey> = []
+  /// The added and moved documents with parents, whose ancestors may form a cycle.
+  private var placed: [Int64] = []
+  /// The documents that came back or changed their collection, because children can name them.
+  private var returned: Set<UniqueID> = []
+
+  private struct SharedKey: Hashable {
+    let key: [UInt8]
+    let collection: UInt32
+  }
+
+  init(_ merge: StoreMerge, _ collections: [CollectionRecord]) throws(StoreError) {
+    self.merge = merge
+    mine = merge.mine
+    other = merge.other
+    writer = try merge.mine.writer
+    self.collections = Dictionary(uniqueKeysWithValues: collections.map { ($0.uid, $0) })
+    entries = merge.entries
+  }
+
+  mutating func run() throws {
+    writer.keepsOwnRange = true
+    for copy in merge.copies where copy.side == .mine {
+      let stored = try mine.storedDocument(DocumentID(copy.document.id), acceptingNewer: true)
+      lostTexts[copy.original] = stored.document.text
+    }
+    for decision in merge.decisions { try delete(decision) }
+    for decision in merge.decisions { try number(decision) }
+    for decision in merge.decisions { try write(decision) }
+    for copy in merge.copies { try write(copy) }
+    for shared in keys { try settle(shared) }
+    try detachMovedParents()
+    try reattachChildren()
+    try cutCycles()
+    entries = entries.map { entry in
+      let ids = entry.action == .added ? newIDs : entry.action == .copied ? copyIDs : [:]
+      guard entry.id == nil, let id = entry.otherID.flatMap({ ids[$0] }) else { return entry }
+      return MergeReport.Entry(
+        id: id, otherID: entry.otherID, collection: nil, action: entry.action, reason: entry.reason)
+    }
+  }
+
+  // MARK: Deletions
+
+  private mutating func delete(_ decision: DocumentDecision) throws {
+    switch decision {
+    case .delete(let here, let theirs, let dots, let stamp):
+      note(key: here.key, in: here.collection)
+      try writer.delete(DocumentID(here.id), notingDeletion: false)
+      try writer.insertDeletion(uid: here.uid, dots: dots, stamp: stamp, extensionBytes: theirs.extensionBytes)
+    case .deletion(let record, let dots, let stamp):
+      var changed = record
+      (changed.dots, changed.stamp) = (dots, stamp)
+      changed.revision = writer.revision
+      try writer.replaceDeletion(try row(record), with: changed)
+    case .newDeletion(let theirs, let dots, let stamp):
+      try writer.insertDeletion(uid: theirs.uid, dots: dots, stamp: stamp, extensionBytes: theirs.extensionBytes)
+    case .add(_, _, let deletion):
+      if let deletion { try writer.removeDeletion(try row(deletion)) }
+    case .join, .keep: break
+    }
+  }
+
+  private func row(_ record: DeletionRecord) throws(StoreError) -> DeletionRow {
+    guard let row = try merge.documents.deletionRow(of: record.uid) else {
+      throw .damagedStore("deletion #\(record.number) is gone")
+    }
+    return row
+  }
+
+  // MARK: Ids
+
+  /// Gives an added document its ID: the other store's where it's free here.
+  private mutating func number(_ decision: DocumentDecision) throws {
+    switch decision {
+    case .add(let theirs, _, _):
+      let id = try isFree(theirs.id) ? theirs.id : try newID()
+      takenIDs.insert(id)
+      ids[theirs.uid] = id
+      try writer.reserveIDs(through: UInt64(id))
+    case .join(let here, _, _, _), .keep(let here, _): ids[here.uid] = here.id
+    case .delete, .deletion, .newDeletion: break
+    }
+  }
+
+  private func isFree(_ id: Int64) throws(StoreError) -> Bool {
+    // A deleted document may still be named as a parent.
+    guard StoreFormat.documentIDs.contains(id), !takenIDs.contains(id) else { return false }
+    guard try !mine.hasRow(DocumentID(id)) else { return false }
+    return try mine.database.integer(SQL.anyChild, id) == nil
+  }
+
+  private func newID() throws(StoreError) -> Int64 { try DocumentID.next(mine.state.nextID, unless: nil) }
+
+  // MARK: Documents
+
+  private mutating func write(_ decision: DocumentDecision) throws {
+    switch decision {
+    case .add(let theirs, let dots, let deletion): try add(theirs, dots, cameBack: deletion != nil)
+    case .join(let here, let there, let joined, let dots): try join(here, there, joined, dots)
+    case .keep(let here, let dots):
+      try writer.rewrite(DocumentID(here.id), changing: [], [], as: .head, acceptingNewer: true) {
+        content, _ throws(StoreError) in
+        content.history.dots = dots.bytes
+      }
+    case .delete, .deletion, .newDeletion: break
+    }
+  }
+
+  private mutating func add(_ theirs: MergeDocument, _ dots: DocumentDots, cameBack: Bool) throws {
+    let id = ids[theirs.uid]!
+    let record = try collection(theirs.place.collection)
+    let document = Document(
+      title: theirs.title.map { String(decoding: $0, as: UTF8.self) }, text: try other.text(theirs.id),
+      key: theirs.key.map { DocumentKey(bytes: $0) }, attributes: theirs.attributes,
+      parent: try parent(theirs.place.parent, of: id, in: record), created: theirs.createdDate,
+      modified: theirs.modifiedDate, isJSON: theirs.text.isJSON)
+    let history = DocumentHistory(uid: theirs.uid, parent: theirs.place.parent, dots: dots.bytes)
+    try writer.insert(
+      document, id: id, in: record, isNew: false, position: theirs.place.position, now: .now(), history: history,
+      extensionBytes: theirs.extensionBytes, isKeyHeldElsewhere: try isHeld(document.key, by: id, in: record))
+    note(key: theirs.key, in: record.id)
+    if document.parent != nil { placed.append(id) }
+    if cameBack || merge.readsWhole { returned.insert(theirs.uid) }
+    newIDs[DocumentID(theirs.id)] = DocumentID(id)
+  }
+
+  private mutating func join(
+    _ here: MergeDocument, _ there: MergeDocument, _ joined: JoinedDocument, _ dots: DocumentDots
+  ) throws {
+    let old = try mine.storedDocument(DocumentID(here.id), acceptingNewer: true)
+    var new = old.document
+    if joined.text.side == .theirs, !joined.text.areEqual {
+      new.text = try other.text(there.id)
+      new.isJSON = there.text.isJSON
+    }
+    if joined.title.side == .theirs { new.title = there.title.map { String(decoding: $0, as: UTF8.self) } }
+    let key = joined.key.side == .theirs ? there.key : here.key
+    new.key = key.map { DocumentKey(bytes: $0) }
+    new.attributes = Attributes(
+      joined.memberValues(here, there).map { Attributes.Member(name: $0.key, value: $0.value) })
+    let isDatedThere = merge.replicas.isBefore(here.dots.stamp, there.dots.stamp)
+    (new.created, new.modified) =
+      isDatedThere ? (there.createdDate, there.modifiedDate) : (here.createdDate, here.modifiedDate)
+    var history = DocumentHistory(uid: here.uid, parent: here.place.parent, dots: dots.bytes)
+    var position: DocumentPosition?
+    var record = try collection(here.place.collection)
+    if joined.place.side == .theirs, !joined.place.areEqual {
+      record = try collection(there.place.collection)
+      position = there.place.position
+      history.parent = there.place.parent
+      new.parent = try parent(there.place.parent, of: here.id, in: record)
+      if new.parent != nil { placed.append(here.id) }
+      if record.id != here.collection { returned.insert(here.uid) }
+    }
+    // The holder of the key is found once all documents are written.
+    let isKeyWritten = here.key != key || record.id != here.collection || here.dots.key != dots.key
+    if isKeyWritten {
+      note(key: here.key, in: here.collection)
+      note(key: key, in: record.id)
+    }
+    try writer.replace(
+      old, with: new, in: record, movedTo: position, history: history,
+      extensionBytes: joined.extensionBytes(here, there),
+      isKeyHeldElsewhere: isKeyWritten
+        ? try isHeld(new.key, by: here.id, in: record) : old.fields.isKeyHeldElsewhere)
+  }
+
+  /// Returns whether another document holds a key now.
+  private func isHeld(_ key: DocumentKey?, by id: Int64, in record: CollectionRecord) throws(StoreError) -> Bool {
+    guard let key, let holder = try mine.id(forKey: key, in: record) else { return false }
+    return holder.rawValue != id
+  }
+
+  private func collection(_ uid: UniqueID) throws(StoreError) -> CollectionRecord {
+    guard let record = collections[uid] else { throw .damagedStore("a merged document's collection is gone") }
+    return record
+  }
+
+  /// Adds a text that lost a conflict as a document of its own after the document that both stores have.
+  private mutating func write(_ copy: CopyDecision) throws {
+    let source = copy.document
+    let uid = try UniqueID(hashing: "coffer3/copy", copy.original.bytes + merge.replicas.bytes(of: source.dots.text))
+    guard ids[uid] == nil, try merge.documents.id(of: uid) == nil else { return }
+    let deletion = try merge.documents.deletion(of: uid)
+    if let deletion { try writer.removeDeletion(try row(deletion)) }
+    let original = copy.id
+    let now = try mine.header(of: DocumentID(original))
+    let place = try mine.storedDocument(DocumentID(original), acceptingNewer: true)
+    guard let record = collections.values.first(where: { $0.id == now.collection.rawValue }) else {
+      throw StoreError.damagedDocument(original, "its collection is gone")
+    }
+    var dots = DocumentDots(deletion == nil ? source.dots.text : merge.fresh)
+    (dots.title, dots.key, dots.attributes, dots.place) = (.zero, .zero, .zero, .zero)
+    (dots.text, dots.stamp) = (source.dots.text, merge.fresh)
+    let level = [0x80] + uid.bytes.prefix(3) + [0x80]
+    let position =
+      if let behind = DocumentPosition(now.position.bytes + level) { behind } else {
+        try mine.order.position(for: .after(DocumentID(original)), in: record.id)
+      }
+    let text = copy.side == .mine ? lostTexts[copy.original]! : try other.text(source.id)
+    let id = try newID()
+    ids[uid] = id
+    try writer.insert(
+      Document(
+        title: Self.marked(source.title.map { String(decoding: $0, as: UTF8.self) }), text: text,
+        attributes: source.attributes, parent: now.parent, created: source.createdDate,
+        modified: source.modifiedDate, isJSON: source.text.isJSON),
+      id: id, in: record, isNew: false, position: position, now: .now(),
+      history: DocumentHistory(uid: uid, parent: place.history.parent, dots: dots.bytes))
+    copyIDs[DocumentID(copy.otherID)] = DocumentID(id)
+  }
+
+  /// Returns the title of a document that holds a text that lost.
+  private static func marked(_ title: String?) -> String {
+    let mark = " (other version)"
+    var title = title ?? ""
+    while title.utf8.count + mark.utf8.count > StoreFormat.maximumTitle { title.removeLast() }
+    return title + mark
+  }
+
+  // MARK: Keys
+
+  private mutating func note(key: [UInt8]?, in collection: UInt32) {
+    if let key { keys.insert(SharedKey(key: key, collection: collection)) }
+  }
+
+  private mutating func settle(_ shared: SharedKey) throws {
+    let hidden = try writer.settle(DocumentKey(bytes: shared.key), in: shared.collection)
+    for id in hidden {
+      entries.append(
+        MergeReport.Entry(id: id, otherID: nil, collection: nil, action: .keyHidden, reason: .equalKeys))
+    }
+  }
+
+  // MARK: Parents
+
+  /// Returns this store's ID of a parent, or `nil` if it isn't in the collection.
+  private func parent(_ uid: UniqueID?, of id: Int64, in record: CollectionRecord) throws(StoreError) -> DocumentID? {
+    guard let uid else { return nil }
+    var found = ids[uid]
+    if found == nil { found = try merge.documents.id(of: uid) }
+    guard let parent = found, parent != id else { return nil }
+    // A parent that is added later in this merge has no row yet.
+    if let coming = merge.collectionOfAdded[uid] { return coming == record.uid ? DocumentID(parent) : nil }
+    guard let fields = try mine.unverifiedFields(of: DocumentID(parent)) else { return nil }
+    return fields.collection == record.id ? DocumentID(parent) : nil
+  }
+
+  /// Removes the parent from the rows of children whose parent is in another collection now.
+  private func detachMovedParents() throws {
+    for uid in returned {
+      guard let id = ids[uid], let fields = try mine.unverifiedFields(of: DocumentID(id)) else { continue }
+      for child in try writer.ids(SQL.idsOfChildren, id) {
+        guard try mine.unverifiedFields(of: child)?.collection != fields.collection else { continue }
+        try writer.setParentRow(of: child, to: nil)
+      }
+    }
+  }
+
+  /// Finds the children of documents that came back or came into a collection.
+  private mutating func reattachChildren() throws {
+    guard !returned.isEmpty else { return }
+    let reader = RecordReader(mine.database, mine.keys)
+    defer { reader.end() }
+    var found: [(child: DocumentID, parent: Int64)] = []
+    var last: Int64 = 0
+    while case let page = try writer.ids(SQL.idsAfter, last, RecordWriter.idPage), !page.isEmpty {
+      for id in page {
+        let row = try reader.row(id, withBody: false, within: mine.limits)
+        let (column, collection) = (row.fields.parent, row.fields.collection)
+        guard let uid = try reader.opener.openHead(row, acceptsNewer: true).parent, returned.contains(uid),
+          let parent = ids[uid], parent != id.rawValue, column != parent,
+          try mine.unverifiedFields(of: DocumentID(parent))?.collection == collection
+        else { continue }
+        found.append((id, parent))
+      }
+      last = page[page.count - 1].rawValue
+    }
+    for (child, parent) in found {
+      try writer.setParentRow(of: child, to: parent)
+      placed.append(child.rawValue)
+    }
+  }
+
+  /// Removes the parent of one document in each cycle: of the one that was placed last.
+  private func cutCycles() throws {
+    for id in placed {
+      var path = [id]
+      var next = try mine.unverifiedFields(of: DocumentID(id))?.parent
+      while let parent = next, !path.contains(parent) {
+        path.append(parent)
+        next = try mine.unverifiedFields(of: DocumentID(parent))?.parent
+      }
+      guard let start = next.flatMap({ path.firstIndex(of: $0) }) else { continue }
+      var latest: (id: Int64, dot: Dot, uid: UniqueID)?
+      for id in path[start...] {
+        let history = try mine.storedDocument(DocumentID(id), acceptingNewer: true).history
+        let dot = history.decodedDots.place
+        if let known = latest {
+          let isLater =
+            known.dot == dot ? known.uid < history.uid : merge.replicas.isBefore(known.dot, dot)
+          guard isLater else { continue }
+        }
+        latest = (id, dot, history.uid)
+      }
+      if let latest { try writer.setParentRow(of: DocumentID(latest.id), to: nil) }
+    }
+  }
+}
+
+extension MergeDocument {
+  fileprivate var createdDate: Timestamp { Timestamp(millisecondsSince1970: created) }
+  fileprivate var modifiedDate: Timestamp { Timestamp(millisecondsSince1970: modified) }
+}
+
+extension JointReplicas {
+  /// The bytes that name a commit in every store: the replica's identity and the counter.
+  fileprivate func bytes(of dot: Dot) -> [UInt8] {
+    var builder = ByteBuilder()
+    builder.append(joined[dot.replica].identity)
+    builder.append(dot.counter)
+    return builder.bytes
+  }
+}
+
+extension JoinedDocument {
+  /// The entries of later versions, each of which comes with its part.
+  fileprivate func extensionBytes(_ mine: MergeDocument, _ theirs: MergeDocument) -> [UInt8] {
+    guard !mine.extensionBytes.isEmpty || !theirs.extensionBytes.isEmpty else { return [] }
+    var taken: ExtensionPart.Parts = []
+    if born.side == .theirs { taken.insert(.document) }
+    if text.side == .theirs { taken.insert(.text) }
+    if title.side == .theirs { taken.insert(.title) }
+    if key.side == .theirs { taken.insert(.key) }
+    if members.values.contains(where: { $0.side == .theirs && !$0.areEqual }) { taken.insert(.attributes) }
+    if place.side == .theirs { taken.insert(.place) }
+    return ExtensionPart.joining(mine.extensionBytes, theirs.extensionBytes, taking: taken)
+  }
+}

@@ -1,0 +1,49 @@
+internal import CofferRecords
+
+/// Makes the collections of one transaction, each with the identity that its name has in every copy of the store.
+struct NewCollections {
+  private let keys: RowKeys
+  private let revision: UInt64
+  private let dot: Dot
+  /// All collections by identity, dropped ones too.
+  private var known: [UniqueID: CollectionRecord]
+  private var listed: Set<UniqueID>
+  private var highest: UInt32
+
+  init(_ transaction: StoreTransaction) throws(StoreError) {
+    let writer = try transaction.writer
+    keys = transaction.keys
+    dot = try writer.upcomingDot()
+    revision = writer.revision
+    let stored = try transaction.storedCollections()
+    known = Dictionary(stored.map { ($0.uid, $0) }, uniquingKeysWith: { one, _ in one })
+    listed = Set(try transaction.collections().map(\.uid))
+    highest = stored.map(\.id).max() ?? 0
+  }
+
+  /// Returns a collection to be written: a new one, or the dropped one of that name.
+  ///
+  /// - Throws: `tooLarge` if there are no numbers left.
+  mutating func record(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
+    var count: UInt32 = 0
+    var uid = try keys.collectionUID(named: name)
+    // A collection that was renamed has the identity of its first name.
+    while listed.contains(uid) {
+      count += 1
+      uid = try keys.collectionUID(named: name, count)
+    }
+    listed.insert(uid)
+    if var record = known[uid] {
+      record.rename(to: name)
+      record.settings = settings
+      record.isDropped = false
+      record.revision = revision
+      (record.dots.name, record.dots.settings, record.dots.dropped, record.dots.stamp) = (dot, dot, dot, dot)
+      return record
+    }
+    guard highest < UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
+    highest += 1
+    return CollectionRecord(
+      id: highest, revision: revision, name: name, settings: settings, uid: uid, dots: CollectionDots(dot))
+  }
+}

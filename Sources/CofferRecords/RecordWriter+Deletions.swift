@@ -1,0 +1,138 @@
+package import CofferDocuments
+internal import CofferSQLite
+package import CofferSealing
+
+// Deletions, which are rows, because the absence of a document says nothing (FORMAT, "Deletions").
+
+extension RecordWriter {
+  /// Records that this transaction deleted a document.
+  func noteDeletion(of uid: UniqueID) throws(StoreError) {
+    try insertDeletion(uid: uid, dots: [dot], stamp: dot)
+  }
+
+  /// Inserts a deletion.
+  ///
+  /// - Throws: `noNumberLeft`.
+  package func insertDeletion(uid: UniqueID, dots: [Dot], stamp: Dot, extensionBytes: [UInt8] = []) throws(StoreError) {
+    try willWrite()
+    let last = if let nextDeletion { nextDeletion - 1 } else { try database.integer(SQL.highestDeletion) ?? 0 }
+    guard last >= 0, last < .max, state.deletionCount < StoreFormat.maximumCount else {
+      throw StoreError(.noNumberLeft, "a store has at most 2^40 deletions", hint: "export it into a new store")
+    }
+    let next = last + 1
+    var record = DeletionRecord(number: next, revision: revision, uid: uid, dots: dots, stamp: stamp)
+    record.extensionBytes = extensionBytes
+    let row = try record.seal(keys)
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.insertDeletion, row.number, Int64(row.revision), row.sealed)
+      state.deletionCount += 1
+      try sum(nil, row)
+    }
+    nextDeletion = next == .max ? nil : next + 1
+  }
+
+  /// Seals a changed deletion, or an unchanged one under a new epoch.
+  ///
+  /// - Parameter before: The row that it replaces, if its element is still to be removed.
+  package func replaceDeletion(_ before: DeletionRow, with new: DeletionRecord) throws(StoreError) {
+    try willWrite()
+    let element = try before.element(keys)
+    try replaceDeletion(element, with: new)
+  }
+
+  /// - Parameter before: The element of the row that it replaces.
+  package func replaceDeletion(_ before: SetElement, with new: DeletionRecord) throws(StoreError) {
+    try willWrite()
+    let row = try new.seal(keys)
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.updateDeletion, Int64(row.revision), row.sealed, row.number)
+      guard database.connection.lastRowsAffected == 1 else { throw .damagedStore("deletion #\(row.number) is gone") }
+      let after = try row.element(keys)
+      try sum { summer, set throws(SealingError) in
+        try summer.subtract(before, from: &set)
+        try summer.add(after, to: &set)
+      }
+    }
+  }
+
+  /// Deletes the row of a deletion, because its document came back.
+  package func removeDeletion(_ row: DeletionRow) throws(StoreError) {
+    try willWrite()
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.deleteDeletion, row.number)
+      guard database.connection.lastRowsAffected == 1, state.deletionCount > 0 else {
+        throw .damagedStore("deletion #\(row.number) is gone")
+      }
+      state.deletionCount -= 1
+      try sum(row, nil)
+    }
+  }
+
+  /// Removes the deletion of a document, which is about to come back, and returns its new history.
+  ///
+  /// The document stays before what was deleted, although it may be older. Reads all deletions.
+  ///
+  /// - Parameter parent: The parent's ID. A parent that isn't there stays the one that the former history names.
+  package func historyOfReturn(_ former: DocumentHistory, parent: DocumentID?) throws(StoreError) -> DocumentHistory {
+    try willWrite()
+    let uid = former.uid
+    var found: DeletionRow?
+    try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
+      if found == nil, try DeletionRecord(row, keys).uid == uid { found = row }
+    }
+    if let found { try removeDeletion(found) }
+    var dots = DocumentDots(dot)
+    // Members that were removed stay removed.
+    dots.members = former.decodedDots.members.map { DocumentDots.Member($0.name, dot) }
+    dots.kept = dot
+    let known = try self.uid(ofParent: parent?.rawValue)
+    return DocumentHistory(uid: uid, parent: parent == nil ? nil : known ?? former.parent, dots: dots.bytes)
+  }
+
+  private func sum(_ old: DeletionRow?, _ new: DeletionRow?) throws(StoreError) {
+    let before = if let old { try old.element(keys) } else { SetElement?.none }
+    let after = if let new { try new.element(keys) } else { SetElement?.none }
+    try sum { summer, set throws(SealingError) in
+      if let before { try summer.subtract(before, from: &set) }
+      if let after { try summer.add(after, to: &set) }
+    }
+    countRowWrite()
+  }
+}
+
+/// Reads the deletions of a store in the order of their numbers.
+package struct DeletionWalk {
+  private let database: StoreDatabase
+  private let generation: UInt64
+  private var last: Int64 = 0
+  private static let pageSize: Int64 = 1024
+
+  package init(_ database: StoreDatabase, within limits: RowLimits) {
+    self.database = database
+    generation = limits.generation
+  }
+
+  /// Returns the next rows, which are empty at the end.
+  ///
+  /// - Throws: `damaged` for a row out of its bounds or its place.
+  package mutating func next() throws(StoreError) -> [DeletionRow] {
+    var rows: [DeletionRow] = []
+    for columns in try database.rows(SQL.deletions, last, Self.pageSize) {
+      let row = try DeletionRow(columns, generation: generation)
+      guard row.number > last else { throw .damagedStore("deletion #\(row.number) is not in its place") }
+      last = row.number
+      rows.append(row)
+    }
+    return rows
+  }
+
+  /// Calls a closure for each row.
+  package static func forEach(
+    _ database: StoreDatabase, within limits: RowLimits, _ body: (DeletionRow) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var walk = DeletionWalk(database, within: limits)
+    while case let rows = try walk.next(), !rows.isEmpty {
+      for row in rows { try body(row) }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+package import CofferDocuments
+internal import CofferSQLite
+internal import CofferSealing
+
+// Keys that several documents of a collection have, because a merge brought them together (FORMAT, "Lookup").
+
+extension RecordWriter {
+  /// Gives a key to the document that holds it, of all that have it in a collection: the one with the least dot of the
+  /// key.
+  ///
+  /// - Returns: The documents that have the key and don't hold it.
+  @discardableResult
+  package func settle(_ key: DocumentKey, in collection: UInt32) throws(StoreError) -> [DocumentID] {
+    guard let record = try collections.storedRecords(within: limits).first(where: { $0.id == collection }) else {
+      return []
+    }
+    let candidates = try documents(with: key, in: record)
+    guard let first = candidates.min(by: isBefore) else { return [] }
+    if candidates.count > 1 { noteSharedKey() }
+    // The holder comes last, since two documents can't hold the key.
+    for other in candidates where other.id != first.id && !other.isHeldElsewhere { try mark(other.id, true) }
+    if first.isHeldElsewhere { try mark(first.id, false) }
+    return candidates.map(\.id).filter { $0 != first.id }.sorted()
+  }
+
+  private struct Candidate {
+    let id: DocumentID
+    let uid: UniqueID
+    let dot: Dot
+    let isHeldElsewhere: Bool
+  }
+
+  private func isBefore(_ one: Candidate, _ other: Candidate) -> Bool {
+    if one.dot != other.dot { return replicas.isBefore(one.dot, other.dot) }
+    return one.uid < other.uid
+  }
+
+  private func documents(with key: DocumentKey, in record: CollectionRecord) throws(StoreError) -> [Candidate] {
+    let reader = RecordReader(database, keys)
+    defer { reader.end() }
+    let folded = try record.folded(key)
+    var found: [Candidate] = []
+    for context in keys.epochs {
+      let index = try keys.blindIndex(ofFolded: folded, in: record.id, under: context)
+      var others: [DocumentID] = []
+      for row in try database.rows(SQL.heldElsewhere, Int64(record.id), index) {
+        if case .integer(let id) = row[0] { others.append(DocumentID(id)) }
+      }
+      if let holder = try reader.holder(ofBlindIndex: index, in: record.id, within: limits) { others.append(holder) }
+      for id in others {
+        let row = try reader.row(id, withBody: false, within: limits)
+        let head = try reader.opener.openHead(row, acceptsNewer: true)
+        try row.fields.require(record.id)
+        guard try record.folds(head.key, to: folded) else {
+          throw .damagedDocument(id.rawValue, "the index of keys names it for another key")
+        }
+        found.append(
+          Candidate(
+            id: id, uid: head.uid, dot: DocumentDots(checked: head.dots).key,
+            isHeldElsewhere: row.fields.isKeyHeldElsewhere))
+      }
+    }
+    return found
+  }
+
+  private func mark(_ id: DocumentID, _ isHeldElsewhere: Bool) throws(StoreError) {
+    try rewrite(id, changing: .flags, [], as: .head, acceptingNewer: true) { _, fields throws(StoreError) in
+      fields.isKeyHeldElsewhere = isHeldElsewhere
+    }
+  }
+}

@@ -1,0 +1,36 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+extension RecordWriter {
+  /// The dot of this transaction's commit.
+  package var dot: Dot { Dot(replica: replicas.own, counter: revision + state.lead) }
+
+  /// Returns the dot of this transaction's commit before its first write.
+  package func upcomingDot() throws(StoreError) -> Dot {
+    if isRestored { try willWrite() }
+    return dot
+  }
+
+  /// Replaces the replicas' row, which also clears its mark of a restored file.
+  ///
+  /// - Throws: `tooLarge`.
+  func setReplicas(_ new: Replicas) throws(StoreError) {
+    try willWrite()
+    let sealed = try new.seal(under: keys.session.root)
+    guard sealed.sealed.count <= StoreFormat.maximumSealedReplicas else {
+      throw StoreError(.tooLarge, "the store has too many replicas")
+    }
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.updateReplicas, sealed.sealed)
+      guard database.connection.lastRowsAffected == 1 else { throw .damagedStore("its replicas are gone") }
+      state.replicasDigest = sealed.digest
+      takeReplicas(new, digest: sealed.digest)
+    }
+  }
+
+  /// Raises this transaction's counter above another one.
+  package func raiseCounter(above counter: UInt64) {
+    guard revision + state.lead <= counter else { return }
+    state.lead = counter + 1 - revision
+  }
+}

@@ -1,0 +1,298 @@
+package import CofferSealing
+internal import CofferText
+
+/// A replica and what is known of its commits (FORMAT, "Replicas").
+package struct Replica: Hashable, Sendable {
+  /// A commit and the first bytes of the mark of the state that it left.
+  package struct Mark: Hashable, Sendable {
+    package var counter: UInt64
+    package var mark: UInt64
+
+    package init(counter: UInt64, mark: UInt64) {
+      self.counter = counter
+      self.mark = mark
+    }
+  }
+
+  package static let maximumMarks = 32
+  package static let ranges: ClosedRange<UInt64> = 0...8191
+  /// The number of IDs in a range.
+  package static let rangeCount: UInt64 = 1 << 40
+
+  package var identity: UniqueID
+  /// The counter of the last commit whose changes are all included. For the own replica, as of ``rose``.
+  package var counter: UInt64
+  /// The range of IDs from which the replica takes new ones.
+  package var range: UInt64
+  /// This store's generation in which the counter last rose.
+  package var rose: UInt64
+  /// The last commits in ascending order.
+  package var marks: [Mark]
+
+  package init(identity: UniqueID, counter: UInt64, range: UInt64, rose: UInt64, marks: [Mark] = []) {
+    self.identity = identity
+    self.counter = counter
+    self.range = range
+    self.rose = rose
+    self.marks = marks
+  }
+
+  /// The IDs that the replica gives to new documents.
+  package var ids: Range<UInt64> { max(1, range * Self.rangeCount)..<(range + 1) * Self.rangeCount }
+}
+
+/// All replicas whose changes a store includes, and its own (FORMAT, "Replicas").
+///
+/// The counters are the store's version vector. The own one is given by the state, so ordinary commits don't write it.
+package struct Replicas: Hashable, Sendable {
+  package static let maximumCount = 4096
+
+  /// The number of the own replica.
+  package private(set) var own: UInt32
+  /// The replicas by number.
+  package private(set) var entries: [Replica]
+  /// The entries of later versions.
+  private var extensionBytes: [UInt8] = []
+  package private(set) var isNewer = false
+
+  /// Creates the replicas of a new store.
+  package init(own: Replica) {
+    self.own = 0
+    entries = [own]
+  }
+
+  package subscript(_ number: UInt32) -> Replica {
+    get { entries[Int(number)] }
+    set { entries[Int(number)] = newValue }
+  }
+
+  package var ownReplica: Replica { entries[Int(own)] }
+
+  package func number(of identity: UniqueID) -> UInt32? {
+    entries.firstIndex { $0.identity == identity }.map { UInt32($0) }
+  }
+
+  /// Adds a replica and returns its number.
+  ///
+  /// - Throws: `noNumberLeft`.
+  package mutating func add(_ replica: Replica) throws(StoreError) -> UInt32 {
+    guard entries.count < Self.maximumCount else {
+      throw StoreError(
+        .noNumberLeft, "the store has had \(Self.maximumCount) replicas, so there can't be another",
+        hint: "export it into a new store")
+    }
+    entries.append(replica)
+    return UInt32(entries.count - 1)
+  }
+
+  /// Makes a new replica the own one.
+  ///
+  /// - Parameter counter: The counter of the transaction in which it becomes the own one.
+  package mutating func takeIdentity(_ identity: UniqueID, range: UInt64, counter: UInt64, at generation: UInt64)
+    throws(StoreError)
+  {
+    own = try add(Replica(identity: identity, counter: counter, range: range, rose: generation))
+  }
+
+  /// Brings the own entry up to date, which ordinary commits don't.
+  ///
+  /// - Parameter marks: The marks of the commits before this generation.
+  package mutating func noteOwn(counter: UInt64, marks: [Replica.Mark], at generation: UInt64) {
+    entries[Int(own)].counter = counter
+    entries[Int(own)].rose = generation
+    entries[Int(own)].marks = marks.suffix(Replica.maximumMarks)
+  }
+
+  /// Returns the marks of the own replica's last commits.
+  ///
+  /// - Parameters:
+  ///   - state: The state that these replicas belong to.
+  ///   - mark: The mark of this state.
+  package func ownMarks(of state: StoreState, mark: [UInt8]) -> [Replica.Mark] {
+    var marks = ownReplica.marks
+    let first = max(ownReplica.rose, 1, state.generation - min(state.generation, UInt64(Replica.maximumMarks)))
+    for generation in first...state.generation {
+      guard let bytes = generation == state.generation ? mark : state.ring.mark(of: generation) else { continue }
+      let value = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+      marks.append(Replica.Mark(counter: generation + state.lead, mark: value))
+    }
+    return marks.suffix(Replica.maximumMarks)
+  }
+
+  /// Returns a range that no replica has.
+  ///
+  /// - Parameter draw: A random number.
+  package func freeRange(_ draw: UInt64) -> UInt64 {
+    let taken = Set(entries.map(\.range))
+    let count = Replica.ranges.upperBound
+    let first = draw % count
+    // There are more ranges than replicas.
+    return (0..<count).lazy.map { (first + $0) % count + 1 }.first { !taken.contains($0) }!
+  }
+
+  /// The replicas of a new copy of the store, before its own one is added.
+  package var copied: Replicas {
+    var copy = self
+    for index in copy.entries.indices { copy.entries[index].rose = 1 }
+    return copy
+  }
+
+  /// Takes the counters and marks of joint replicas, which begin with these.
+  package mutating func take(_ joined: Replicas) throws(StoreError) {
+    for (number, entry) in joined.entries.enumerated() {
+      if number >= entries.count {
+        _ = try add(entry)
+      } else if number != own, entry.counter > entries[number].counter {
+        entries[number] = entry
+      }
+    }
+  }
+
+  /// Returns whether changes of other replicas, or as another replica, came after a generation.
+  package func haveRisen(since generation: UInt64) -> Bool {
+    entries.indices.contains { $0 != own && entries[$0].rose > generation }
+  }
+
+  // MARK: Dots
+
+  /// Returns whether a dot comes before another: by counter, then by identity.
+  package func isBefore(_ one: Dot, _ other: Dot) -> Bool {
+    if one.counter != other.counter { return one.counter < other.counter }
+    guard one.replica != other.replica else { return false }
+    // A dot with a number that the row lacks is rejected where its document is compared with others.
+    let (first, second) = (Int(one.replica), Int(other.replica))
+    guard first < entries.count, second < entries.count else { return first < second }
+    return entries[first].identity < entries[second].identity
+  }
+
+  package func greatest(_ dots: [Dot]) -> Dot {
+    dots.dropFirst().reduce(dots[0]) { isBefore($0, $1) ? $1 : $0 }
+  }
+
+  /// Returns whether the changes of a dot's commit are included.
+  ///
+  /// - Parameter ownCounter: The state's counter.
+  package func covers(_ dot: Dot, ownCounter: UInt64) -> Bool {
+    if dot.isZero { return true }
+    guard dot.replica < entries.count else { return false }
+    return dot.counter <= counter(of: dot.replica, ownCounter: ownCounter)
+  }
+
+  package func counter(of number: UInt32, ownCounter: UInt64) -> UInt64 {
+    number == own ? ownCounter : entries[Int(number)].counter
+  }
+
+  // MARK: The sealed row
+
+  package static func binding(storeID: [UInt8]) -> [UInt8] {
+    PreAuthenticationEncoding("coffer3/replicas").adding(storeID).bytes
+  }
+
+  package func seal(under root: RootKey) throws(StoreError) -> SealedReplicas {
+    try translatingErrors { () throws(SealingError) in
+      let key = try XAESKey(root.derive(.replicas))
+      let sealed = try key.seal(bytes, authenticating: Self.binding(storeID: root.storeID))
+      return SealedReplicas(sealed: sealed, digest: try Self.digest(of: sealed))
+    }
+  }
+
+  /// Opens a row that the state names.
+  ///
+  /// - Throws: `damaged` if the row isn't the one that the state names, or is invalid. `otherFormat` for entries of a
+  ///   later version.
+  package init(_ sealed: [UInt8], digest: TextDigest, generation: UInt64, under root: RootKey) throws(StoreError) {
+    guard try translatingErrors({ () throws(SealingError) in try Self.digest(of: sealed) }) == digest
+    else { throw .damagedStore("its replicas are not those that the state names") }
+    let bytes: [UInt8]
+    do throws(SealingError) {
+      let key = try XAESKey(root.derive(.replicas))
+      bytes = try key.open(sealed, authenticating: Self.binding(storeID: root.storeID))
+    } catch {
+      throw .unopened(error, .damagedStore("its replicas can't be opened"))
+    }
+    guard let replicas = bytes.withBytes({ Replicas($0, generation: generation) }) else {
+      throw .damagedStore("its replicas are invalid")
+    }
+    guard !replicas.isNewer else { throw .newerStore }
+    self = replicas
+  }
+
+  private static func digest(of sealed: [UInt8]) throws(SealingError) -> TextDigest {
+    let hasher = try TextHasher()
+    return try sealed.withBytes { bytes throws(SealingError) in try hasher.digest(of: bytes) }
+  }
+
+  var bytes: [UInt8] {
+    var builder = ByteBuilder()
+    builder.append(own)
+    builder.append(UInt32(entries.count))
+    for entry in entries {
+      builder.append(entry.identity)
+      builder.append(varint: entry.counter)
+      builder.append(varint: entry.range)
+      builder.append(varint: entry.rose)
+      builder.append(UInt8(entry.marks.count))
+      var last: UInt64 = 0
+      for mark in entry.marks {
+        builder.append(varint: mark.counter - last)
+        builder.append(mark.mark)
+        last = mark.counter
+      }
+    }
+    builder.append(bytes: extensionBytes)
+    return builder.bytes
+  }
+
+  /// Whether each replica's marks ascend to its counter, as the sealed row requires.
+  package var isConsistent: Bool {
+    entries.allSatisfy { entry in
+      let counters = entry.marks.map(\.counter)
+      return zip(counters, counters.dropFirst()).allSatisfy(<) && counters.last ?? 0 <= entry.counter
+    }
+  }
+
+  /// Reads replicas, or returns `nil` for invalid bytes.
+  init?(_ bytes: UnsafeRawBufferPointer, generation: UInt64) {
+    var reader = ByteReader(bytes)
+    guard let own: UInt32 = reader.integer(), let count: UInt32 = reader.integer(),
+      (1...UInt32(Self.maximumCount)).contains(count), own < count
+    else { return nil }
+    self.own = own
+    entries = []
+    entries.reserveCapacity(Int(count))
+    var identities: Set<UniqueID> = []
+    for _ in 0..<count {
+      guard let replica = Replica(&reader, generation: generation), identities.insert(replica.identity).inserted
+      else { return nil }
+      entries.append(replica)
+    }
+    guard let rest = reader.bytes(reader.remaining), let part = ExtensionPart(rest, of: .replicas) else { return nil }
+    extensionBytes = Array(part.bytes)
+    isNewer = part.isNewer
+  }
+}
+
+/// The sealed row and the digest that the state holds.
+package struct SealedReplicas: Sendable {
+  package let sealed: [UInt8]
+  package let digest: TextDigest
+}
+
+extension Replica {
+  fileprivate init?(_ reader: inout ByteReader, generation: UInt64) {
+    guard let identity = reader.uniqueID(), let counter = reader.varint(),
+      counter <= UInt64(StoreFormat.maximumGeneration), let range = reader.varint(), Self.ranges.contains(range),
+      let rose = reader.varint(), rose <= generation, let count: UInt8 = reader.integer(),
+      count <= Self.maximumMarks
+    else { return nil }
+    self.init(identity: identity, counter: counter, range: range, rose: rose)
+    var last: UInt64 = 0
+    for _ in 0..<count {
+      guard let distance = reader.varint(), distance >= 1, distance <= counter - last,
+        let mark: UInt64 = reader.integer()
+      else { return nil }
+      last += distance
+      marks.append(Mark(counter: last, mark: mark))
+    }
+  }
+}
