@@ -103,15 +103,6 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     try description.encode(to: encoder)
   }
 
-  /// Creates the anchor for the state that a store was made from.
-  package init(_ origin: StoreOrigin) {
-    pin = StorePin(
-      storeID: origin.storeID, rootGeneration: origin.rootGeneration, phase: origin.phase,
-      commitment: origin.commitment)
-    generation = origin.generation
-    mark = origin.mark
-  }
-
   /// A reason why a store doesn't match an anchor.
   package enum Fault: Error {
     case otherStore
@@ -175,7 +166,9 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     case .newerRootKey:
       StoreError(
         .anchorMismatch, "the store has a newer root key than its anchor",
-        hint: "if you know of the rekey, open the store with its new pin, and keep a new anchor")
+        hint: """
+          if you know of the rekey, accept it with \(.acceptRekey), or open the store with its new pin; keep a new anchor
+          """)
     case .otherRootKey:
       StoreError(.anchorMismatch, "the store has another root key than its anchor, of the same number")
     case .forked:
