@@ -29,8 +29,15 @@ extension RecordWriter {
   }
 
   /// Raises this transaction's counter above another one.
-  package func raiseCounter(above counter: UInt64) {
+  ///
+  /// - Throws: `noNumberLeft` if there is no greater counter, because a state with one couldn't be read again.
+  package func raiseCounter(above counter: UInt64) throws(StoreError) {
     guard revision + state.lead <= counter else { return }
+    guard counter < UInt64(StoreFormat.maximumGeneration) else {
+      throw StoreError(
+        .noNumberLeft, "the stores have reached the last counter, so they can't be merged any more",
+        hint: "export one of them into a new store")
+    }
     state.lead = counter + 1 - revision
   }
 }

@@ -52,7 +52,7 @@ extension StoreEngine {
       let walk = try CopyWalk(source, .everything, .kept(replicas))
       let bound = transaction.state.bound
       try writer.deleteEverything()
-      writer.raiseCounter(above: replicas.greatestCounter)
+      try writer.raiseCounter(above: replicas.greatestCounter)
       try writer.renewReplica(of: replicas.replaced)
       _ = try walk.write(into: transaction, from: source, progress)
       // Reserve the IDs of the user's documents, so they're never reused.

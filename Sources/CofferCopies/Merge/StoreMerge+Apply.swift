@@ -9,7 +9,7 @@ extension StoreMerge {
   /// Writes all decisions, and returns the report with the IDs of added documents.
   func apply() throws -> MergeReport {
     let writer = try mine.writer
-    writer.raiseCounter(above: replicas.greatestCounter)
+    try writer.raiseCounter(above: replicas.greatestCounter)
     try writer.changeReplicas { new throws(StoreError) in try new.take(replicas.joined) }
     guard writer.dot == fresh else { preconditionFailure("internal error: a merge has another dot than decided") }
     try applyCollections()

@@ -90,7 +90,7 @@ final class SalvagedHistories {
   /// Makes the new store include all commits that its rows name.
   func raiseCounters(of target: StoreTransaction) throws(StoreError) {
     let writer = try target.writer
-    writer.raiseCounter(above: counters.values.max() ?? 0)
+    try writer.raiseCounter(above: counters.values.max() ?? 0)
     let counters = counters
     try writer.changeReplicas { replicas throws(StoreError) in
       for (number, counter) in counters where number < replicas.entries.count && number != replicas.own {
