@@ -354,7 +354,7 @@ def _rings(seed, made):
 
     # Counters at their ends.
     writer = created(seed("greatest-counters"), only_key)
-    writer.generation = layout.LAST_GENERATION - 4
+    writer.generation = layout.LAST_GENERATION - 3
     writer.rk_generation = writer.phase = 2**62
     writer.active = 2**31 - 1
     writer.epochs, writer.slots = {writer.active: writer.epochs[1]}, []
