@@ -178,7 +178,8 @@ package struct PositionRun {
     return left.map { $0 < first } ?? true && right.map { end < $0 } ?? true && end.byteCount <= length
   }
 
-  private func position(_ place: Int64) -> DocumentPosition? {
+  /// Returns the position of a place, or `nil` if that exceeds the limit.
+  package func position(_ place: Int64) -> DocumentPosition? {
     let capacity = beginning.count + OrderedInteger.maximumCount
     return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { memory in
       memory.copyBytes(from: beginning)

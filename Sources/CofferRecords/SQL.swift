@@ -121,6 +121,7 @@ package enum SQL {
   package static let entryAtIndex = "\(entry) ORDER BY pos,id LIMIT 1 OFFSET ?2"
   package static let countBefore = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3)"
   package static let entries = "\(entry) ORDER BY pos,id"
+  package static let allEntries = "SELECT coll,pos,id FROM coffer_record ORDER BY coll,pos,id"
   /// The entries beside a position, without those that have the same one.
   package static let entryBelow = "\(entry) AND pos<?2 ORDER BY pos DESC,id DESC LIMIT 1"
   package static let entryAbove = "\(entry) AND pos>?2 ORDER BY pos,id LIMIT 1"

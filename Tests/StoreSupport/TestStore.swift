@@ -138,6 +138,21 @@ extension DocumentStore {
     }
   }
 
+  /// Returns all documents in order, by collection, without the positions that give them this order.
+  func inOrder() throws -> [String: [SeenDocument]] {
+    try everything().mapValues { documents in
+      try documents.map { document in
+        let header = document.header
+        return SeenDocument(
+          header: DocumentHeader(
+            id: header.id, collection: header.collection, position: try #require(DocumentPosition([0])),
+            parent: header.parent, title: header.title, key: header.key, attributes: header.attributes,
+            created: header.created, modified: header.modified, byteCount: header.byteCount, isJSON: header.isJSON),
+          text: document.text)
+      }
+    }
+  }
+
   func titles(in collection: DocumentCollection) throws -> [String?] {
     try read { try $0.headers(in: collection).map(\.title) }
   }

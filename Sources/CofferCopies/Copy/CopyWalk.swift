@@ -29,6 +29,8 @@ final class CopyWalk {
   /// The set hash and row count so far, or `nil` for a partial copy.
   private var sum: (set: SetHash, count: UInt64)?
   private var isAtEnd = false
+  /// The new positions, or `nil` if documents keep theirs.
+  private var order: CopiedOrder?
 
   /// - Throws: `noSuchDocument`.
   init(_ transaction: StoreTransaction, _ selection: Selection, _ lineage: RowCopier.Lineage = .new)
@@ -94,6 +96,11 @@ final class CopyWalk {
     let copier = try RowCopier(into: target, lineage)
     try target.writer.keepsOwnRange = lineage.isKept
     for collection in collections { try target.writer.insertCollection(copier.add(collection)) }
+    if !lineage.isKept {
+      order = try CopiedOrder(source, newTag: { () throws(StoreError) in try target.keys.newPositionTag() }) {
+        (wanted == nil || wantedSet.contains($0)) && numbers?.contains($1) ?? true
+      }
+    }
     if lineage.isKept {
       try DeletionWalk.forEach(source.database, within: source.limits) { row throws(StoreError) in
         let deletion = try DeletionRecord(row, source.keys)
@@ -139,7 +146,7 @@ final class CopyWalk {
       let text = try opener.openBody(row, head, comparesDigest: false)
       var history = try copier.history(of: head)
       if try !bringsParent(of: row) { history.parent = nil }
-      try copier.copy(row, head, text: text, history, into: batch)
+      try copier.copy(row, head, text: text, history, at: order?.position(of: row), into: batch)
     }
     try copier.finish(batch)
     return !batch.rows.isEmpty
@@ -149,12 +156,14 @@ final class CopyWalk {
     try translatingErrors { () throws(SealingError) in try keys.summer.add(element, to: &set) }
   }
 
-  /// Verifies a complete copy's rows against the set hash and count.
+  /// Verifies a complete copy's rows against the set hash and count, and the order of all rows.
   ///
-  /// - Throws: `setMismatch`.
+  /// - Throws: `setMismatch` or `damaged`.
   package func requireWhole() throws(StoreError) {
-    guard let sum else { return }
-    guard sum.set == transaction.state.set, sum.count == transaction.state.count else { throw .setMismatch }
+    if let sum {
+      guard sum.set == transaction.state.set, sum.count == transaction.state.count else { throw .setMismatch }
+    }
+    try order?.requireProof()
   }
 
   private func step() throws(StoreError) -> Bool {

@@ -3,7 +3,7 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// A copier that reencrypts documents for another store, keeping IDs, positions and dates.
+/// A copier that reencrypts documents for another store, keeping IDs and dates.
 ///
 /// Use a copier on the thread that fills batches. Another thread inserts them.
 final class RowCopier {
@@ -76,10 +76,12 @@ final class RowCopier {
 
   /// Encrypts one document, whose collection must already be added.
   ///
-  /// - Parameter history: The document's identity, parent and dots in the new store.
+  /// - Parameters:
+  ///   - history: The document's identity, parent and dots in the new store.
+  ///   - position: The document's position in the new store, or `nil` to keep the old one.
   func copy(
     _ row: RecordRow, _ head: HeadData, text: UnsafeRawBufferPointer, _ history: DocumentHistory,
-    into batch: SealedBatch
+    at position: DocumentPosition?, into batch: SealedBatch
   ) throws(StoreError) {
     guard let collection = collections[row.fields.collection] else {
       throw .damagedDocument(row.fields.id, "its collection is gone")
@@ -94,6 +96,7 @@ final class RowCopier {
     }
     var content = RecordSealer.Content(row, head, blindIndex: index)
     content.history = history
+    if let position { content.position = position }
     try sealer.seal(fields, content, text: text, into: batch)
   }
 

@@ -251,7 +251,7 @@ final class SalvageWalk {
     if copier.collections[row.fields.collection] == nil {
       batch.newCollections.append(try copier.add(try collection(named: row.fields.collection, copier)))
     }
-    try copier.copy(row, head, text: text, try histories.history(row, head, copier), into: batch)
+    try copier.copy(row, head, text: text, try histories.history(row, head, copier), at: nil, into: batch)
   }
 
   /// Whether all rows were read, according to the state.

@@ -4,6 +4,7 @@ import CofferEngine
 import CofferRecords
 import CofferSQLite
 import CofferSealing
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -140,7 +141,7 @@ struct StoreExportTests {
       #expect(report.documents == 29 && seen.first?.done == 0 && seen.last?.done == 29 && seen.last?.total == 29)
       #expect(report.isComplete && report.expected == 29 && report.setMatches == true && report.leftOut == [])
       let copy = try open()
-      #expect(try copy.everything() == (try test.store.everything()))
+      #expect(try copy.inOrder() == (try test.store.inOrder()))
       #expect(try copy.read { try $0.collections() } == (try test.store.read { try $0.collections() }))
       #expect(copy.titles == mode && copy.pin == report.pin && copy.storeID == report.storeID)
       #expect(copy.storeID != test.store.storeID)
@@ -171,7 +172,7 @@ struct StoreExportTests {
     try withFilledStore { test in
       try test.store.copy(.collections([test.notes]), to: target, keys: [.published("next")])
       let copy = try open()
-      #expect(try copy.everything() == ["notes": try test.store.everything()["notes"]])
+      #expect(try copy.inOrder() == ["notes": try test.store.inOrder()["notes"]])
       // The new store continues from its own highest ID, not the source's.
       #expect(try copy.write { try $0.insert(Document(text: "new"), into: test.notes) } == 30)
     }
@@ -226,7 +227,7 @@ struct StoreExportTests {
       }
       #expect(try !test.store.rekeyStatus().isFinished)
       try test.store.copy(to: target, keys: [.published("next")])
-      #expect(try open().everything() == (try test.store.everything()))
+      #expect(try open().inOrder() == (try test.store.inOrder()))
       #expect(try test.store.rekey(options: .resuming) { _ in }.isFinished)
     }
   }
@@ -268,6 +269,39 @@ struct StoreExportTests {
       let shared = (0...found.count - 16).first { windows.contains(Data(found[$0..<$0 + 16])) }
       #expect(shared == nil)
     }
+  }
+
+  /// The order is the same one, and nothing of the positions tells that the stores belong together.
+  @Test(arguments: [0, 1, 2])
+  func exportDrawsNewPositions(selected: Int) throws {
+    let test = try TestStore()
+    let other: DocumentCollection = "other"
+    var random = Pseudorandom(seed: 7)
+    var ids: [DocumentID] = []
+    try test.store.write { writer in
+      for number in 0..<200 {
+        let next = ids.randomElement(using: &random)
+        let place = next.map { number % 3 == 0 ? Placement.bottom : .before($0) } ?? .bottom
+        let id = try writer.insert(Document(text: "\(number)"), into: test.notes, at: place)
+        if number % 20 != 0 { ids.append(id) } else { try writer.move(id, into: other) }
+      }
+    }
+    let chosen = Array(ids.shuffled(using: &random)[..<50])
+    let selection = [Selection.everything, .collections([test.notes]), .documents(chosen)][selected]
+    try test.store.copy(selection, to: target, keys: [.published("next")])
+    let copy = try open()
+    func order(_ store: DocumentStore, _ name: DocumentCollection) throws -> [DocumentID] {
+      guard try store.read({ try $0.collections() }).contains(where: { $0.name == name.name }) else { return [] }
+      let all = try store.read { try $0.headers(in: name) }.map(\.id)
+      return selected == 2 ? all.filter { chosen.contains($0) } : all
+    }
+    #expect(try order(copy, test.notes) == order(test.store, test.notes))
+    if selected == 0 { #expect(try order(copy, other) == order(test.store, other)) }
+    func tags(_ store: DocumentStore) throws -> Set<[UInt8]> {
+      Set(try store.read { try $0.headers(in: test.notes) }.map { Array($0.position.bytes[1..<4]) })
+    }
+    #expect(try tags(copy).count == 1 && tags(copy).isDisjoint(with: tags(test.store)))
+    #expect(try copy.verify().isSound)
   }
 
   @Test func exportsOnlySelectedDocuments() throws {

@@ -164,6 +164,29 @@ struct DamageTests {
     #expect(try !store.verify().isSound)
   }
 
+  /// A copy takes the order from the index, and compares it with the documents.
+  @Test func forgedIndexPreventsReorderedCopy() throws {
+    let test = try TestStore()
+    let ids = try test.store.write { writer in
+      try ["a", "b", "c"].map { try writer.insert(Document(text: $0), into: test.notes, at: .bottom) }
+    }
+    try test.store.close()
+    try replaceIndex(
+      of: test,
+      with:
+        "coll, (SELECT pos FROM coffer_record o WHERE o.id = (CASE coffer_record.id WHEN 1 THEN 2 WHEN 2 THEN 1 ELSE 3 END)), id"
+    )
+    let store = try test.reopened()
+    let target = test.place.file("copy.coffer")
+    for selection in [Selection.everything, .collections([test.notes]), .documents(Array(ids[..<2]))] {
+      let error = try #require(throws: StoreError.self) {
+        try store.copy(selection, to: target, keys: [.published("next")])
+      }
+      #expect(error.code == .damaged && error.message.contains("order"), "\(error)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: target.path))
+  }
+
   @Test(arguments: [[1, 0, 2, 3, 4], [0, 0, 2, 3, 4], [0, 1, 2, 4, 3]])
   func listsDetectReorderedIndex(_ order: [Int]) throws {
     let test = try TestStore()
