@@ -2,8 +2,7 @@ package import CofferSealing
 
 /// The location of an index page, which its seal is bound to (Index-Format, "Tables").
 package struct IndexPlace {
-  /// The 16 bytes of the index's identity.
-  package let identity: [UInt8]
+  package let identity: UniqueID
   package let part: UInt32
   package let epoch: UInt32
   /// The page number, starting at 0, or the number of a map page above ``firstMapPage``.
@@ -19,9 +18,9 @@ package struct IndexPlace {
 package struct IndexRoot: Sendable, Equatable {
   /// The index's number in its store, starting at 1.
   package let part: UInt32
-  /// The 16 random bytes that every rebuild and every change of the declaration replaces, so pages of an earlier index
-  /// with this number can't be opened.
-  package private(set) var identity: [UInt8]
+  /// The identity that every rebuild and every change of the declaration replaces. The state holds it, too, so an
+  /// earlier index with this number can't be put back.
+  package private(set) var identity: UniqueID
   package var pageSize: UInt32
   package var pageCount: UInt32
   /// The expected tags of all pages.
@@ -64,7 +63,6 @@ package struct IndexRoot: Sendable, Equatable {
 
   /// The version of Index-Format.
   private static let version: UInt32 = 1
-  package static let identityCount = 16
   /// The maximum length of a declaration in bytes.
   package static let maximumDeclaration = 1 << 20
 
@@ -77,8 +75,8 @@ package struct IndexRoot: Sendable, Equatable {
     identity = try Self.newIdentity()
   }
 
-  private static func newIdentity() throws(StoreError) -> [UInt8] {
-    try translatingErrors { () throws(SealingError) in try SystemRandom.bytes(identityCount) }
+  private static func newIdentity() throws(StoreError) -> UniqueID {
+    try translatingErrors { () throws(SealingError) in try UniqueID.random() }
   }
 
   /// Draws a new identity, so all pages must be sealed again.
@@ -98,7 +96,7 @@ package struct IndexRoot: Sendable, Equatable {
     builder.append(pageSize)
     builder.append(UInt32(declaration.count))
     builder.append(bytes: declaration)
-    builder.append(bytes: identity)
+    builder.append(identity)
     builder.append(pageCount)
     map.write(to: &builder)
     builder.append(UInt8(contents == nil ? 0 : 1))
@@ -150,16 +148,16 @@ package struct IndexRoot: Sendable, Equatable {
     self.part = part
     self.pageSize = pageSize
     self.declaration = Array(declaration)
-    (identity, pageCount, contents) = ([], 0, nil)
+    (identity, pageCount, contents) = (.none, 0, nil)
     guard version == Self.version else {
       isOtherVersion = true
       return
     }
-    guard let identity = reader.bytes(Self.identityCount), let pageCount: UInt32 = reader.integer(),
+    guard let identity = reader.uniqueID(), let pageCount: UInt32 = reader.integer(),
       pageCount <= UInt32(Int32.max), let map = IndexMap(&reader, pageSize: pageSize, pageCount: pageCount),
       let mark: UInt8 = reader.integer(), mark <= 1
     else { return nil }
-    self.identity = Array(identity)
+    self.identity = identity
     (self.pageCount, self.map) = (pageCount, map)
     if mark == 1 {
       guard let generation: UInt64 = reader.integer(),
@@ -173,6 +171,9 @@ package struct IndexRoot: Sendable, Equatable {
   }
 
   fileprivate static let damage = "an index is damaged"
+
+  /// The error of a root whose identity isn't the one in the state.
+  package static var earlier: StoreError { damaged("it is an earlier one, which was put back") }
 
   package static func damaged(_ what: String) -> StoreError {
     StoreError(

@@ -143,7 +143,8 @@ package final class RowBinding {
   package func indexPage(_ place: IndexPlace) -> UnsafeRawBufferPointer {
     begin("coffer3/page", Self.labelCount)
     append(storeID)
-    append(place.identity)
+    append(place.identity.high)
+    append(place.identity.low)
     append(place.part)
     append(place.epoch)
     append(place.page)

@@ -5,9 +5,12 @@ package struct StoreState: Sendable, Equatable {
   /// With this size, the row fills a page of 8 KiB without overflow.
   package static let byteCount = 8113
   /// The number of bytes before the ring.
-  private static let fixedCount = 2192
+  private static let fixedCount = 2240
   /// The number of bytes of the ring without an extension part.
   package static let ringByteCount = byteCount - fixedCount
+  /// The number of the next attachment, and their count. This version opens no store that has any.
+  private static let noAttachments: (next: UInt64, count: UInt64) = (1, 0)
+  private static let indexCount = 2
   package static let sealedByteCount = byteCount + XAESKey.overhead
 
   /// The generation, which increases by one with every write transaction.
@@ -35,6 +38,8 @@ package struct StoreState: Sendable, Equatable {
   package var ring: ChangeRing
   /// The generation of the last key or slot change whose old pages may remain in the write-ahead log, or 0.
   package var unwiped: UInt64
+  /// The identities of the indexes 1 and 2, or zeros for an index that the store doesn't have.
+  private var indexIdentities = Array(repeating: UniqueID.none, count: Self.indexCount)
   /// The entries of later versions.
   private var extensionBytes: [UInt8] = []
   /// Whether the store was written by a later version that this one must not read.
@@ -66,6 +71,15 @@ package struct StoreState: Sendable, Equatable {
   /// The counter of the dot of this generation's commit.
   package var counter: UInt64 { generation + lead }
 
+  /// The identity of the index with this number, or `nil` if the store doesn't have it.
+  package subscript(index number: UInt32) -> UniqueID? {
+    get {
+      let identity = indexIdentities[Int(number) - 1]
+      return identity == .none ? nil : identity
+    }
+    set { indexIdentities[Int(number) - 1] = newValue ?? .none }
+  }
+
   package var bytes: [UInt8] {
     var builder = ByteBuilder(reserving: Self.byteCount)
     builder.append(generation)
@@ -80,6 +94,9 @@ package struct StoreState: Sendable, Equatable {
     builder.append(lead)
     builder.append(TextDigest.byteCount) { replicasDigest.write(to: $0) }
     builder.append(unwiped)
+    builder.append(Self.noAttachments.next)
+    builder.append(Self.noAttachments.count)
+    for identity in indexIdentities { builder.append(identity) }
     builder.append(ring.known)
     builder.append(UInt32(ring.byteCount))
     builder.append(ring.byteCount) { ring.write(to: $0) }
@@ -98,7 +115,9 @@ package struct StoreState: Sendable, Equatable {
         let target: UInt32 = reader.integer(), let cursor: UInt64 = reader.integer(),
         let mac = reader.bytes(StoreFormat.macCount), let lead: UInt64 = reader.integer(),
         let digest = reader.bytes(TextDigest.byteCount),
-        let unwiped: UInt64 = reader.integer(), let known: UInt64 = reader.integer(),
+        let unwiped: UInt64 = reader.integer(), let nextAttachment: UInt64 = reader.integer(),
+        let attachmentCount: UInt64 = reader.integer(), let contents = reader.uniqueID(),
+        let titles = reader.uniqueID(), let known: UInt64 = reader.integer(),
         let ringCount: UInt32 = reader.integer(), let ringBytes = reader.bytes(Int(ringCount)),
         let rest = reader.bytes(reader.remaining), let part = ExtensionPart(rest, of: .state)
       else { return nil }
@@ -108,6 +127,7 @@ package struct StoreState: Sendable, Equatable {
       guard counters.contains(generation), lead <= counters.upperBound - generation, ids.contains(nextID),
         ids.contains(bound), count <= ids.upperBound, deletionCount <= ids.upperBound, cursor <= ids.upperBound,
         target <= StoreFormat.maximumNumber, unwiped <= counters.upperBound,
+        (nextAttachment, attachmentCount) == Self.noAttachments,
         let ring = ChangeRing(known: known, bytes: ringBytes, generation: generation)
       else { return nil }
       var state = StoreState(
@@ -120,6 +140,7 @@ package struct StoreState: Sendable, Equatable {
       state.cursor = cursor
       state.ring = ring
       state.unwiped = unwiped
+      state.indexIdentities = [contents, titles]
       state.extensionBytes = Array(part.bytes)
       state.isNewer = part.isNewer
       return state

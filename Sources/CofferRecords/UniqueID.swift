@@ -14,6 +14,9 @@ package struct UniqueID: Hashable, Comparable, Sendable {
     self.low = low
   }
 
+  /// Zeros, which are no identity.
+  static let none = UniqueID(high: 0, low: 0)
+
   /// Returns random bytes of the operating system.
   package static func random() throws(SealingError) -> UniqueID {
     let bytes = try SystemRandom.bytes(byteCount)

@@ -34,12 +34,38 @@ extension StoreTransaction {
       }
     }
     try tables.empty()
+    try forgetIndexes()
     return roots
   }
 
   /// Writes index roots, encrypted under the current keys.
   func putIndexRoots(_ roots: [IndexRoot]) throws(StoreError) {
-    let tables = IndexTables(database)
-    for root in roots { try tables.put(root, keys) }
+    for root in roots { try put(root) }
+  }
+
+  /// Writes an index's root, and its identity into the state.
+  ///
+  /// - Returns: The sealed root.
+  @discardableResult
+  package func put(_ root: IndexRoot) throws(StoreError) -> [UInt8] {
+    try setIdentity(root.identity, ofIndex: root.part)
+    return try IndexTables(database).put(root, keys)
+  }
+
+  /// Deletes an index with its pages.
+  package func deleteIndex(_ part: UInt32) throws(StoreError) {
+    try setIdentity(nil, ofIndex: part)
+    try IndexTables(database).delete(part)
+  }
+
+  /// Removes the identities of all indexes but some from the state.
+  package func forgetIndexes(but parts: [UInt32] = []) throws(StoreError) {
+    for part in IndexPart.all where !parts.contains(part) { try setIdentity(nil, ofIndex: part) }
+  }
+
+  private func setIdentity(_ identity: UniqueID?, ofIndex part: UInt32) throws(StoreError) {
+    guard state[index: part] != identity else { return }
+    try writer.willWrite()
+    try writer.state[index: part] = identity
   }
 }

@@ -197,7 +197,7 @@ package final class IndexFile {
   func write(_ contents: IndexRoot.Contents, _ transaction: StoreTransaction) throws(StoreError) {
     try pages.finish(contents)
     (ranked, outdated) = (nil, [:])
-    sealedRoot = try IndexTables(transaction.database).put(pages.root, transaction.keys)
+    sealedRoot = try transaction.put(pages.root)
   }
 }
 

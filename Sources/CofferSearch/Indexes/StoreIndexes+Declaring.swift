@@ -11,7 +11,10 @@ extension StoreIndexes {
   ) throws(StoreError) {
     let tables = IndexTables(transaction.database)
     let hasTables = transaction.hasIndexes ? try tables.exist() : false
-    if !hasTables { try tables.make() }
+    if !hasTables {
+      try tables.make()
+      try transaction.forgetIndexes()
+    }
     for part in IndexPart.all { try write(part, declaration.part(part), changing: collection, step) }
     transaction.hasIndexesAfter = try !tables.roots().isEmpty
     if transaction.hasIndexesAfter == false { try tables.drop() }
@@ -21,13 +24,12 @@ extension StoreIndexes {
     _ part: UInt32, _ declaration: IndexDeclaration, changing collection: UInt32?,
     _ step: ((Int) throws(StoreError) -> Void)?
   ) throws(StoreError) {
-    let tables = IndexTables(transaction.database)
     let bytes = declaration.bytes
     guard bytes.count <= IndexRoot.maximumDeclaration else {
       throw StoreError(.tooLarge, "too many indexes are declared")
     }
     guard let found = try root(part) else {
-      guard !declaration.collections.isEmpty else { return try tables.delete(part) }
+      guard !declaration.collections.isEmpty else { return try transaction.deleteIndex(part) }
       let size = try transaction.database.integer("PRAGMA page_size") ?? Int64(StoreFormat.pageSize)
       // An index page must fit into a store page.
       return try rebuild(try IndexRoot(part: part, pageSize: UInt32(max(size, 1024)), declaration: bytes), step)
@@ -35,9 +37,9 @@ extension StoreIndexes {
     var root = found.root
     guard root.declaration != bytes else { return }
     root.declaration = bytes
-    guard !declaration.collections.isEmpty else { return try tables.delete(root.part) }
+    guard !declaration.collections.isEmpty else { return try transaction.deleteIndex(root.part) }
     guard !root.isOtherVersion else { return try rebuild(root, step) }
-    try tables.put(root, transaction.keys)
+    try transaction.put(root)
     transaction.connection.openIndexes.close(root.part)
     try write(root.part, adding: collection.map { [$0] } ?? [], isNewDeclaration: true, progress: step)
   }
@@ -71,6 +73,7 @@ extension StoreIndexes {
     var sound: [UInt32] = []
     for part in IndexPart.all where try isSoundOrOfOtherVersion(part) { sound.append(part) }
     let hasRemoved = try tables.removeAll(but: sound)
+    if hasRemoved { try transaction.forgetIndexes(but: sound) }
     if hasRemoved, sound.isEmpty {
       transaction.hasIndexesAfter = false
       try tables.drop()
@@ -117,6 +120,7 @@ extension StoreIndexes {
       do throws(StoreError) {
         let root = try IndexRoot(part: row.part, epoch: row.epoch, sealed: row.sealed, transaction.keys)
         guard !root.isOtherVersion else { continue }
+        guard root.identity == transaction.state[index: row.part] else { throw IndexRoot.earlier }
         _ = try IndexDeclaration(root.declaration)
         if let problem = try problem(of: root) { throw problem }
       } catch {

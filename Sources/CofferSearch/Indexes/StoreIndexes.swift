@@ -15,19 +15,23 @@ package struct StoreIndexes {
   func root(_ part: UInt32) throws(StoreError) -> (root: IndexRoot, sealed: [UInt8])? {
     let tables = IndexTables(transaction.database)
     guard transaction.hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
-    if let last = openIndexes.roots[part], last.epoch == row.epoch, last.sealed == row.sealed {
-      return (last.root, row.sealed)
-    }
     do throws(StoreError) {
-      let root = try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, transaction.keys)
-      _ = try IndexDeclaration(root.declaration)
-      openIndexes.roots[part] = (row.epoch, row.sealed, root)
+      let root = try root(part, row.epoch, row.sealed)
+      guard root.isOtherVersion || root.identity == transaction.state[index: part] else { throw IndexRoot.earlier }
       return (root, row.sealed)
     } catch {
       guard error.code == .damaged else { throw error }
       transaction.logger.warning("index \(part) is invalid for this store: it is ignored")
       return nil
     }
+  }
+
+  private func root(_ part: UInt32, _ epoch: Int64, _ sealed: [UInt8]) throws(StoreError) -> IndexRoot {
+    if let last = openIndexes.roots[part], last.epoch == epoch, last.sealed == sealed { return last.root }
+    let root = try IndexRoot(part: part, epoch: epoch, sealed: sealed, transaction.keys)
+    _ = try IndexDeclaration(root.declaration)
+    openIndexes.roots[part] = (epoch, sealed, root)
+    return root
   }
 
   /// Returns the combined declaration of all indexes.
@@ -192,8 +196,7 @@ package struct StoreIndexes {
 
   /// Rebuilds an index, or deletes it if its declaration is empty.
   func rebuild(_ root: IndexRoot, _ progress: ((Int) throws(StoreError) -> Void)? = nil) throws(StoreError) {
-    let tables = IndexTables(transaction.database)
-    try tables.delete(root.part)
+    try transaction.deleteIndex(root.part)
     openIndexes.close(root.part)
     guard try !IndexDeclaration(root.declaration).collections.isEmpty else { return }
     try transaction.keys.beginIndexRun(transaction.connection.nonceSource)

@@ -442,7 +442,7 @@ import Testing
             throw StoreError(.systemFailure, "\(error)")
           }
           try pages.finish(found.root.contents!)
-          try IndexTables(transaction.database).put(pages.root, transaction.keys)
+          try transaction.put(pages.root)
         }
         try transaction.commit()
       }
@@ -469,7 +469,7 @@ import Testing
           throw StoreError(.systemFailure, "\(error)")
         }
         try pages.finish(found.root.contents!)
-        try IndexTables(transaction.database).put(pages.root, transaction.keys)
+        try transaction.put(pages.root)
       }
       try transaction.commit()
     }
@@ -517,7 +517,7 @@ import Testing
           continue
         }
         try pages.finish(found.root.contents!)
-        try IndexTables(transaction.database).put(pages.root, transaction.keys)
+        try transaction.put(pages.root)
       }
       try transaction.commit()
     }
@@ -562,7 +562,7 @@ import Testing
     try test.store.engine.writing { transaction throws(StoreError) in
       guard var root = try StoreIndexes(transaction).root(IndexPart.contents)?.root else { return }
       root.declaration = Array("[]".utf8)
-      try IndexTables(transaction.database).put(root, transaction.keys)
+      try transaction.put(root)
       try transaction.commit()
     }
     let store = try test.reopened()
@@ -624,7 +624,7 @@ import Testing
         throw StoreError(error)
       }
       try pages.finish(found.root.contents!)
-      try IndexTables(transaction.database).put(pages.root, transaction.keys)
+      try transaction.put(pages.root)
       try transaction.commit()
     }
   }
@@ -697,12 +697,43 @@ import Testing
     #expect(try store.checkIndexes().isEmpty)
   }
 
+  /// An earlier index, with its root, would still have the declaration of its time.
+  @Test(arguments: [false, true])
+  func ignoresReplayedIndex(isOpen: Bool) throws {
+    let test = try indexed()
+    try test.store.close()
+    let old = test.place.file("old.coffer")
+    try FileManager.default.copyItem(at: test.url, to: old)
+    var store = try test.reopened()
+    try store.index(test.notes, .field("bytes", "@size", as: .number))
+    let sql = "SELECT id, first, bytes FROM notes WHERE bytes > 10 ORDER BY bytes, id"
+    let wanted = try store.read { try $0.query(sql) }.rows.map(\.values)
+    if !isOpen { try store.close() }
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(old.path)' AS old")
+    for table in ["coffer_x_index", "coffer_x_index_page"] {
+      try raw.execute("DELETE FROM main.\(table)")
+      try raw.execute("INSERT INTO main.\(table) SELECT * FROM old.\(table)")
+    }
+    try raw.close()
+    if !isOpen { store = try test.reopened() }
+    #expect(throws: StoreError.self) { try store.read { try $0.query(sql) } }
+    #expect(throws: StoreError(.noIndex, "")) { try store.read { try $0.search(ranked: "alpha", in: test.notes) } }
+    let problems = try store.verify().indexProblems
+    #expect(!problems.isEmpty && problems.allSatisfy { "\($0)".contains("earlier") }, "\(problems)")
+    #expect(throws: StoreError(.damaged, "")) { try store.updateIndexes() }
+    try store.index(test.notes, .words(), .field("first", "@title", as: .folded), .field("bytes", "@size", as: .number))
+    #expect(try store.read { try $0.query(sql) }.rows.map(\.values) == wanted)
+    #expect(try store.verify().isSound)
+    #expect(try store.checkIndexes().isEmpty)
+  }
+
   /// A page of an earlier declaration can't even be opened.
   @Test func newDeclarationRenewsIdentity() throws {
     let test = try indexed()
-    func identity() throws -> [UInt8] {
+    func identity() throws -> UniqueID? {
       try test.store.engine.reading { transaction throws(StoreError) in
-        try StoreIndexes(transaction).root(IndexPart.contents)?.root.identity ?? []
+        try StoreIndexes(transaction).root(IndexPart.contents)?.root.identity
       }
     }
     let first = try identity()
