@@ -67,8 +67,14 @@ final class OtherStore {
     let start = transaction.start
     let counter = replicas.knownCounter(ofOwn: own)
     if counter > 0 {
-      // `lead` never falls, so this isn't later than the generation of that commit.
-      return counter > start.lead ? min(counter - start.lead, start.generation) : 0
+      let (rose, last) = (own.ownReplica.rose, own.ownReplica.marks.last)
+      // `lead` rises where `rose` does, so a commit before that has the lead of the last commit before, or less. The
+      // result isn't later than the generation of the commit, therefore.
+      guard let last, rose > 1, last.counter >= rose - 1, counter < rose + start.lead else {
+        return counter > start.lead ? min(counter - start.lead, start.generation) : 0
+      }
+      let lead = last.counter - (rose - 1)
+      return counter > lead ? min(counter - lead, rose - 1) : 0
     }
     guard replicas.includesOthers(than: own) else { return 0 }
     // A copy is filled in its second generation with what others had.

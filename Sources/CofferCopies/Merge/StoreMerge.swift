@@ -74,8 +74,8 @@ final class StoreMerge {
   private(set) var decisions: [DocumentDecision] = []
   private(set) var copies: [CopyDecision] = []
   var entries: [MergeReport.Entry] = []
-  /// The other store's changed documents by identity.
-  private var theirs: [UniqueID: MergeDocument] = [:]
+  /// The identities of the other store's changed documents.
+  private var theirs: Set<UniqueID> = []
 
   init(
     _ mine: StoreTransaction, _ other: OtherStore, _ policy: MergePolicy, _ options: MergeOptions,
@@ -95,6 +95,7 @@ final class StoreMerge {
   /// Decides about every change, without writing.
   func decide(_ changes: OtherStore.Changes) throws -> MergeReport {
     for record in changes.collections { try decide(record) }
+    theirs.reserveCapacity(changes.documents.count)
     for (index, id) in changes.documents.enumerated() {
       if index.isMultiple(of: 256) { try progress?(WorkProgress(done: index, total: changes.documents.count)) }
       try decide(id)
@@ -115,7 +116,7 @@ final class StoreMerge {
       guard error.code == .damaged, options.skipsDamaged else { throw error }
       return note(.skipped, .damagedThere, otherID: id)
     }
-    guard theirs.updateValue(document, forKey: document.uid) == nil else {
+    guard theirs.insert(document.uid).inserted else {
       throw StoreError(.setMismatch, "two documents have one identity, one is \(id)", documentID: DocumentID(id))
     }
     if !options.verifiesOther, replicas.iInclude(document.dots.stamp) { return }
@@ -216,7 +217,7 @@ final class StoreMerge {
   // MARK: One side has deleted it
 
   private func decide(_ theirs: DeletionRecord) throws {
-    guard self.theirs[theirs.uid] == nil else {
+    guard !self.theirs.contains(theirs.uid) else {
       throw StoreError(.setMismatch, "a document is there, and its deletion, too")
     }
     if try documents.deletion(of: theirs.uid) == nil, let here = try documents.document(theirs.uid) {
