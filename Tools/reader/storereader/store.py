@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import sqlite3
 
-from . import database, proofs
+from . import clashes, database, proofs
 from .dots import Replicas
 from .errors import Damaged, Newer, NotAStore, StoreError
 from .header import TITLES, Header
@@ -165,21 +165,7 @@ class Store:
 
     def names(self):
         """The names that the listed collections are read by, by number: of equal names one is as it is stored."""
-        collections = self.collections().values()
-        order = sorted(collections, key=lambda one: (*self.replicas.vector.order_of_names(one.dots.name), one.uid))
-        found, taken = {}, set()
-        for collection in order:
-            if collection.name not in taken:
-                found[collection.coll] = collection.name
-                taken.add(collection.name)
-        for collection in sorted(collections, key=lambda one: one.uid):
-            if collection.coll not in found:
-                name = f"{collection.name}~{collection.uid.hex()[:8]}"
-                while name in taken:
-                    name += "~"
-                found[collection.coll] = name
-                taken.add(name)
-        return found
+        return clashes.names(self.collections().values(), self.replicas.vector)
 
     def deletions(self):
         """The deletions by number; raises at the first that is damaged or newer. Nothing but a verify reads them."""
