@@ -3,12 +3,13 @@
 
 Opens STORE, does every check of a reader, verifies every document, and prints one JSON object:
 store_id, rk_generation, phase, pin, generation, anchor, descent ("same", "newer" or "newer, descent not proved", of
-the anchor given), titles, padded, test, next_id, bound, count, gone_count, target, cursor, lead, unwiped, epochs,
-replicas (the own one's number, each with its marks, and the version vector), changes {generation: entries of the ring,
-as [kind, collection, ranges of ids]}, collections {number: name, as it is read}, documents in (coll, pos, id) order
-(pos, key and uids in hex, dates in milliseconds since 1970, attributes as their JSON text, dots as [replica, counter],
-the entries of the extension part), deletions by number, newer, the ids of documents that only a later version can
-read, set_hash "ok" or "mismatch", and problems, a list that should be empty.
+the anchor given), titles, padded, test, next_id, bound, count, gone_count, next_attachment, attachment_count, target,
+cursor, lead, unwiped, epochs, replicas (the own one's number, each with its marks, and the version vector), changes
+{generation: entries of the ring, as [kind, collection, ranges of ids]}, collections {number: name, as it is read},
+documents in (coll, pos, id) order (pos, key and uids in hex, dates in milliseconds since 1970, attributes as their JSON
+text, dots as [replica, counter], the entries of the extension part, the attachments by number), deletions by number,
+newer and newer_attachments, the ids of documents and the numbers of attachments that only a later version can read,
+content_hash, null where something can't be read, set_hash "ok" or "mismatch", and problems, a list that should be empty.
 
 Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, or made before the first release, 16 TEST not allowed,
 20 damaged, 21 mismatch, rolled back or rekey unfinished, 64 usage.
@@ -23,9 +24,10 @@ sys.dont_write_bytecode = True
 sys.path.append(str(Path(__file__).resolve().parent / "reader"))
 
 try:
-    from storereader import keyfiles, verifying
+    from storereader import attachments, keyfiles, verifying
+    from storereader.contenthash import content_hash
     from storereader.errors import StoreError
-    from storereader.store import Store, plain, plain_deletion, plain_replicas
+    from storereader.store import Store, plain, plain_attachment, plain_deletion, plain_replicas
 except ImportError as error:
     sys.exit(f"read_store: {error}. On Debian: apt-get install python3-cryptography")
 
@@ -67,23 +69,25 @@ def secrets(options):
             yield secret
 
 
-def documents(store):
-    """Every document that can be read, in order; the others are among the problems, or newer."""
+def documents(store, attached):
+    """Every document that can be read, in order, with its attachments; the others are among the problems, or newer."""
     opened = []
     for values in store.record_rows():
         try:
-            opened.append(plain(*store.open_document(values)))
+            document = plain(*store.open_document(values))
         except StoreError:
             continue
+        opened.append(document | {"attachments": [
+            plain_attachment(one) for one in attached if one.document == document["id"] and not one.is_newer]})
     return sorted(opened, key=lambda document: (document["coll"], document["pos"], document["id"]))
 
 
-def read(action):
+def read(action, otherwise):
     """What can be read; a fault is among the problems."""
     try:
         return action()
     except StoreError:
-        return {}
+        return otherwise
 
 
 def deletions(store):
@@ -97,19 +101,22 @@ def main():
             options.store, options.secrets, options.allow_test, options.pin, options.anchor, options.descends)
         differences = verifying.set_hash_problems(store)
         problems = differences + verifying.quick_problems(store) + verifying.deep_problems(store)
-        header, state = store.header, store.state
+        header, state, attached = store.header, store.state, attachments.readable(store)
         report = {
             "store_id": header.store_id.hex(), "rk_generation": header.rk_generation, "phase": header.phase,
             "pin": header.pin, "generation": state.generation, "anchor": store.anchor, "descent": store.descent,
             "titles": store.titles, "padded": header.is_padded, "test": header.is_test, "next_id": state.next_id,
-            "bound": state.bound, "count": state.count, "gone_count": state.gone_count, "target": state.target,
+            "bound": state.bound, "count": state.count, "gone_count": state.gone_count,
+            "next_attachment": state.next_attachment, "attachment_count": state.attachment_count, "target": state.target,
             "cursor": state.cursor, "lead": state.lead, "unwiped": state.unwiped, "epochs": sorted(store.epochs),
             "replicas": plain_replicas(store.replicas),
             "changes": {
                 generation: [[change.kind, change.coll, change.ranges] for change in commit.changes]
                 for generation, commit in state.ring.items()},
-            "collections": read(store.names), "documents": documents(store),
-            "deletions": read(lambda: deletions(store)), "newer": store.newer_documents(),
+            "collections": read(store.names, {}), "documents": documents(store, attached),
+            "deletions": read(lambda: deletions(store), {}), "newer": store.newer_documents(),
+            "newer_attachments": [one.number for one in attached if one.is_newer],
+            "content_hash": read(lambda: content_hash(store).hex(), None),
             "set_hash": "mismatch" if differences else "ok", "problems": list(dict.fromkeys(problems)),
         }
     except StoreError as error:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from .contents import features as features_of
 from .secrets import REMOVED, SECRETS
 
 # Replacements in the SQL of a STRICT table, so that its columns accept any value for the time of an edit.
@@ -33,12 +34,21 @@ class Attack:
     quick: str = None
     anchor: str = "ok"
     put: str = None
+    # Outcomes of attachments: of the whole content by number, of lists by document; parts are (number, first byte, end,
+    # outcome).
+    attachments: dict = field(default_factory=dict)
+    attachment_lists: dict = field(default_factory=dict)
+    attachment_parts: tuple = ()
     # Texts to search for.
     searches: tuple = ()
     open_by: dict = field(default_factory=dict)
     also: dict = field(default_factory=dict)
     # Authentic documents that differ from the base: {id: the document in the base's history}.
     reads: dict = field(default_factory=dict)
+    # The same for attachments, by number.
+    attachment_reads: dict = field(default_factory=dict)
+    # Features of `incompat` that a reader must have for these outcomes, where they are not those of the base.
+    features: tuple = ()
     # Outcomes by pin, and by anchor line: (outcome, the same where descent must be proved). With a pin given besides:
     # (anchor line, pin, outcome, the same where descent must be proved).
     pins: dict = field(default_factory=dict)
@@ -53,6 +63,8 @@ class Attack:
             "attack": self.what, "base": self.base, "by": "key holder" if self.forge else "file",
             "opener": {self.opener: SECRETS[self.opener]}, "anchor_line": base.anchor, "open": self.open,
         }
+        if features := list(self.features) or features_of(base):
+            found["features"] = features
         if self.open_by:
             found["open_by"] = self.open_by
         if "removed" in self.open_by:
@@ -65,6 +77,8 @@ class Attack:
                 "list": self.list, "verify": self.verify, "verify_quick": self.quick or self.verify,
                 "anchor": self.anchor,
             }
+            if features:
+                found |= self._of_attachments(base)
             anchors = [
                 {"anchor": line, "verdict": verdict, "descends": descends}
                 for line, (verdict, descends) in self.anchors.items()]
@@ -83,6 +97,21 @@ class Attack:
             found["also_acceptable"] = self.also
         if self.note:
             found["note"] = self.note
+        return found
+
+    def _of_attachments(self, base):
+        found = {
+            "get_attachments": {
+                str(number): self.attachments.get(number, "ok")
+                for number in sorted(set(base.attachments) | set(self.attachments))},
+            "list_attachments": {
+                str(id): self.attachment_lists.get(id, "ok")
+                for id in sorted(set(base.records) | set(self.attachment_lists))}}
+        if self.attachment_parts:
+            names = "attachment", "start", "end", "outcome"
+            found["attachment_parts"] = [dict(zip(names, part)) for part in self.attachment_parts]
+        if self.attachment_reads:
+            found["attachments"] = {str(number): one for number, one in self.attachment_reads.items()}
         return found
 
 

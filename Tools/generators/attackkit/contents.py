@@ -2,9 +2,9 @@
 
 import hashlib
 
-from .layout import COLLECTION, EVERYTHING, HELD_ELSEWHERE, MUST_UNDERSTAND, ranges
+from .contenthash import content_hash
+from .layout import ATTACHMENTS, COLLECTION, EVERYTHING, HELD_ELSEWHERE, MUST_UNDERSTAND, PADDED, ranges
 from .stores import open_with
-from .writer import NONE, PADDED
 
 # The JSON has only the SHA-256 of texts and entries longer than this.
 LONG = 2048
@@ -13,8 +13,9 @@ LONG = 2048
 def contents(name, writer):
     records = sorted(writer.records.values(), key=lambda r: (r.coll, r.pos, r.id))
     newer = sorted(r.id for r in records if is_newer(r))
+    newer_attachments = sorted(a.number for a in writer.attachments.values() if is_newer(a))
     found = {
-        "store": f"{name}.coffer", "test": True, "titles": ["sealed", "clear", "none"][writer.titles],
+        "store": f"{name}.coffer", "features": features(writer), "test": True, "titles": ["sealed", "clear", "none"][writer.titles],
         "padded": bool(writer.incompat & PADDED), "open_with": open_with(name), "open": "ok",
         "list": "newer" if newer else "ok", "newer": newer, "verify": "ok",
         "anchor": writer.anchor, "anchor_check": "ok", "pin": writer.pin,
@@ -45,12 +46,36 @@ def contents(name, writer):
             "rev": d.rev, "uid": d.uid.hex(), "dots": [list(dot) for dot in d.dots], "stamp": list(d.stamp),
             "extension": entries(d.extension)} for d in writer.deletions.values()},
         "documents": {str(r.id): document(writer, r) for r in records if not is_newer(r)},
+        "attachments": attachments(writer), "newer_attachments": newer_attachments,
+        "content_hash": None if newer or newer_attachments else content_hash(writer).hex(),
     }
 
 
-def is_newer(record):
-    """Whether an entry must be understood: only a later version can read the document."""
-    return any(kind & MUST_UNDERSTAND for kind in record.extension)
+def features(writer):
+    """The features of `incompat` that a reader must have, by name."""
+    return ["attachments"] if writer.incompat & ATTACHMENTS else []
+
+
+def is_newer(row):
+    """Whether an entry must be understood: only a later version can read the document or attachment."""
+    return any(kind & MUST_UNDERSTAND for kind in row.extension)
+
+
+def attachments(writer):
+    """The readable attachments of each document that has any."""
+    found = {}
+    for row in writer.attachments.values():
+        if not is_newer(row):
+            found.setdefault(str(row.document), []).append(attachment(writer, row))
+    return found
+
+
+def attachment(writer, row):
+    return {
+        "number": row.number, "rev": row.rev, "uid": row.uid.hex(), "born": list(row.born), "name_dot": list(row.name_dot),
+        "date": row.date, "name": row.name.decode(), "media_type": row.media_type.decode(), "length": row.length,
+        "sha256": row.digest.hex(), "chunk_size": row.chunk_size, "chunks": writer.chunk_count(row),
+        "key_epoch": row.key_epoch, "keys_from": [first for first, _ in row.keys], "extension": entries(row.extension)}
 
 
 def entries(extension):
@@ -73,7 +98,8 @@ def slot(s):
 def state(writer):
     return {
         "generation": writer.generation, "next": writer.next_id, "bound": writer.bound, "count": len(writer.records),
-        "gone_count": len(writer.deletions), "set_hash_sha256": hashlib.sha256(writer.set_hash()).hexdigest(),
+        "gone_count": len(writer.deletions), "next_attachment": writer.next_attachment,
+        "attachment_count": len(writer.attachments), "set_hash_sha256": hashlib.sha256(writer.set_hash()).hexdigest(),
         "target": writer.target, "cursor": writer.cursor, "mac": writer.mac.hex(), "lead": writer.lead,
         "replicas_sha256": hashlib.sha256(writer.sealed_replicas).hexdigest(),
         "known": writer.known, "unwiped": writer.unwiped, "mark": writer.mark.hex(),
@@ -145,12 +171,11 @@ def lookups(writer):
 
 
 def document(writer, r):
-    """A document as a reader must give it; in title mode `none` without a title, except in a row below the target."""
-    has_key = r.key is not None and not r.flags & HELD_ELSEWHERE
-    has_title = r.title is not None and (writer.titles != NONE or r.column is not None or r.epoch < writer.target)
+    """A document as a reader must give it."""
+    has_key, title = r.key is not None and not r.flags & HELD_ELSEWHERE, writer.title(r)
     found = {
         "id": r.id, "coll": r.coll, "pos": r.pos.hex(), "parent": r.parent, "flags": r.flags,
-        "title": r.title.decode() if has_title else None, "key": r.key.hex() if has_key else None,
+        "title": None if title is None else title.decode(), "key": r.key.hex() if has_key else None,
         "created": r.created, "modified": r.modified, "length": len(r.text), "attributes": r.attributes.decode(),
         "epoch": r.epoch, "rev": r.rev, "uid": r.uid.hex(),
         "parent_uid": None if r.parent_uid is None else r.parent_uid.hex(), "dots": r.dots.plain(),

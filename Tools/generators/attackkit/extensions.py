@@ -1,12 +1,14 @@
 """A key holder's extension parts: ill-formed ones, and entries that a reader must understand."""
 
 from . import layout
+from .attachmentstores import ONE as ONE_CHUNK
+from .attachmentstores import WITH_THREE
 from .attack import Attack
 from .layout import extension_entry as entry
 
 ONE, TWO = entry(1, b"one"), entry(2, b"two")
-LAST_PART = {"head": 5, "collection": 0, "deletion": 0, "state": 0, "replicas": 0}
-LIMIT = dict.fromkeys(("head", "collection"), layout.EXTENSION_SIZE)
+LAST_PART = {"head": 5, "collection": 0, "attachment": 0, "deletion": 0, "state": 0, "replicas": 0}
+LIMIT = dict.fromkeys(("head", "collection", "attachment"), layout.EXTENSION_SIZE)
 LIMIT |= dict.fromkeys(("deletion", "state", "replicas"), layout.SMALL_EXTENSION_SIZE)
 
 
@@ -41,6 +43,8 @@ def attacks(kit):
             name, what, part, list="damaged", verify="damaged", quick="damaged", also={"verify_quick": ["ok"]})
     for name, (what, part) in ill_formed("deletion").items():
         yield _deletion(name, what, part, verify="damaged", quick="ok")
+    for name, (what, part) in ill_formed("attachment").items():
+        yield _attachment(name, what, part)
     for name, (what, part) in ill_formed("state").items():
         yield _state(name, what, part, "damaged")
     for name, (what, part) in ill_formed("replicas").items():
@@ -76,6 +80,18 @@ def _deletion(name, what, part, **options):
         writer.commit()
 
     return Attack(f"forged-extension-deletion-{name}", "sealed", f"deletion 1: {what}", forge=forge, **options)
+
+
+def _attachment(name, what, part):
+    def forge(writer):
+        row = writer.attachments[ONE_CHUNK]
+        row.rev = writer.generation + 1
+        writer.seal_attachment(row, writer.attachment_plain(row) + part)
+        writer.commit()
+
+    return Attack(
+        f"forged-extension-attachment-{name}", "attachments", f"attachment {ONE_CHUNK}: {what}", forge=forge,
+        attachments={ONE_CHUNK: "damaged"}, attachment_lists={WITH_THREE: "damaged"}, verify="damaged")
 
 
 def _replicas(name, what, part, outcome):

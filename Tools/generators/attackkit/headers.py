@@ -29,7 +29,7 @@ def _headers():
         ("store-id-empty", "store_id=x''", refused),
         ("incompat-test-cleared", "incompat=incompat-1", "refused"),
         ("incompat-padded-cleared", "incompat=incompat-2", refused),
-        ("incompat-unknown", "incompat=incompat+4", "newer"), ("incompat-bit-62", "incompat=incompat+4611686018427387904", "newer"),
+        ("incompat-unknown", "incompat=incompat+8", "newer"), ("incompat-bit-62", "incompat=incompat+4611686018427387904", "newer"),
         ("incompat-negative", "incompat=-1", refused),
         ("ro-compat-known", "ro_compat=1", refused), ("ro-compat-unknown", "ro_compat=2", refused),
         ("ro-compat-negative", "ro_compat=-1", refused), ("compat", "compat=1", refused), ("compat-negative", "compat=-1", refused),

@@ -382,7 +382,7 @@ def _headers():
     yield header("ro-compat", "a feature that only readers may be without: opens for reading", attribute(ro_compat=1), put="read-only")
     yield header("ro-compat-high", "the same, another bit", attribute(ro_compat=2**62), put="read-only")
     yield header("compat", "features that anyone may ignore", attribute(compat=2**62 + 5), put="ok")
-    yield header("incompat", "a feature that readers must know", lambda w: setattr(w, "incompat", w.incompat | 4), open="newer")
+    yield header("incompat", "a feature that readers must know", lambda w: setattr(w, "incompat", w.incompat | 8), open="newer")
     yield header("newer", "format 4, sealed as such", attribute(format=4, user_version=4), open="newer")
     yield header("newer-in-row", "format 4 in the header, 3 in the file", attribute(format=4), open="newer")
     yield header("newer-in-file", "format 3 in the header, 4 in the file", attribute(user_version=4), open="newer")

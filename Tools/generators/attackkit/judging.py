@@ -41,6 +41,8 @@ class Judge:
         self.expected = load(self.folder / f"{self.name}.json")
         path = self.folder / f"{self.name}.coffer"
         before = path.read_bytes()
+        if self._lacks_features(path):
+            return self.said()
         for secret, value in self.expected["open_with"].items():
             is_first = secret == next(iter(self.expected["open_with"]))
             self._open(
@@ -63,6 +65,13 @@ class Judge:
                 then()
             self.reader.close()
 
+    def _lacks_features(self, path):
+        """Whether the reader has not all features of the store, which it must then not open."""
+        if self.reader.FEATURES.issuperset(self.expected.get("features", ())):
+            return False
+        self._open("open without the features", "newer", path, *self._opener(), also=["refused"])
+        return True
+
     def _contents(self):
         expected, reader = self.expected, self.reader
         if hasattr(reader, "contents"):
@@ -73,6 +82,7 @@ class Judge:
         titles, found = reader.list()
         self.expect("list", found, expected["list"])
         self._titles(titles, expected["documents"])
+        self._all_attachments(expected["attachments"], expected["newer_attachments"])
         for kind, found in verdicts(reader).items():
             self.expect(kind, found, expected["verify"])
         self.expect("anchor", reader.anchor(expected["anchor"]), expected["anchor_check"])
@@ -97,6 +107,34 @@ class Judge:
                 wanted = json.loads(wanted) if wanted else None
             if wanted != value:
                 self.differences.append(f"document {id}: {member} differs")
+
+    def _all_attachments(self, by_document, newer):
+        stored = _by_number(by_document)
+        outcomes = dict.fromkeys(stored, "ok") | {str(number): "newer" for number in newer}
+        self._attachments(outcomes, stored)
+
+    def _attachments(self, outcomes, stored):
+        for number, wanted in outcomes.items():
+            found, kind = self.reader.attachment(int(number))
+            self.expect(f"get attachment {number}", kind, wanted, self._also(f"get_attachment_{number}"))
+            if kind == "ok" and found != (stored[number], stored[number]["sha256"]):
+                self.differences.append(f"attachment {number} differs")
+
+    def _attachment_lists(self, outcomes):
+        for id, wanted in outcomes.items():
+            kind = self.reader.attachments(int(id))[1]
+            self.expect(f"list attachments of {id}", kind, wanted, self._also(f"list_attachments_{id}"))
+
+    def _attachment_parts(self, parts):
+        for part in parts:
+            what = part["attachment"], part["start"], part["end"]
+            found, kind = self.reader.attachment_part(*what)
+            self.expect(f"part {what} of an attachment", kind, part["outcome"])
+            if kind == "ok" and found != part["end"] - part["start"]:
+                self.differences.append(f"part {what} of an attachment has {found} bytes")
+
+    def _also(self, field):
+        return self.expected.get("also_acceptable", {}).get(field, ())
 
     def _titles(self, titles, documents):
         for id, title in (titles or {}).items():
@@ -125,6 +163,8 @@ class Judge:
     def _file(self, path):
         attack, also = self.expected, self.expected.get("also_acceptable", {})
         before = path.read_bytes()
+        if self._lacks_features(path):
+            return
         for secret, wanted in attack.get("open_by", {}).items():
             value = (self.base["open_with"] | attack.get("secrets", {}))[secret]
             self._open(f"open by {secret}", wanted, path, secret, value, also=also.get("open_by", ()))
@@ -147,6 +187,11 @@ class Judge:
         may_mismatch = attack["verify"] != "ok"
         self.expect("list", found, attack["list"], [*also.get("list", ()), *["mismatch"] * may_mismatch])
         self._titles(titles, documents)
+        if "get_attachments" in attack:
+            self._attachments(
+                attack["get_attachments"], _by_number(self.base["attachments"]) | attack.get("attachments", {}))
+            self._attachment_lists(attack["list_attachments"])
+            self._attachment_parts(attack.get("attachment_parts", ()))
         self.expect("verify", self.reader.verify(False), attack["verify"], also.get("verify", ()))
         # Each of these takes a process of dbtool: the short run skips those that would give no other answer.
         if self.asks_all or attack["verify_quick"] != attack["verify"]:
@@ -198,6 +243,10 @@ class Judge:
                 continue
             if after.get(name) != content:
                 self.differences.append(f"{name}: {'changed' if name in after else 'deleted'}")
+
+
+def _by_number(by_document):
+    return {str(one["number"]): one for rows in by_document.values() for one in rows}
 
 
 def copy_folder(source, target):

@@ -5,15 +5,18 @@ import shutil
 from pathlib import Path
 
 from . import (
-    extensions, files, headers, indexattacks, insiders, mergeattacks, plants, rekeys, rows, sametag, schemas, states, stores)
-from .contents import contents, document
+    attachmentattacks, attachmentchunks, attachmentinsiders, extensions, files, headers, indexattacks, insiders,
+    mergeattacks, plants, rekeys, rows, sametag, schemas, states, stores)
+from .contents import attachment, contents, document
 from .primitives import lines, primitives
 from .sessions import SESSIONS
 from .storefile import database
 
 SEED = "format 3"
 README = Path(__file__).with_name("README.txt")
-MATRIX = (rows, files, headers, schemas, insiders, mergeattacks, extensions, states, rekeys, sametag, indexattacks)
+MATRIX = (
+    rows, files, headers, schemas, insiders, mergeattacks, extensions, states, rekeys, sametag, indexattacks,
+    attachmentattacks, attachmentinsiders, attachmentchunks)
 
 
 class Kit:
@@ -90,6 +93,10 @@ class Kit:
         if documents:
             expectation["documents"] = documents
             expectation["reads"] = {id: document["text"] for id, document in documents.items() if "text" in document}
+        if attack.forge and attack.open == "ok" and "get_attachments" in expectation:
+            attachments = self._forged_attachments(attack, writer) | expectation.get("attachments", {})
+            if attachments:
+                expectation["attachments"] = attachments
         self._json(f"attacks/{attack.name}", expectation)
 
     def _forged(self, attack, writer):
@@ -102,6 +109,15 @@ class Kit:
                 except ValueError:  # no text
                     continue
         return {id: document for id, document in now.items() if base.get(id) != document}
+
+    def _forged_attachments(self, attack, writer):
+        """The readable attachments that differ from the base, too."""
+        base, now = self.base(attack.base), {}
+        for number, row in writer.attachments.items():
+            if attack.attachments.get(number, "ok") == "ok":
+                before = base.attachments.get(number)
+                now[str(number)] = attachment(writer, row), before and attachment(base, before)
+        return {number: one for number, (one, before) in now.items() if one != before}
 
     def _json(self, name, content, indent=None):
         text = json.dumps(content, ensure_ascii=False, indent=indent) + "\n" if indent else _text(content)

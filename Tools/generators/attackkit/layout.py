@@ -30,6 +30,14 @@ SCHEMA = (
     "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)",
     "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
 )
+ATTACHMENT_SCHEMA = (
+    "CREATE TABLE coffer_attachment(attachment INTEGER PRIMARY KEY,id INTEGER NOT NULL,rev INTEGER NOT NULL,"
+    "sealed BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_chunk(chunk INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
+    "CREATE INDEX coffer_attachment_id ON coffer_attachment(id)",
+)
+# Bits of incompat.
+TEST, PADDED, ATTACHMENTS = 1, 2, 4
 RECORD_COLUMNS = "id,coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
 # Flags: the text is the JSON of a value; another document of the collection holds the key.
 IS_VALUE, HELD_ELSEWHERE = 1, 2
@@ -37,11 +45,13 @@ IS_VALUE, HELD_ELSEWHERE = 1, 2
 BODY_IN_ROW = 2048
 SET_HASH_SIZE = 2048
 # Ring and extension part share the state's bytes behind the ring's length.
-STATE_SIZE, RING_START = 8113, 2192
-# The greatest extension parts: of heads and collections, and elsewhere.
+STATE_SIZE, RING_START = 8113, 2208
+# The greatest extension parts: of heads, collections and attachments, and elsewhere.
 EXTENSION_SIZE, SMALL_EXTENSION_SIZE = 65_536, 300
 # The marks of a replica: as many, and of each the first bytes.
 MARKS, MARK_SIZE = 32, 8
+# Chunk i of an attachment has the number attachment * CHUNK_NUMBERS + i; the greatest next attachment.
+CHUNK_NUMBERS, LAST_ATTACHMENT = 2**24, 2**39
 # The greatest generation, rev and counter of a dot.
 LAST_GENERATION = 2**48 - 1
 # The bit of an entry's type that makes what it belongs to newer for a reader that does not know the type.
@@ -126,12 +136,12 @@ def ring_generation(mark_before, changes, size=STATE_SIZE - RING_START):
 
 
 def state_plain(generation, next_id, bound, count, gone_count, set_hash, target, cursor, header_mac, lead, replicas_digest,
-                unwiped, known, ring, extension=b"", ring_length=None):
+                unwiped, next_attachment, attachment_count, known, ring, extension=b"", ring_length=None):
     size = ring_size(extension)
     return (
         u64(generation) + u64(next_id) + u64(bound) + u64(count) + u64(gone_count) + set_hash + u32(target) + u64(cursor)
-        + header_mac + u64(lead) + replicas_digest + u64(unwiped) + u64(known)
-        + u32(size if ring_length is None else ring_length) + ring.ljust(size, b"\0") + extension_part(extension)
+        + header_mac + u64(lead) + replicas_digest + u64(unwiped) + u64(next_attachment) + u64(attachment_count)
+        + u64(known) + u32(size if ring_length is None else ring_length) + ring.ljust(size, b"\0") + extension_part(extension)
     )
 
 

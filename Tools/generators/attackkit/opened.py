@@ -3,10 +3,12 @@
 import os
 import sqlite3
 
+from storereader.attachments import AttachmentRow, Content
 from storereader.database import GENERATION_LIMIT
 from storereader.store import Store
 
 from . import dots, layout
+from .attached import Attachment
 from .dots import CollectionDots, DocumentDots
 from .layout import COLLECTION, DETAILS
 from .writer import Collection, Deletion, Record, Replica, Writer
@@ -34,6 +36,7 @@ class Opened:
         writer.active, writer.epochs = store.active_epoch, {store.active_epoch: store.epochs[store.active_epoch].epoch}
         writer.generation, writer.next_id, writer.bound = state.generation, state.next_id, state.bound
         writer.target, writer.cursor, writer.unwiped, writer.lead = state.target, state.cursor, state.unwiped, state.lead
+        writer.incompat, writer.next_attachment = header.incompat, state.next_attachment
         writer.extension, writer.state_plain, writer._has_new_root = state.extension, state.plaintext, False
         # The header stays as it is, and so do columns of parents and flags.
         writer._commit_header = lambda odd: None
@@ -63,6 +66,12 @@ class Opened:
                 None if head.title is None else head.title.encode(), head.key, row.parent, head.parent, row.flags,
                 head.attributes.encode(), head.created, head.modified, row.lookup, row.title, row.head, row.body_nt,
                 extension=head.extension)
+        for values in store.attachment_rows():
+            a = AttachmentRow(values, store.context).open()
+            content = b"".join(Content(store, a).chunks())
+            writer.attachments[a.number] = Attachment(
+                a.number, a.document, a.rev, a.uid, a.born, a.name_dot, a.name.encode(), a.media_type.encode(), content,
+                a.key_epoch, a.keys, a.chunk_size, a.date, sealed=values[3], extension=a.extension)
         self._sealed = self._state(store.connection)
 
     def _read_replicas(self, replicas, state, mark):
@@ -83,7 +92,7 @@ class Opened:
         return connection.execute("SELECT sealed FROM coffer_state").fetchone()[0]
 
     def change(self, row, entries):
-        """Adds entries to a document, collection or deletion: no dot is new, since nothing that this version knows changes."""
+        """Adds entries to a document, collection, deletion or attachment: no dot is new, since nothing that this version knows changes."""
         writer = self.writer
         _check_room(row.extension | entries, layout.SMALL_EXTENSION_SIZE if isinstance(row, Deletion) else layout.EXTENSION_SIZE)
         row.extension, row.rev = row.extension | entries, writer.generation + 1
@@ -92,6 +101,9 @@ class Opened:
             writer._note(DETAILS, row.coll, row.id)
         elif isinstance(row, Deletion):
             writer.seal_deletion(row)
+        elif isinstance(row, Attachment):
+            writer.seal_attachment(row)
+            writer._note_attachments(row.document)
         else:
             writer.seal_collection(row)
             writer._note(COLLECTION, row.coll)
@@ -121,6 +133,9 @@ class Opened:
                     sql, values = "UPDATE coffer_record SET rev=?, head=? WHERE id=?", (row.rev, row.head, row.id)
                 elif isinstance(row, Deletion):
                     sql, values = "UPDATE coffer_gone SET rev=?, sealed=? WHERE gone=?", (row.rev, row.sealed, row.gone)
+                elif isinstance(row, Attachment):
+                    sql = "UPDATE coffer_attachment SET rev=?, sealed=? WHERE attachment=?"
+                    values = row.rev, row.sealed, row.number
                 else:
                     sql, values = "UPDATE coffer_collection SET rev=?, sealed=? WHERE coll=?", (row.rev, row.sealed, row.coll)
                 connection.execute(sql, values)

@@ -1,5 +1,5 @@
-"""Every value of FORMAT.md once, from fixed inputs: keys, slots, keyring, header, frames, dots, rows, set hash, replicas,
-ring, state; and the forms of key lines, pins and anchors."""
+"""Every value of FORMAT.md once, from fixed inputs: keys, slots, keyring, header, frames, dots, rows, set hash, attachments,
+content hash, replicas, ring, state; and the forms of key lines, pins and anchors."""
 
 import hashlib
 import unicodedata
@@ -10,16 +10,16 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from storereader.primitives import XAES, hkdf, hmac, label16, padme, pae, u8, u32, u64
 
-from . import layout
+from . import contenthash, layout
 from .contents import entries
 from .dots import ZERO, CollectionDots, DocumentDots, order
 from .extensions import ill_formed
 from .keys import Epoch, Slot
-from .layout import MUST_UNDERSTAND, extension_part
+from .layout import ATTACHMENTS, MUST_UNDERSTAND, PADDED, TEST, extension_part
 from .mergestores import copy_dots, copy_position, copy_title, copy_uid
 from .positions import place
 from .secrets import OTHER_PASSPHRASE, PASSPHRASE, key_line
-from .writer import CLEAR, PADDED, SEALED, TEST, Collection, Deletion, Record, Replica, Writer
+from .writer import CLEAR, SEALED, Collection, Deletion, Record, Replica, Writer
 
 EPOCH, LAST = 3, layout.LAST_GENERATION
 
@@ -187,7 +187,7 @@ def extensions():
             {"entries": entries(part), "bytes": extension_part(part).hex(),
              "newer": any(kind & MUST_UNDERSTAND for kind in part)} for part in EXTENSIONS],
         "extension_parts_refused": [
-            {"why": why, "in": place, "bytes": part.hex()} for place in ("head", "collection", "deletion", "state", "replicas")
+            {"why": why, "in": place, "bytes": part.hex()} for place in ("head", "collection", "attachment", "deletion", "state", "replicas")
             for why, part in ill_formed(place).values() if len(part) < 1000]}
 
 
@@ -289,7 +289,58 @@ def rows(writer):
     return {
         "records": found, "acc_of_three_records": digest(three), "collection": collection,
         "acc_with_collection": digest(with_collection), "deletion": gone, "replicas_row": row,
-        "state": {"acc_with_deletion": digest(total)} | state, "mark": writer.mark.hex(), "anchor": writer.anchor}
+        "state": {"acc_with_deletion": digest(total)} | state, "mark": writer.mark.hex(), "anchor": writer.anchor,
+    } | attachments(writer)
+
+
+def attachments(writer):
+    """Rows and chunks of attachments, and the elements of the content hash of a document that has them."""
+    writer.incompat, writer.generation, uid = TEST | ATTACHMENTS, 9, writer.random(16)
+    records = {1: Record(
+        1, 1, EPOCH, 5, place(0), uid, DocumentDots((0, 5)), b"Some text", b"Hello", b"key", attributes=b'{"a":1}',
+        parent_uid=bytes(range(16)), created=1700000000123, modified=-5)}
+    writer.titles, writer.records = SEALED, records
+    writer.collections = {1: Collection(
+        1, 2, writer.collection_uid(b"Notes"), CollectionDots((0, 2)), b"Notes", b'{"folding":0,"title":0}')}
+    found = []
+    for padded, name, media_type, content, keys in (
+        (False, "empty", "", b"", 1), (True, "one byte", "text/plain", b"x", 1),
+        (False, "Gr\u00fc\u00dfe.txt", "text/plain;charset=utf-8", hashlib.shake_128(b"a").digest(4097), 1),
+        (True, "padded, during a rekey", "application/octet-stream", hashlib.shake_128(b"b").digest(10_000), 2),
+    ):
+        writer.incompat = TEST | ATTACHMENTS | (PADDED if padded else 0)
+        row = writer.attach(
+            1, name.encode(), content, media_type.encode(), (0, 9), (2, 300), chunk_size=4096, date=-1,
+            extension={1: b"later"} if padded else {})
+        if keys == 2:
+            row.keys.append((2, writer.random(32)))
+            writer.seal_chunks(row, [2])
+            writer.seal_attachment(row)
+        found.append(_attachment(writer, row, padded))
+    writer.incompat = TEST | PADDED
+    return {
+        "attachments": found, "contents": [element.hex() for element in contenthash.elements(writer)],
+        "content_hash": contenthash.content_hash(writer).hex()}
+
+
+def _attachment(writer, row, padded):
+    element = writer.element(row)[1]
+    d = hmac(writer.epoch_key(b"set", EPOCH), element)
+    aad = label16(b"coffer3/attach") + writer.store_id + u64(row.number) + u32(EPOCH) + u64(row.rev)
+    content = writer.padded_content(row)
+    return {
+        "padded": padded, "attachment": row.number, "id": row.document, "epoch": EPOCH, "rev": row.rev,
+        "uid": row.uid.hex(), "born": row.born, "name_dot": row.name_dot, "date": row.date, "name": row.name.decode(),
+        "media_type": row.media_type.decode(), "length": row.length, "sha256": row.digest.hex(), "size": len(content),
+        "chunk_size": row.chunk_size, "key_epoch": row.key_epoch,
+        "keys": [{"first": first, "key": key.hex()} for first, key in row.keys], "extension": entries(row.extension),
+        "aad": aad.hex(), "data": writer.attachment_plain(row).hex(),
+        "frame": _opened(writer, b"name", row.sealed, aad).hex(), "sealed": row.sealed.hex(), "element": element.hex(),
+        "h": d.hex(), "lanes_sha256": _lanes(d),
+        "chunks": [
+            {"chunk": writer.chunk_number(row, index), "aad": writer.chunk_binding(row, index, is_last).hex(),
+             "plain_sha256": hashlib.sha256(content[index * row.chunk_size :][: row.chunk_size]).hexdigest(), "ct": ct.hex()}
+            for index, ct in row.chunks.items() for is_last in [index == len(row.chunks) - 1]]}
 
 
 def _lanes(d):
@@ -340,7 +391,7 @@ def _state(writer, total):
     record, _ = layout.ring_generation(bytes(range(32)), {(layout.INSERTED, 1): {1, 2}, (layout.COLLECTION, 1): set()})
     plain = layout.state_plain(
         9, 8, 77, 3, 1, total.to_bytes(layout.SET_HASH_SIZE, "little"), 4, 2, writer.mac, writer.lead,
-        hashlib.sha256(writer.sealed_replicas).digest(), 6, 9, record)
+        hashlib.sha256(writer.sealed_replicas).digest(), 6, 5, 2, 9, record)
     data = pae(b"coffer3/state", writer.store_id)
     return {
         "plain": plain.hex(), "aad": data.hex(), "sealed": writer.xseal(writer._key(b"state"), data, plain).hex()}, plain

@@ -11,12 +11,13 @@ from .kit import Kit
 # Stores that take a hundred kilobytes each, or are similar to others.
 LEFT_OUT = {
     "greatest-head", "replicas-4096", "long-title-rekeyed", "long-titles", "long-titles-clear", "ring-full", "clear-to-none",
-    "sealed-to-clear", "rekeyed-twice",
+    "sealed-to-clear", "rekeyed-twice", "attachments-64-keys", "attachments-other",
     # The bytes of their inner databases depend on the version of SQLite.
     "indexed", "indexed-earlier", "indexed-other", "indexed-large"}
 LARGE = (
     "*-huge", "*over-limit", "*2000000-bytes", "schema-crowd-*", "schema-tolerated-crowd", "*statistics-not-text",
-    "slots-5000", "forged-replicas-409?", "forged-replicas-greatest", "forged-sound-dots-member*-long", "*-6553?*", "*attributes-deep", "*-of-rollback", "file-user-version-*est", "index-shifted",
+    "slots-5000", "forged-replicas-409?", "forged-replicas-greatest", "forged-sound-dots-member*-long", "forged-attachment-sound-1048577-*",
+    "forged-attachment-sound-entry", "*-6553?*", "*attributes-deep", "*-of-rollback", "file-user-version-*est", "index-shifted",
     "roots-swapped-coffer_s*", "sealed-index-*")
 # Names or patterns of the published members of large families, some of each sort; all other stores are published.
 FAMILIES = """
@@ -31,14 +32,18 @@ body-: *-first-byte *-cut-by-one *-empty *-next-size
 place-: *-of-5 *-of-6 row-of-5-unpadded table-of-6-unpadded
 collection-: rev rev-high tag ciphertext empty number number-zero
 gone-: rev rev-high rev-2-to-48 tag cut 39-bytes number number-zero over-limit
+attachment-: id-another id-none id-above-bound rev rev-high tag cut 47-bytes over-limit number-free number-next number-zero
+  gone all-gone deletion-gone planted of-deletion rows-exchanged older brought-back* transplanted index-* rekey-*
+chunk-: first-byte cut-by-one one-more padded last-missing all-missing of-empty-missing exchanged* repeated of-removed
+  transplanted one-more-behind far-behind at-next greatest zero negative left-over*
 replica-: ciphertext tag cut one-more gone twice restored not-restored restored-2
 class-: coll-1 epoch-3 rev-2 pos-1 pos-5 parent-1 flags-1 lookup-1 title-1 head-1 body_nt-2 body-text ct-text
-  collection-rev gone-rev gone-sealed phase-real slot-label-blob state-text replica-text mac-null
+  collection-rev gone-rev gone-sealed attachment-id-text attachment-sealed-null chunk-text phase-real slot-label-blob state-text replica-text mac-null
 schema-: trigger-insert trigger-ours view view-by-text virtual-* table table-almost-ours table-is-view index-on-record
   index-ours-on-record changed-index-of-format-1 changed-body-* changed-column-added changed-not-strict
   changed-spare-check-taken changed-lower-case changed-generated changed-index-unique changed-index-not-unique
   changed-index-of-all-keys changed-collection-with-epoch
-  without-* tolerated-extension-table
+  without-* attachments-* tolerated-extension-table
   tolerated-litestream tolerated-statistics-that-lie twice empty
 scrypt-: logn-1 logn-11 logn-15-in-test logn-255 r-9 p-5 sum salt
 recipient-: ephemeral-zeros ephemeral-order-8 public-zeros params-63-bytes
@@ -56,6 +61,10 @@ forged-dots-: none born-zero born-counter-zero counter-zero-of-none replica-5 ke
   members-length-beyond stamp-zero kept-zero as-three-stamps born-ahead text-ahead stamp-ahead counter-2-to-48-less-1
 forged-deletion-: no-dots no-stamp dots-fall dot-twice dot-zero dot-counter-zero dot-long-form replica-5 stamp-zero
   stamp-ahead dots-beyond numbers-fall sound-* number-greatest frame-not-padded
+forged-attachment-: name-* media-type-256-bytes media-type-space date-greatest nothing cut byte-more epoch-* length-less
+  length-2-to-40* length-above length-greatest chunks-* chunk-size-zero chunk-size-above chunk-size-another digest keys-*
+  dots-born-zero dots-born-ahead dots-name-replica-5 document-* newer uid-* frame-not-padded frame-padding-last
+  sound-name-* sound-media-type-255-bytes sound-4096-* sound-4097-* sound-2-*
 forged-replicas-: none own-5 count-less count-more identity-twice counter-above counter-long-form range-8192 rose-above
   marks-33 marks-equal mark-above-counter mark-at-zero marks-cut byte-more one-less own-another counter-greatest
   counters-zero ranges-equal marks-32
@@ -64,9 +73,10 @@ forged-header-: compat incompat ro-compat newer older older-in-row phase-* rk-ge
   keyring-falling keyring-of-format-1 keyring-without-family
 forged-sound-: pos-greatest pos-least dots-*
 forged-extension-: head-* collection-falling collection-length-beyond collection-part-1 collection-newer
-  deletion-falling deletion-part-1 deletion-of-301-bytes deletion-newer state-falling state-length-beyond state-part-1
+  attachment-falling attachment-part-1 attachment-length-beyond deletion-falling deletion-part-1 deletion-of-301-bytes deletion-newer state-falling state-length-beyond state-part-1
   state-of-301-bytes state-newer replicas-falling replicas-part-1 replicas-of-301-bytes replicas-newer
-forged-state-: bound-greatest bound-high bound-low count-more cursor-without-target generation-above generation-greatest
+forged-state-: attachment-count-more attachment-count-2-to-39 attachment-count-without-tables next-attachment-*
+  bound-greatest bound-high bound-low count-more cursor-without-target generation-above generation-greatest
   generation-low gone-count-more gone-count-zero header-mac lead-above lead-falls lead-greatest lead-wrapping
   next-id-greatest next-id-taken of-4279-bytes of-8112-bytes replicas-digest-zeros
   set-hash-lane target-unknown unwiped-281474976710656 ring-behind ring-entries-fall ring-everything

@@ -10,11 +10,13 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
-from storereader import keyfiles, verifying
+from storereader import attachments, keyfiles, verifying
+from storereader.contenthash import content_hash
 from storereader.database import GENERATION_LIMIT
 from storereader.errors import StoreError
 from storereader.state import ID_LIMIT
-from storereader.store import Store, plain, plain_deletion, plain_dots, plain_entries, plain_replicas
+from storereader.store import (
+    Store, plain, plain_attachment, plain_deletion, plain_dots, plain_entries, plain_replicas)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -23,6 +25,8 @@ class SecondReader:
     """The code of Tools/read_store.py, called in this process."""
 
     name = "second reader"
+    # The features of `incompat` that it has.
+    FEATURES = frozenset({"attachments"})
     KINDS = {"rekey-unfinished": "unfinished", "descent-not-proved": "mismatch"}
 
     def _kind(self, action):
@@ -50,6 +54,30 @@ class SecondReader:
         """Titles by id, and the outcome."""
         return self._kind(lambda: {
             str(row.id): head.title for coll in self.store.collections() for row, head in self.store.listing(coll)})
+
+    def attachments(self, document):
+        """The attachments of a document, and the outcome."""
+        return self._kind(lambda: [plain_attachment(one) for one in attachments.listing(self.store, document)])
+
+    def attachment(self, number):
+        """An attachment and the SHA-256 of its whole content, and the outcome."""
+
+        def read():
+            row = attachments.attachment(self.store, number)
+            if row is None:
+                return None
+            digest = hashlib.sha256()
+            for data in attachments.Content(self.store, row).chunks():
+                digest.update(data)
+            return plain_attachment(row), digest.hexdigest()
+
+        found, kind = self._kind(read)
+        return found, "missing" if found is None and kind == "ok" else kind
+
+    def attachment_part(self, number, start, end):
+        """The length of a part of a content, and the outcome."""
+        return self._kind(lambda: len(attachments.Content(
+            self.store, attachments.attachment(self.store, number)).part(start, end)))
 
     def verify(self, is_quick):
         if verifying.set_hash_problems(self.store):
@@ -91,7 +119,17 @@ class SecondReader:
             "collection_rows": {str(coll): self._collection(row) for coll, row in rows.items()},
             "deletions": {str(gone): plain_deletion(deletion) for gone, deletion in store.deletions().items()},
             "order": {str(coll): store.order(coll) for coll in collections}, "newer": store.newer_documents(),
+            "attachments": self._attachments(),
+            "newer_attachments": [one.number for one in attachments.readable(store) if one.is_newer],
+            "content_hash": self._kind(lambda: content_hash(store).hex())[0],
         }
+
+    def _attachments(self):
+        found = {}
+        for one in attachments.readable(self.store):
+            if not one.is_newer:
+                found.setdefault(str(one.document), []).append(plain_attachment(one))
+        return found
 
     @staticmethod
     def _collection(collection):
@@ -104,7 +142,8 @@ class SecondReader:
     def _state(state):
         return {
             "generation": state.generation, "next": state.next_id, "bound": state.bound, "count": state.count,
-            "gone_count": state.gone_count, "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(),
+            "gone_count": state.gone_count, "next_attachment": state.next_attachment,
+            "attachment_count": state.attachment_count, "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(),
             "target": state.target, "cursor": state.cursor, "mac": state.header_mac.hex(), "lead": state.lead,
             "replicas_sha256": state.replicas_digest.hex(), "known": state.known, "unwiped": state.unwiped,
             "ring": [
@@ -133,6 +172,7 @@ class Dbtool:
     """The command, judged by its exit codes and its output. A second of CPU time ends its process."""
 
     name = "dbtool"
+    FEATURES = frozenset()
     # Keyed by exit code and, if that has two meanings, by the kind of the error.
     KINDS = {
         0: "ok", 10: "not-a-store", 12: "cannot-unlock", 14: "missing", 15: "newer", 16: "refused", 20: "damaged",

@@ -85,6 +85,23 @@ def _middle(plain, content):
     return last - 1, last
 
 
+def exchanged(key, sealed, data, content):
+    """A sealed blob with another content and the same tag, and its plaintext; `content` is a part of the old one."""
+    nonce = sealed[:24]
+    old = XAES(key).open_blob(sealed, data, "blob")
+    new = old.replace(content, FALSE.ljust(len(content)))
+    change, plain = forged(key, nonce, old, new, *_middle(old, content))
+    made = nonce + _xor(sealed[24:-16], change) + sealed[-16:]
+    assert XAES(key).open_blob(made, data, "blob") == plain != old
+    return made, plain
+
+
+def found(plain, content):
+    """What a forged plaintext has in the place of the content."""
+    start = plain.index(FALSE[:16])
+    return plain[start : start + len(content)]
+
+
 def attacks(kit):
     yield from _bodies(kit)
     yield from _heads(kit)
@@ -110,13 +127,8 @@ def _bodies(kit):
         record = _true(writer, id, text=LONG_TRUE)
         data = label16(b"coffer3/body") + writer.store_id + u32(record.coll) + u64(record.id) + u32(record.epoch)
         key, nonce, tag = writer.epoch_key(b"body", record.epoch), record.body_nt[:24], record.body_nt[24:]
-        old = XAES(key).open(nonce, record.ct, tag, data, "body")
-        new = old.replace(LONG_TRUE, FALSE.ljust(len(LONG_TRUE)))
-        change, plain = forged(key, nonce, old, new, *_middle(old, LONG_TRUE))
-        record.ct = _xor(record.ct, change)
-        assert XAES(key).open(nonce, record.ct, tag, data, "body") == plain != old
-        start = plain.index(FALSE[:16])
-        record.text = plain[start : start + len(LONG_TRUE)]
+        made, plain = exchanged(key, nonce + record.ct + tag, data, LONG_TRUE)
+        record.ct, record.text = made[24:-16], found(plain, LONG_TRUE)
 
     assert kit.base("keys-only").records[OLD].epoch == 1
     yield Attack(
@@ -139,15 +151,9 @@ def _heads(kit):
 
 
 def _forge_head(writer, record):
-    key, nonce = writer.epoch_key(b"head", record.epoch), record.head[:24]
     data = label16(b"coffer3/head") + writer.row(record) + writer.t(record)
-    old = XAES(key).open_blob(record.head, data, "head")
-    new = old.replace(LONG_TRUE, FALSE.ljust(len(LONG_TRUE)))
-    change, plain = forged(key, nonce, old, new, *_middle(old, LONG_TRUE))
-    record.head = nonce + _xor(record.head[24:-16], change) + record.head[-16:]
-    assert XAES(key).open_blob(record.head, data, "head") == plain != old
-    start = plain.index(FALSE[:16])
-    record.title = plain[start : start + len(LONG_TRUE)]
+    record.head, plain = exchanged(writer.epoch_key(b"head", record.epoch), record.head, data, LONG_TRUE)
+    record.title = found(plain, LONG_TRUE)
 
 
 def _name():
@@ -155,13 +161,8 @@ def _name():
         row = writer.collections[1]
         writer.change_collection(1, name=LONG_TRUE)
         writer.commit()
-        key, nonce = writer.epoch_key(b"name", writer.active), row.sealed[:24]
         data = label16(b"coffer3/name") + writer.store_id + u64(row.coll) + u32(writer.active) + u64(row.rev)
-        old = XAES(key).open_blob(row.sealed, data, "name")
-        new = old.replace(LONG_TRUE, FALSE.ljust(len(LONG_TRUE)))
-        change, plain = forged(key, nonce, old, new, *_middle(old, LONG_TRUE))
-        row.sealed = nonce + _xor(row.sealed[24:-16], change) + row.sealed[-16:]
-        assert XAES(key).open_blob(row.sealed, data, "name") == plain != old
+        row.sealed, _ = exchanged(writer.epoch_key(b"name", writer.active), row.sealed, data, LONG_TRUE)
 
     return Attack(
         "same-tag-name", "sealed", "collection 1: another name with the same tag, by a holder of the active epoch's key",

@@ -14,7 +14,7 @@ def save(writer, path):
         db.execute(f"PRAGMA application_id={layout.APPLICATION_ID}")
         db.execute(f"PRAGMA user_version={writer.user_version}")
         db.execute("BEGIN")
-        for sql in layout.SCHEMA:
+        for sql in (*layout.SCHEMA, *(layout.ATTACHMENT_SCHEMA if _has_attachments(writer) else ())):
             db.execute(sql.replace("CREATE UNIQUE", "CREATE") if _holds_twice(writer) else sql)
         db.execute(
             "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)",
@@ -33,6 +33,8 @@ def save(writer, path):
             db.execute("INSERT INTO coffer_gone VALUES(?,?,?)", (d.gone, d.rev, d.sealed))
         for r in sorted(writer.records.values(), key=lambda r: r.id):
             _save_record(db, r)
+        if _has_attachments(writer):
+            _save_attachments(db, writer)
         for statement in writer.extra_sql:
             db.execute(statement)
         if _holds_twice(writer):
@@ -51,6 +53,19 @@ def _holds_twice(writer):
     """Whether two rows have one lookup, so that SQLite would write them only past the index."""
     held = [(r.coll, r.lookup) for r in writer.records.values() if r.lookup is not None and r.flags < layout.HELD_ELSEWHERE]
     return len(set(held)) < len(held)
+
+
+def _has_attachments(writer):
+    return writer.incompat & layout.ATTACHMENTS
+
+
+def _save_attachments(db, writer):
+    for row in writer.attachments.values():
+        db.execute("INSERT INTO coffer_attachment VALUES(?,?,?,?)", (row.number, row.column, row.rev, row.sealed))
+    chunks = {
+        writer.chunk_number(row, index): ct for row in writer.attachments.values() for index, ct in row.chunks.items()}
+    for number, ct in sorted((writer.left_over | chunks).items()):
+        db.execute("INSERT INTO coffer_chunk VALUES(?,?)", (number, ct))
 
 
 def _save_record(db, r):

@@ -6,7 +6,7 @@ slots 1 (key), 2 (passphrase) and 3 (recipient) unless its function gives it oth
 
 import unicodedata
 
-from . import indexes, layout, mergestores
+from . import attachmentstores, indexes, layout, mergestores
 from .dots import DocumentDots
 from .keys import Random
 from .positions import STEP, place
@@ -61,7 +61,7 @@ def histories(seed):
     made["rekeyed"] = _rekey(sealed.copy(), f"{seed}/rekeyed")
     made["taken-over"] = _take_over(made["mid-rekey"]["sealed-3"].copy(), f"{seed}/taken-over")
     made["united"] = {label: writer.copy() for label, writer in mergestores.unite(created(f"{seed}/united"))}
-    return made
+    return made | attachmentstores.histories(seed)
 
 
 def _rekey(writer, seed, stop=None):
@@ -99,7 +99,7 @@ def _take_over(writer, seed):
 def shapes(seed, made):
     """Further sound stores, by name; `made` holds the histories."""
     stores = {}
-    makers = (_plain, _slots, _texts, _rekeys, _rings, *mergestores.MAKERS, _extended, _indexed)
+    makers = (_plain, _slots, _texts, _rekeys, _rings, *mergestores.MAKERS, _extended, _indexed, *attachmentstores.MAKERS)
     for make in makers:
         for name, writer in make(lambda name: f"{seed}/{name}", made):
             stores[name] = writer
@@ -336,11 +336,11 @@ def _rings(seed, made):
     writer.change(FAR, text=b"after")
     yield "ring-everything", writer.commit()
 
-    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 654 ranges of 9 bytes and
-    # five of 3, 2, 2, 3 and 3.
+    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 652 ranges of 9 bytes and
+    # six of 3, 2, 2, 2, 3 and 3.
     writer = started(b"Notes", seed("ring-full"), only_key, titles=CLEAR, padded=False)
     writer.commit()
-    for id in (130, 132, 134, 300, 500, *(500 + 2 * FAR * number for number in range(1, 655))):
+    for id in (130, 132, 134, 136, 300, 500, *(500 + 2 * FAR * number for number in range(1, 653))):
         writer.add(1, "", id=id)
     yield "ring-full", writer.commit()
 
@@ -448,6 +448,7 @@ ONLY_KEY = {
     "empty", "unpadded", "keys-and-parents", "compat", "unicode", "long-titles", "long-titles-clear", "greatest-head",
     "long-title-rekeyed", "ring", "ring-overflowed", "ring-everything", "ring-full", "unwiped", "greatest-counters",
     "greatest-lead", "marks", "restored", "ranges", "bound-below-next", "replicas-4096", "long-position", "clashes",
-    "keys-passed-on", "made-again", "extended", "extended-greatest", "newer-document",
+    "keys-passed-on", "made-again", "extended", "extended-greatest", "newer-document", "attachments-64-keys",
+    "attachments-none", "newer-attachment", "attachments-editable",
 }
 

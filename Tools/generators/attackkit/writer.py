@@ -13,13 +13,13 @@ from storereader.primitives import hmac, i64, label16, padme, pae, u8, u32, u64
 from storereader.records import fold
 
 from . import dots, layout, storefile
+from .attached import Attaching, Attachment
 from .dots import CollectionDots, DocumentDots
 from .keys import Epoch, Keys
-from .layout import COLLECTION, DELETED, DETAILS, FORMAT, HELD_ELSEWHERE, INSERTED, MOVED, TEXT
+from .layout import COLLECTION, DELETED, DETAILS, FORMAT, HELD_ELSEWHERE, INSERTED, MOVED, PADDED, TEST, TEXT
 from .positions import STEP, TAG_SIZE, first_number, place
 
 PAGE_SIZE = 512
-TEST, PADDED = 1, 2
 SEALED, CLEAR, NONE = 0, 1, 2
 # The kind of change of each field of a document, for the ring.
 RING_KIND = dict.fromkeys(("title", "key", "attributes", "flags", "parent_uid", "created", "modified"), DETAILS)
@@ -57,7 +57,7 @@ class Collection:
 
 @dataclass
 class Deletion:
-    """The deletion of a document; `dots` are those of the commits that deleted it."""
+    """The deletion of a document or an attachment; `dots` are those of the commits that deleted it."""
 
     gone: int
     rev: int
@@ -105,7 +105,7 @@ class Record:
         return len(self.ct) <= layout.BODY_IN_ROW
 
 
-class Writer(Keys):
+class Writer(Keys, Attaching):
     """A store with its changes: call the acts of a user, then `commit`; `save` writes the file as it is now."""
 
     def __init__(self, seed, titles=SEALED, padded=True, page_size=PAGE_SIZE, journal="DELETE"):
@@ -114,6 +114,8 @@ class Writer(Keys):
         self.incompat, self.ro_compat, self.compat = TEST | (PADDED if padded else 0), 0, 0
         self.titles, self.page_size, self.journal = titles, page_size, journal
         self.collections, self.records, self.deletions = {}, {}, {}
+        # Sealed chunks of attachments that are gone, by their numbers.
+        self.attachments, self.next_attachment, self.left_over = {}, 1, {}
         self.replicas, self.own, self.lead, self.restored = [Replica(self.random(16))], 0, 0, 0
         # Marks of the own replica's last commits, and whether a transaction writes the row of replicas.
         self.marks, self._has_new_replicas = [], True
@@ -313,8 +315,9 @@ class Writer(Keys):
         return place(*self.run)
 
     def delete(self, id):
-        """A document of this transaction leaves no deletion."""
+        """A document of this transaction leaves no deletion, and its attachments leave none."""
         record = self.records.pop(id)
+        self.attachments = {number: row for number, row in self.attachments.items() if row.document != id}
         if record.dots.born == self.now:
             for ids in self.changes.values():
                 ids.discard(id)
@@ -451,6 +454,10 @@ class Writer(Keys):
             + u32(r.flags) + (bytes(17) if r.lookup is None else u8(1) + r.lookup) + r.body_nt
         )
 
+    def title(self, r):
+        """The title as it is read: in title mode `none` there is none, except in a row below the target."""
+        return r.title if self.titles != NONE or r.column is not None or r.epoch < self.target else None
+
     @staticmethod
     def p(r):
         """The position with its length, of which a forged position of 256 bytes has the low byte."""
@@ -468,14 +475,20 @@ class Writer(Keys):
             return row.epoch, (
                 label16(b"coffer3/row") + self.row(row) + u32(len(row.head)) + row.head + self.t(row)
             )
-        label, number = (b"set-gone", row.gone) if isinstance(row, Deletion) else (b"set-name", row.coll)
+        if isinstance(row, Deletion):
+            label, number = b"set-gone", row.gone
+        elif isinstance(row, Attachment):
+            label, number = b"set-file", row.number
+        else:
+            label, number = b"set-name", row.coll
         return self.active, (
             label16(b"coffer3/" + label) + self.store_id + u64(number) + u32(self.active) + u64(row.rev) + row.sealed
         )
 
     def set_hash(self):
         total, keys = 0, {}
-        for row in (*self.records.values(), *self.collections.values(), *self.deletions.values()):
+        rows = self.records, self.collections, self.deletions, self.attachments
+        for row in (row for table in rows for row in table.values()):
             epoch, element = self.element(row)
             if epoch not in keys:
                 keys[epoch] = self.epoch_key(b"set", epoch)
@@ -485,7 +498,7 @@ class Writer(Keys):
     def commit(self):
         """One write transaction; `self.odd` may hold keyring and replicas (plaintexts) and spare, and, for the state:
         generation, next_id, bound, count, gone_count, set_hash, header_mac, target, cursor, lead, replicas_digest, unwiped,
-        known, ring, ring_length, extension, state."""
+        next_attachment, attachment_count, known, ring, ring_length, extension, state."""
         odd, before = self.odd, self.mark
         self._settle()
         self.generation += 1
@@ -496,6 +509,7 @@ class Writer(Keys):
             "generation": self.generation, "next_id": self.next_id, "bound": self.bound, "count": len(self.records),
             "gone_count": len(self.deletions), "target": self.target, "cursor": self.cursor, "header_mac": self.mac,
             "lead": self.lead, "replicas_digest": hashlib.sha256(self.sealed_replicas).digest(), "unwiped": self.unwiped,
+            "next_attachment": self.next_attachment, "attachment_count": len(self.attachments),
             "known": self.known, "ring": b"".join(record for record, _ in self.ring.values()), "extension": self.extension,
         } | {name: value for name, value in odd.items() if name not in ("keyring", "replicas", "spare", "state")}
         fields.setdefault("set_hash", self.set_hash())
@@ -581,6 +595,8 @@ class Writer(Keys):
             self.seal_collection(row)
         for row in self.deletions.values():
             self.seal_deletion(row)
+        for row in self.attachments.values():
+            self.seal_attachment(row)
         self._keep_next_id()
         self.target, self.cursor, self._has_new_root = self.active, 0, True
 

@@ -44,6 +44,13 @@ SCHEMA = {
     b"coffer_record_pos": b"CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)",
     b"coffer_record_parent": b"CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
 }
+# The objects of a store with attachments.
+ATTACHMENT_SCHEMA = {
+    b"coffer_attachment": b"CREATE TABLE coffer_attachment(attachment INTEGER PRIMARY KEY,id INTEGER NOT NULL,"
+    b"rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
+    b"coffer_chunk": b"CREATE TABLE coffer_chunk(chunk INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
+    b"coffer_attachment_id": b"CREATE INDEX coffer_attachment_id ON coffer_attachment(id)",
+}
 TOLERATED_TABLES = (b"_litestream_", b"sqlite_stat")
 EXTENSION_PREFIX = b"coffer_x_"
 QUOTED = re.compile(rb"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]")
@@ -130,19 +137,22 @@ def check_kind(connection):
 
 
 def check_schema(connection):
+    """Refuses every foreign schema; gives whether it has the objects of attachments."""
     entries = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?", (ENTRY_LIMIT + 1,))
-    missing = set(SCHEMA)
+    known = SCHEMA | ATTACHMENT_SCHEMA
+    missing = set(known)
     for number, (kind, name, table, sql) in enumerate(entries):
         if number == ENTRY_LIMIT:
             raise Refused("the schema has too many entries")
-        if name in SCHEMA:
-            if sql != SCHEMA[name]:
+        if name in known:
+            if sql != known[name]:
                 raise Refused("the schema is not a store's")
             missing.discard(name)
         elif not _is_tolerated(kind, name, table, sql):
             raise Refused("the schema holds something foreign")
-    if missing:
+    if missing not in (set(), set(ATTACHMENT_SCHEMA)):
         raise Refused("the schema lacks a table or index")
+    return not missing
 
 
 def _is_tolerated(kind, name, table, sql):

@@ -14,7 +14,7 @@ from .database import FORMAT_VERSION, GENERATION_LIMIT, blob, counter, integer, 
 from .errors import CannotUnlock, Damaged, Newer, Refused, TestRefused
 from .primitives import SEAL_OVERHEAD, XAES, Cursor, hkdf, hmac, pae, u32, u64
 
-TEST, PADDED = 1, 2
+TEST, PADDED, ATTACHMENTS = 1, 2, 4
 TITLES = {0: "sealed", 1: "clear", 2: "none"}
 PASSPHRASE, KEY_FILE, RECIPIENT, EXTERNAL = 1, 2, 3, 4
 SLOT_LIMIT, EPOCH_LIMIT, EPOCH_SIZE = 64, 64, 60
@@ -110,7 +110,7 @@ class Header:
             raise Damaged("format and user_version differ")
         self.format = row[0]
         self.incompat = integer(row[2], "incompat")
-        if self.incompat & ~(TEST | PADDED):
+        if self.incompat & ~(TEST | PADDED | ATTACHMENTS):
             raise Newer("the store has a feature that this reader does not know")
         self.store_id = blob(row[1], "store_id", 16)
         self.ro_compat = integer(row[3], "ro_compat")
@@ -135,6 +135,10 @@ class Header:
     @property
     def is_padded(self):
         return bool(self.incompat & PADDED)
+
+    @property
+    def has_attachments(self):
+        return bool(self.incompat & ATTACHMENTS)
 
     @property
     def pin(self):

@@ -59,11 +59,18 @@ class Context:
     bound: int
     target: int
     cursor: int
+    next_attachment: int
 
     def keys(self, epoch, what):
         if epoch not in self.epochs:
             raise Damaged(f"{what}: unknown epoch")
         return self.epochs[epoch]
+
+
+def check_date(date, what):
+    if not FIRST_DATE <= date <= LAST_DATE:
+        raise Damaged(f"{what}: a date outside the years 0000 to 9999")
+    return date
 
 
 def fold(key):
@@ -144,9 +151,8 @@ class RecordRow:
         frame = self.keys.head.open_blob(self.head, label16(b"coffer3/head") + self.row + self.t, what + ": head")
         data = frame_data(frame, self._context.is_padded, [64, 128], what + ": head")
         fields = Cursor(data, what + ": head")
-        created, modified, length, digest = fields.signed(), fields.signed(), fields.unsigned(8), fields.take(32)
-        if not all(FIRST_DATE <= date <= LAST_DATE for date in (created, modified)):
-            raise Damaged(f"{what}: a date outside the years 0000 to 9999")
+        created, modified = check_date(fields.signed(), what), check_date(fields.signed(), what)
+        length, digest = fields.unsigned(8), fields.take(32)
         key, title = fields.optional(), fields.optional()
         attributes, uid = fields.take(fields.unsigned(4)), fields.take(16)
         parent = fields.take(16) if fields.has_value() else None

@@ -7,8 +7,8 @@ from .errors import Damaged, Newer, RolledBack
 from .primitives import SEAL_OVERHEAD, SMALL_EXTENSION_LIMIT, XAES, Cursor, SetHash, extension_part, is_newer, pae
 
 # Ring and extension part share the bytes behind the ring's length.
-STATE_SIZE, RING_START, MARK_START = 8113, 2192, 16
-ID_LIMIT = 2**63 - 1
+STATE_SIZE, RING_START, MARK_START = 8113, 2208, 16
+ID_LIMIT, ATTACHMENT_LIMIT = 2**63 - 1, 2**39
 INSERTED, COLLECTION, EVERYTHING = 1, 6, 7
 
 
@@ -36,6 +36,9 @@ class State:
         self.lead = integer(fields.unsigned(8), "state: lead", 0, GENERATION_LIMIT - self.generation)
         self.replicas_digest = fields.take(32)
         self.unwiped = integer(fields.unsigned(8), "state: unwiped", 0, GENERATION_LIMIT)
+        self.next_attachment = integer(fields.unsigned(8), "state: next attachment", 1, ATTACHMENT_LIMIT)
+        self.attachment_count = integer(
+            fields.unsigned(8), "state: count of attachments", 0, ATTACHMENT_LIMIT - 1)
         self.known = integer(fields.unsigned(8), "state: first generation of the ring", 2, self.generation + 1)
         self.ring = _ring(fields.take(fields.unsigned(4)), self.known, self.generation)
         self.extension = extension_part(fields.rest(), SMALL_EXTENSION_LIMIT, 0, "state")

@@ -4,9 +4,9 @@ import dataclasses
 import hashlib
 import sqlite3
 
-from . import clashes, database, proofs
+from . import attachments, clashes, database, proofs
 from .dots import Replicas
-from .errors import Damaged, Newer, NotAStore, StoreError
+from .errors import Damaged, Newer, NotAStore, Refused, StoreError
 from .header import TITLES, Header
 from .primitives import hmac
 from .records import RECORD_COLUMNS, Context, EpochKeys, RecordRow, fold
@@ -52,6 +52,15 @@ def plain_deletion(deletion):
         "stamp": list(deletion.stamp), "extension": plain_entries(deletion.extension)}
 
 
+def plain_attachment(attachment):
+    return {
+        "number": attachment.number, "rev": attachment.rev, "uid": attachment.uid.hex(), "born": list(attachment.born),
+        "name_dot": list(attachment.name_dot), "date": attachment.date, "name": attachment.name,
+        "media_type": attachment.media_type, "length": attachment.length, "sha256": attachment.digest.hex(),
+        "chunk_size": attachment.chunk_size, "chunks": attachment.chunk_count, "key_epoch": attachment.key_epoch,
+        "keys_from": [first for first, _ in attachment.keys], "extension": plain_entries(attachment.extension)}
+
+
 def plain_entries(extension):
     """The entries of an extension part as plain data; of a long one the SHA-256."""
     return [
@@ -82,10 +91,12 @@ class Store:
 
     def _open(self, secrets, allow_test):
         database.check_kind(self.connection)
-        database.check_schema(self.connection)
+        has_attachments = database.check_schema(self.connection)
         # One read transaction to the end of this reader's life: every answer is of one moment.
         self.connection.execute("BEGIN")
         header = self.header = Header(self.connection)
+        if header.has_attachments != has_attachments:
+            raise Refused("the header's bit of attachments and their tables do not agree")
         if self.connection.execute("SELECT count(*) FROM coffer_state").fetchone() != (1,):
             raise Damaged("not exactly one state")
         header.check_bounds(secrets, allow_test)
@@ -97,7 +108,7 @@ class Store:
         self.epochs = {number: EpochKeys(header.store_id, number, epoch) for number, epoch in epochs.items()}
         self.context = Context(
             header.store_id, header.is_padded, header.titles, self.epochs, self.active_epoch,
-            state.generation, state.bound, state.target, state.cursor)
+            state.generation, state.bound, state.target, state.cursor, state.next_attachment)
         self._check_collections()
 
     def _check_collections(self):
@@ -141,6 +152,11 @@ class Store:
 
     def deletion_rows(self):
         return self.rows("SELECT gone, rev, sealed FROM coffer_gone ORDER BY gone")
+
+    def attachment_rows(self):
+        if not self.header.has_attachments:
+            return ()
+        return self.rows(f"SELECT {attachments.COLUMNS} FROM coffer_attachment NOT INDEXED ORDER BY attachment")
 
     def record_rows(self):
         """A table scan, so that no index can hide a row."""

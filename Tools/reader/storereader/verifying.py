@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from . import indexes
+from . import attachments, indexes
+from .attachments import AttachmentRow
 from .errors import Newer, StoreError
 from .primitives import SetHash
 from .records import INLINE_LIMIT, RecordRow, fold
@@ -27,7 +28,9 @@ def set_hash_problems(store):
                 sums.add(kind(values, store.context).element_hash())
             except StoreError:
                 pass  # A row that cannot be an element leaves a difference.
-    for what, wanted in (("document", store.state.count), ("deletion", store.state.gone_count)):
+    wanted_counts = {
+        "document": store.state.count, "deletion": store.state.gone_count, "attachment": store.state.attachment_count}
+    for what, wanted in wanted_counts.items():
         if counts[what] != wanted:
             problems.append(f"{counts[what]} {what}s, and the state counts {wanted}")
     if sums.total() != store.state.set_hash:
@@ -38,7 +41,7 @@ def set_hash_problems(store):
 def _tables(store):
     return (
         ("document", RecordRow, store.record_rows()), ("collection", CollectionRow, store.collection_rows()),
-        ("deletion", DeletionRow, store.deletion_rows()))
+        ("deletion", DeletionRow, store.deletion_rows()), ("attachment", AttachmentRow, store.attachment_rows()))
 
 
 def quick_problems(store):
@@ -67,14 +70,16 @@ def quick_problems(store):
                     row.check_epoch()
             except StoreError as error:
                 problems.append(str(error))
-    return problems
+    return problems + attachments.quick_problems(store)
 
 
 def deep_problems(store):
-    """Every name, head, body, deletion, lookup and listing opened; raises Newer where a deletion is the only fault."""
+    """Every row, text, content, lookup and listing opened; raises Newer where a deletion is the only fault."""
     problems, documents, newer = [], {}, []
     collections = _opened(store.collection_rows(), CollectionRow, store, problems, newer)
     deletions = _opened(store.deletion_rows(), DeletionRow, store, problems, newer)
+    attached = _opened(store.attachment_rows(), AttachmentRow, store, problems, newer)
+    problems += attachments.deep_problems(store, attached.values())
     for values in store.record_rows():
         try:
             row, head, _ = store.verified_document(values)
@@ -83,10 +88,11 @@ def deep_problems(store):
         except StoreError as error:
             problems.append(str(error))
     problems += _twice([collection.uid for collection in collections.values()], "collections")
-    problems += _twice(
-        [head.uid for _, head in documents.values()] + [one.uid for one in deletions.values()], "documents or deletions")
+    uids = [head.uid for _, head in documents.values()]
+    uids += [one.uid for one in (*deletions.values(), *attached.values())]
+    problems += _twice(uids, "documents, deletions or attachments")
     problems += [*_parent_problems(store, documents)]
-    problems += _dot_problems(store.replicas.vector, documents, collections, deletions)
+    problems += _dot_problems(store.replicas.vector, documents, collections, deletions, attached)
     stored = Counter(values[1] for values in store.record_rows())
     for coll in collections:
         try:
@@ -130,10 +136,11 @@ def _parent_problems(store, documents):
             yield f"document {id}: not the parent that its head names"
 
 
-def _dot_problems(vector, documents, collections, deletions):
+def _dot_problems(vector, documents, collections, deletions, attached):
     found = {f"document {id}": head.dots.all() for id, (_, head) in documents.items()}
     found |= {f"collection {coll}": collection.dots.all() for coll, collection in collections.items()}
     found |= {f"deletion {gone}": [*deletion.dots, deletion.stamp] for gone, deletion in deletions.items()}
+    found |= {f"attachment {number}": [one.born, one.name_dot] for number, one in attached.items()}
     return [
         f"{what}: a dot that the vector does not cover" for what, dots in found.items()
         if not all(map(vector.covers, dots))]
