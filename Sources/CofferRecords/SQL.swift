@@ -2,6 +2,7 @@
 package enum SQL {
   // MARK: Header, slots, state
 
+  static let features = "SELECT incompat FROM coffer_header"
   package static let header =
     "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,phase,rk_commit,keyring,mac FROM coffer_header"
   package static let headerMark =

@@ -52,9 +52,15 @@ package enum Schema {
   package static var tooManyEntries: StoreError { refused("it has more than \(entryLimit) entries") }
 
   /// Rejects every foreign schema, because files may be hostile, and a trigger or view would run an attacker's code.
+  ///
+  /// - Throws: `otherFormat` for features of a later version, which may have tables. `damaged`.
   package static func check(_ database: StoreDatabase) throws(StoreError) {
     let rows = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     guard rows.count <= entryLimit else { throw tooManyEntries }
+    let header = objects[0]
+    if rows.contains(where: { $0[1] == .text(header.name) && $0[3] == .text(header.sql) }) {
+      try StoreHeader.requireKnownFeatures(database)
+    }
     var found: Set<String> = []
     for row in rows {
       guard case .text(let type) = row[0], case .text(let name) = row[1], case .text(let table) = row[2] else {

@@ -16,6 +16,26 @@ extension StoreHeader {
     try self.init(columns: try database.rows(SQL.header)[0].values)
   }
 
+  /// Requires the features to be known, so that a later version's store is reported as such, whatever else it contains.
+  ///
+  /// Only call this method if the header's table has the expected SQL.
+  ///
+  /// - Throws: `otherFormat`.
+  static func requireKnownFeatures(_ database: StoreDatabase) throws(StoreError) {
+    let rows = try database.rows(SQL.features)
+    guard rows.count == 1, case .integer(let features) = rows[0][0], features >= 0 else { return }
+    try requireKnown(UInt64(features), format: StoreFormat.version)
+  }
+
+  private static func requireKnown(_ features: UInt64, format: UInt32) throws(StoreError) {
+    let unknown = features & ~StoreFormat.Incompatible.known.rawValue
+    guard format <= StoreFormat.version, unknown == 0 else {
+      throw StoreError(
+        .otherFormat, "made by a later version of this program (format \(format), features \(unknown))",
+        hint: "update this program")
+    }
+  }
+
   /// Creates a header from the columns of ``SQL/header``, after checking them.
   package init(columns row: [SQLiteValue]) throws(StoreError) {
     func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
@@ -32,12 +52,7 @@ extension StoreHeader {
     }
     format = UInt32(try integer(0, StoreFormat.maximumNumber, "format"))
     incompatible = try integer(2, .max, "incompat")
-    let unknown = incompatible & ~StoreFormat.Incompatible.known.rawValue
-    guard format <= StoreFormat.version, unknown == 0 else {
-      throw StoreError(
-        .otherFormat, "made by a later version of this program (format \(format), features \(unknown))",
-        hint: "update this program")
-    }
+    try Self.requireKnown(incompatible, format: format)
     guard format == StoreFormat.version else { throw .damagedStore("header format is out of its bounds") }
     storeID = try blob(1, StoreFormat.storeIDCount...StoreFormat.storeIDCount, "store_id")
     readOnlyCompatible = try integer(3, .max, "ro_compat")

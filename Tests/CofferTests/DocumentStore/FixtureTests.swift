@@ -31,6 +31,16 @@ struct FixtureTests {
     expectCode(.otherFormat) { try DocumentStore.check(at: url) }
   }
 
+  @Test(arguments: Vectors.newerStoreNames)
+  func rejectsStoreWithNewerFeatures(_ name: String) throws {
+    let url = try copy(name)
+    let (kind, secret) = try #require(try Vectors.json(name)["open_with"].object.first { !$0.key.hasPrefix("wrong") })
+    let key = StoreKey.named(kind, try #require(secret.string))
+    expectCode(.otherFormat) { try DocumentStore.open(at: url, key: key, options: .testing) }
+    expectCode(.otherFormat) { try DocumentStore.info(at: url) }
+    expectCode(.otherFormat) { try DocumentStore.check(at: url) }
+  }
+
   @Test(arguments: Vectors.storeNames)
   func readsStateOfPublishedStore(_ name: String) throws {
     let url = try copy(name)
