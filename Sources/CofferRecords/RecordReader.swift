@@ -93,12 +93,15 @@ package final class RecordReader {
   }
 
   /// Returns a stored document before a change.
-  package func storedDocument(_ id: DocumentID, within limits: RowLimits, acceptingNewer acceptsNewer: Bool = false)
-    throws(StoreError) -> StoredDocument
-  {
+  ///
+  /// - Parameter provesText: Whether the text will be sealed again, so its digest must be the head's.
+  package func storedDocument(
+    _ id: DocumentID, within limits: RowLimits, acceptingNewer acceptsNewer: Bool = false, provingText provesText: Bool
+  ) throws(StoreError) -> StoredDocument {
     let row = try row(id, withBody: true, within: limits)
     let head = try opener.openHead(row, acceptsNewer: acceptsNewer)
-    let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
+    let opened = OpenedDocument(
+      header: DocumentHeader(row, head), utf8: try opener.openBody(row, head, comparesDigest: provesText ? true : nil))
     return StoredDocument(
       header: opened.header, document: Document(opened), fields: row.fields,
       storedKey: head.key.map { DocumentKey(bytes: $0) }, blindIndex: row.blindIndex.map { Array($0) },

@@ -111,6 +111,8 @@ package struct Replicas: Hashable, Sendable {
   package func ownMarks(of state: StoreState, mark: [UInt8]) -> [Replica.Mark] {
     var marks = ownReplica.marks
     let first = max(ownReplica.rose, 1, state.generation - min(state.generation, UInt64(Replica.maximumMarks)))
+    // A replica that this transaction made has no commit yet.
+    guard first <= state.generation else { return marks }
     for generation in first...state.generation {
       guard let bytes = generation == state.generation ? mark : state.ring.mark(of: generation) else { continue }
       let value = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }

@@ -42,6 +42,22 @@ struct SameTagTests {
   }
 
   @Test(arguments: ["same-tag-body", "same-tag-body-active"])
+  func duplicateRejectsForgedText(_ name: String) throws {
+    let (store, place) = try store(name)
+    expect(.damaged) { try store.write { try $0.duplicate(name == "same-tag-body" ? 7 : 2) } }
+    withExtendedLifetime(place) {}
+  }
+
+  @Test func restorationRejectsForgedText() throws {
+    let (backup, place) = try store("same-tag-body-active")
+    let (store, otherPlace) = try store("same-tag-body-active")
+    try store.write { try $0.delete(2) }
+    expect(.damaged) { try store.restore([2], from: backup) }
+    #expect(try !store.read { try $0.exists(2) })
+    withExtendedLifetime((place, otherPlace)) {}
+  }
+
+  @Test(arguments: ["same-tag-body", "same-tag-body-active"])
   func otherChangesKeepForgedTextDamaged(_ name: String) throws {
     let (store, place) = try store(name)
     let id: DocumentID = name == "same-tag-body" ? 7 : 2

@@ -74,7 +74,7 @@ extension WriteTransaction {
   /// - Throws: `noSuchDocument`, `damaged`, `noNumberLeft`, or `invalidArgument` for a neighbor in another collection.
   @discardableResult
   public func duplicate(_ id: DocumentID, to placement: Placement? = nil) throws(StoreError) -> DocumentID {
-    let original = try transaction.storedDocument(id)
+    let original = try transaction.storedDocument(id, provingText: true)
     let record = try transaction.requireCollection(of: original.header)
     var copy = original.document
     copy.key = nil

@@ -61,7 +61,7 @@ private struct MergeApplication {
   mutating func run() throws {
     writer.keepsOwnRange = true
     for copy in merge.copies where copy.side == .mine {
-      let stored = try mine.storedDocument(DocumentID(copy.document.id), acceptingNewer: true)
+      let stored = try mine.storedDocument(DocumentID(copy.document.id), acceptingNewer: true, provingText: true)
       lostTexts[copy.original] = stored.document.text
     }
     for decision in merge.decisions { try delete(decision) }

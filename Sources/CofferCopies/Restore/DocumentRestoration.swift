@@ -94,7 +94,7 @@ package struct DocumentRestoration {
 
   private func restore(_ row: RestoredRow) throws(StoreError) -> RestoreOutcome {
     let id = DocumentID(row.id)
-    var document = try backup.document(id)
+    var document = try backup.storedDocument(id, provingText: true).document
     let record = try collection(of: row)
     guard let here = try RestoredRow.find(row.id, in: transaction) else {
       document.parent = try parent(of: row, in: record)

@@ -59,12 +59,14 @@ extension StoreTransaction {
     }
   }
 
-  /// - Parameter acceptsNewer: Whether to return a document that a later version wrote.
-  package func storedDocument(_ id: DocumentID, acceptingNewer acceptsNewer: Bool = false) throws(StoreError)
-    -> StoredDocument
-  {
+  /// - Parameters:
+  ///   - acceptsNewer: Whether to return a document that a later version wrote.
+  ///   - provesText: Whether the text will be sealed again in another document or store, so its digest must be the head's.
+  package func storedDocument(
+    _ id: DocumentID, acceptingNewer acceptsNewer: Bool = false, provingText provesText: Bool = false
+  ) throws(StoreError) -> StoredDocument {
     try reading { reader throws(StoreError) in
-      try reader.storedDocument(id, within: limits, acceptingNewer: acceptsNewer)
+      try reader.storedDocument(id, within: limits, acceptingNewer: acceptsNewer, provingText: provesText)
     }
   }
 
