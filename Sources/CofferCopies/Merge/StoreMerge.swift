@@ -189,7 +189,7 @@ final class StoreMerge {
       if hasLostText { joined.lostText = nil }
       if choice == .theirs { joined.takesByChoice = true }
       note(choice == .mine ? .kept : .changed, reason, id: here.id, otherID: there.id)
-    case .both where joined.lostText != nil: break
+    case .both where joined.text.isConflict: break
     case .both:
       let takesTheirs = joined.contents.contains { $0.isConflict && $0.side == .theirs }
       note(takesTheirs ? .changed : .kept, reason, id: here.id, otherID: there.id)

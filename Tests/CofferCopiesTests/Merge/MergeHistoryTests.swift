@@ -8,7 +8,8 @@ import Testing
 
 /// Random histories of several copies, in which each merge is compared with the executable model.
 struct MergeHistoryTests {
-  @Test(arguments: HistorySeeds.first(12)) func mergesAsModel(_ seed: UInt64) throws {
+  // In history 5036, a title is in conflict while the text comes back from a deletion.
+  @Test(arguments: HistorySeeds.first(12) + [5036]) func mergesAsModel(_ seed: UInt64) throws {
     try History(seed, copies: 3).run(steps: 60)
   }
 
