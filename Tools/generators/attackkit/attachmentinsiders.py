@@ -80,13 +80,23 @@ def _rows():
         ("name-length-beyond", "a name beyond the end", _plain(lambda plain: plain[:36] + b"\xff" * 4 + plain[40:])),
         ("rev-above", "a row of a transaction that is still to come", _fields(rev=1000)),
         ("epoch-zero", "keys of epoch 0", _fields(key_epoch=0)),
+        ("epoch-above", "keys of an epoch that is still to come", _fields(key_epoch=2)),
         ("epoch-2-to-31", "keys of epoch 2^31", _fields(key_epoch=2**31)),
     ):
         yield _row(name, what, change, **({"verify": "mismatch"} if name == "rev-above" else {}))
-    # FORMAT.md does not allow this, and does not call it damage either.
-    yield _row(
-        "epoch-above", "keys of an epoch that is still to come", _fields(key_epoch=2), **SOUND | {"also": dict.fromkeys(
-            (f"get_attachment_{ONE}", f"list_attachments_{WITH_THREE}", "verify", "verify_quick"), ["damaged"])})
+
+    def not_summed(writer):
+        row = writer.attachments.pop(ONE)
+        writer.odd = {"attachment_count": 6}
+        writer.commit()
+        row.rev = 1000
+        writer.seal_attachment(row)
+        writer.attachments[ONE] = row
+
+    yield Attack(
+        "forged-attachment-rev-above-not-summed", BASE,
+        f"attachment {ONE}: a row of a transaction that is still to come, in the count and not in the sum",
+        forge=not_summed, attachments={ONE: "damaged"}, attachment_lists={WITH_THREE: "damaged"})
 
 
 def _sound_rows():
@@ -221,16 +231,16 @@ def _documents():
     yield of("in-row", "the row names another document than the column", WITH_ONE, WITH_THREE, {WITH_THREE: "damaged"})
     # A row of a number that no document has had is none that the state knows.
     yield of(
-        "above-bound", "it belongs to a document that is still to come", 1000, 1000, {1000: "damaged"}, verify="mismatch",
-        also={"verify": ["damaged"], "verify_quick": ["damaged"]})
+        "above-bound", "it belongs to a document that is still to come", 1000, 1000, {1000: "damaged"}, verify="mismatch")
     yield of("greatest", "it belongs to document 2^64 - 1", 2**64 - 1, WITH_THREE, {WITH_THREE: "damaged"})
 
     def newer(writer, row):
         row.extension = {1: b"one", 0x8001: b"must be understood"}
 
-    yield _row(
-        "newer", "an entry that must be understood: it alone is newer", newer, attachments={ONE: "newer"},
-        attachment_lists={WITH_THREE: "newer"}, verify="ok")
+    for name, number, place in (("newer", ONE, "first"), ("newer-last", OF_THREE, "last")):
+        yield _row(
+            name, f"an entry that must be understood: it alone is newer, and the {place} of its document's list", newer,
+            number=number, attachments={number: "newer"}, attachment_lists={WITH_THREE: "newer"}, verify="ok")
 
 
 def _uids():
@@ -282,17 +292,19 @@ def _states():
         return state(f"next-attachment-{name}", what, odd={"next_attachment": value}, **options)
 
     # There are 6.
-    for name, value in {"more": 7, "less": 5, "zero": 0, "greatest": LAST_ATTACHMENT - 1}.items():
+    for name, value in {
+        "more": 7, "less": 5, "zero": 0, "2-to-39": LAST_ATTACHMENT, "2-to-40": 2**40, "above-limit": 2**40 + 1,
+        "greatest": 2**63 - 1,
+    }.items():
         yield counts(name, value)
-    for name, value in {"2-to-39": LAST_ATTACHMENT, "2-to-40": 2**40, "negative": 2**63}.items():
-        yield counts(name, value, open="damaged")
-    yield counts("without-tables", 1, "sealed")
+    yield counts("negative", 2**63, open="damaged")
+    yield counts("without-tables", 1, "sealed", open="damaged")
+    yield comes_next("without-tables", 2, base="sealed", open="damaged")
     for name, value in {"zero": 0, "above": LAST_ATTACHMENT + 1, "negative": 2**63}.items():
         yield comes_next(name, value, open="damaged")
     for name, value in {"high": 1000, "greatest": LAST_ATTACHMENT}.items():
         yield comes_next(name, value, verify="ok", put="ok")
-    bounds = {"verify": ["damaged"], "verify_quick": ["damaged"]}
-    yield comes_next("low", 8, also=bounds, attachments={8: "damaged"}, attachment_lists={2: "damaged"})
+    yield comes_next("low", 8, attachments={8: "damaged"}, attachment_lists={2: "damaged"})
     yield comes_next(
-        "one", 1, also=bounds, attachments=dict.fromkeys((1, 2, 3, 4, 5, 8), "damaged"),
+        "one", 1, attachments=dict.fromkeys((1, 2, 3, 4, 5, 8), "damaged"),
         attachment_lists=dict.fromkeys((1, 2, 3), "damaged"))

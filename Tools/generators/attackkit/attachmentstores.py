@@ -123,13 +123,15 @@ def _rekeys(seed, made):
 
 
 def _shapes(seed, made):
-    # The tables are there, and no attachment is any more.
+    # The tables are there, and no attachment is any more. The one that a transaction attached and removed left no deletion.
     writer = started(b"Notes", seed("attachments-none"), only_key)
     writer.add(1, "text", title=b"t")
     writer.commit()
     writer.attach(1, b"removed", b"content")
     writer.commit()
     writer.remove_attachment(1)
+    writer.attach(1, b"attached and removed", b"content")
+    writer.remove_attachment(2)
     yield "attachments-none", writer.commit()
 
     # A later version wrote an entry that must be understood.

@@ -29,7 +29,7 @@ def document(writer, record):
         b"coffer3/content", record.uid, hashlib.sha256(record.text).digest(), u32(record.flags & layout.IS_VALUE),
         _optional(writer.title(record)), _optional(record.key), record.attributes, writer.collections[record.coll].uid,
         _optional(record.parent_uid), i64(record.created), i64(record.modified),
-        *(pae(row.uid, row.name, row.media_type, row.digest) for row in attached))
+        *(pae(row.uid, row.name, row.media_type, i64(row.date), row.digest) for row in attached))
 
 
 def _optional(value):

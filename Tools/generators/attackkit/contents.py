@@ -99,7 +99,9 @@ def state(writer):
     return {
         "generation": writer.generation, "next": writer.next_id, "bound": writer.bound, "count": len(writer.records),
         "gone_count": len(writer.deletions), "next_attachment": writer.next_attachment,
-        "attachment_count": len(writer.attachments), "set_hash_sha256": hashlib.sha256(writer.set_hash()).hexdigest(),
+        "attachment_count": len(writer.attachments),
+        "index_identities": [identity.hex() for identity in writer.index_identities.values()],
+        "set_hash_sha256": hashlib.sha256(writer.set_hash()).hexdigest(),
         "target": writer.target, "cursor": writer.cursor, "mac": writer.mac.hex(), "lead": writer.lead,
         "replicas_sha256": hashlib.sha256(writer.sealed_replicas).hexdigest(),
         "known": writer.known, "unwiped": writer.unwiped, "mark": writer.mark.hex(),

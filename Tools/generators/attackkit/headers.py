@@ -1,6 +1,7 @@
 """Attacks on the file without a key: header and slots edited, hostile parameters."""
 
-from .attack import Attack, loosely, run
+from . import layout
+from .attack import Attack, loosely, run, schema
 from .rows import _update
 
 LOW_ORDER = {
@@ -52,11 +53,23 @@ def _headers():
         yield Attack(
             f"header-{name}", "sealed", f"the header is edited ({name})", _update("coffer_header", edit, "one=1"),
             open=open_, also={"open": ["damaged"]} if name == "format-greatest" else {})
-    yield Attack("header-gone", "sealed", "there is no header", run("DELETE FROM coffer_header"), open="damaged")
+    unknown = "UPDATE coffer_header SET incompat=incompat+8"
     columns = "format,store_id,incompat,ro_compat,compat,titles,rk_generation,phase,rk_commit,keyring,mac"
-    yield Attack(
-        "header-twice", "sealed", "there are two headers",
-        loosely(f"INSERT INTO coffer_header SELECT 2,{columns} FROM coffer_header"), open="damaged")
+    twice = f"INSERT INTO coffer_header SELECT 2,{columns} FROM coffer_header"
+    for name, what, edit, open_ in (
+        ("with-table", "its table: newer before the schema is judged", run(unknown, "CREATE TABLE coffer_later(a)"),
+         "newer"),
+        ("without-index", "no index of positions", run(unknown, "DROP INDEX coffer_record_pos"), "newer"),
+        ("with-chunks", "one of the tables of attachments", run(unknown, layout.ATTACHMENT_SCHEMA[1]), "newer"),
+        ("of-format-2", "format 2", run(unknown, "UPDATE coffer_header SET format=2"), "newer"),
+        ("in-another-table", "another text of the header's table", schema(
+            unknown, "UPDATE sqlite_schema SET sql=replace(sql,'phase INTEGER','phase ANY') WHERE name='coffer_header'"),
+         "refused"),
+        ("of-two-headers", "two headers", loosely(unknown, twice), "damaged"),
+    ):
+        yield Attack(f"header-incompat-unknown-{name}", "sealed", f"an unknown feature, and {what}", edit, open=open_)
+    yield Attack("header-gone", "sealed", "there is no header", run("DELETE FROM coffer_header"), open="damaged")
+    yield Attack("header-twice", "sealed", "there are two headers", loosely(twice), open="damaged")
     yield Attack(
         "header-number-2", "sealed", "the one header has another number", loosely("UPDATE coffer_header SET one=2"),
         open="ok", verify="ok", also={"open": ["damaged"], "verify": ["damaged"], "verify_quick": ["damaged"]})

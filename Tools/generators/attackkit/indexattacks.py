@@ -27,9 +27,11 @@ def attacks(kit):
     yield from _pages()
     yield from _places(kit)
     yield from _replays(kit)
+    yield from _replayed_declarations(kit)
     yield from _roots()
     yield from _tables()
     yield from _forged_roots(kit)
+    yield from _forged_identities()
     yield from _forged_pages()
     yield from _forged_schemas()
 
@@ -168,6 +170,34 @@ def _replays(kit):
             verify="ok")
 
 
+def _replayed_declarations(kit):
+    """Roots with all their pages that were sound once; the state names others."""
+
+    def whole(*earlier):
+        statements = []
+        for index in earlier:
+            statements += [
+                f"DELETE FROM {PAGE} WHERE place>>32={index.part}",
+                (f"REPLACE INTO {ROOT} VALUES(?,1,?)", (index.part, index.sealed_root))]
+            statements += [
+                (f"INSERT INTO {PAGE} VALUES(?,1,?)", (index.part << 32 | number, sealed))
+                for number, sealed in index.rows().items()]
+        return run(*statements)
+
+    declared, made = kit.base("indexed-declared").indexes, kit.base("indexed").indexes
+    for part, what in PARTS:
+        yield _attack(
+            f"{what}-of-declaration-before", f"{what}: root and pages of the declaration before", whole(declared[part]))
+    yield _attack(
+        "declaration-before", "roots and pages of both parts, of the declaration before", whole(*declared.values()))
+    yield _attack(
+        "dropped-put-back", "titles: root and pages of before they were dropped", whole(made[TITLES]),
+        base="indexed-dropped")
+    yield _attack(
+        "of-before-rekey", "roots and pages of before the rekey, in the old epoch", whole(*made.values()),
+        base="indexed-mid-rekey")
+
+
 def _roots():
     for part, what in PARTS:
         for name, place in {"nonce": 0, "ciphertext": 100, "tag": -1}.items():
@@ -230,6 +260,7 @@ def _forged_roots(kit):
     for version in (0, 2, 2**32 - 1):
         yield root(f"version-{version}", version=version, verify="ok")
     yield root("version-2-of-contents", part=CONTENTS, version=2, verify="ok")
+    yield root("version-2-not-json", version=2, declaration=b"{", verify="ok")
     yield root("identity", identity=bytes(16))
     for size in (0, 512, 1000, 2048, 2**17):
         yield root(f"page-size-{size}", page_size=size)
@@ -266,6 +297,33 @@ def _forged_roots(kit):
     yield root("contents", contents=u8(2))
     yield root("end", end=b"\0")
     yield from _forged_declarations(root, declaration_of(kit.base("indexed"), CONTENTS)["collections"])
+
+
+def _forged_identities():
+    """The state names other identities than the roots have."""
+
+    def named(name, what, identities):
+        def change(writer, index):
+            writer.odd = {"index_identities": b"".join(identities(*writer.index_identities.values()))}
+            writer.commit()
+
+        return _forged(f"identities-{name}", f"the state names {what}", change)
+
+    yield named("zeros", "no indexes", lambda contents, titles: (bytes(16), bytes(16)))
+    yield named("zeros-of-titles", "no titles", lambda contents, titles: (contents, bytes(16)))
+    yield named("exchanged", "the parts by each other's identity", lambda contents, titles: (titles, contents))
+    yield named("equal", "both parts by one identity", lambda contents, titles: (contents, contents))
+    yield named(
+        "last-bit", "titles by another last bit",
+        lambda contents, titles: (contents, titles[:15] + bytes([titles[15] ^ 1])))
+
+    def remade(writer, index):
+        index.identity = writer.random(16)
+        for page, content in enumerate(index.plain):
+            index.write_page(writer, page, content)
+        index.name_as_changes(writer, len(index.pages))
+
+    yield _forged("identity-of-its-own", "root and pages with an identity that the state does not name", remade)
 
 
 def _forged_declarations(root, sound):

@@ -21,16 +21,41 @@ TABLES = (
 FIELDS = [{"name": "bytes", "path": "@size", "kind": "number"}, {"name": "heading", "path": "@title", "kind": "text"}]
 
 
+def declare(writer, *colls):
+    """Declares indexes of these collections, in a transaction of its own: each part gets a new identity."""
+    writer.compat |= FEATURE
+    writer.indexed, writer.indexes = colls, {}
+    writer.index_identities = {part: writer.random(16) for part in (CONTENTS, TITLES)}
+    writer.commit()
+
+
+def drop(writer, part):
+    """Drops a part, in a transaction of its own."""
+    del writer.indexes[part]
+    writer.index_identities[part] = bytes(16)
+    writer.commit()
+    write(writer)
+
+
 class Index:
     """One part of a store's indexes: its root, map and pages; `update` writes them for the present documents."""
 
     def __init__(self, writer, part, moves=None, free=0):
         """`free` pages at least hold nothing."""
-        self.part, self.identity, self.free = part, writer.random(16), free
-        self.plain, self.pages, self.sealed_root = [], [], b""
+        self.part, self.identity, self.free, self.sealed_root = part, writer.index_identities[part], free, b""
+        self._clear()
+        self.update(writer, moves)
+
+    def _clear(self):
+        self.plain, self.pages = [], []
         # Content and sealed bytes of the map pages; the entries of pages that were written since, by page.
         self.maps, self.map_pages, self.changes = [], [], {}
-        self.update(writer, moves)
+
+    def empty(self, writer):
+        """Leaves a root without pages, in the first transaction of a rekey: the part will be made from nothing."""
+        self.identity = writer.index_identities[self.part] = writer.random(16)
+        self._clear()
+        self.seal_root(writer, contents=u8(0))
 
     def update(self, writer, moves=None, edits=()):
         """Builds the inner database of the present documents, after SQL that edits it; seals the pages that differ.
@@ -149,7 +174,7 @@ def declaration_of(writer, part):
             return found | {"hasTitles": True, "fields": []}
         return found | {"hasSubstrings": True, "keepsDiacritics": False, "fields": FIELDS}
 
-    return {"collections": [entry(writer.collections[coll]) for coll in sorted(writer.collections)]}
+    return {"collections": [entry(writer.collections[coll]) for coll in writer.indexed]}
 
 
 def _inner(writer, part, free, edits):
@@ -164,7 +189,7 @@ def _inner(writer, part, free, edits):
     page[105:107] = (PAGE_SIZE - RESERVED).to_bytes(2, "big")
     inner.deserialize(bytes(page))
     inner.execute("BEGIN")
-    records = sorted(writer.records.values(), key=lambda r: r.id)
+    records = sorted((r for r in writer.records.values() if r.coll in writer.indexed), key=lambda r: r.id)
     (_titles if part == TITLES else _contents)(inner, writer, records)
     for statement in edits:
         inner.execute(statement)
@@ -196,7 +221,7 @@ def _contents(inner, writer, records):
     inner.execute(
         "CREATE TABLE made(coll INTEGER PRIMARY KEY,outdated_rows INTEGER NOT NULL,"
         "outdated_tokens INTEGER NOT NULL) STRICT")
-    for coll in sorted(writer.collections):
+    for coll in writer.indexed:
         inner.execute("INSERT INTO made VALUES(?,0,0)", (coll,))
         inner.execute(f"CREATE TABLE outdated_{coll}(row INTEGER PRIMARY KEY) STRICT")
         inner.execute(
@@ -216,7 +241,7 @@ def _contents(inner, writer, records):
         inner.execute(
             f"INSERT INTO fields_{r.coll} VALUES(?,?,?)",
             (r.id, len(r.text), None if r.title is None else r.title.decode()))
-    for coll in sorted(writer.collections):
+    for coll in writer.indexed:
         for field in range(len(FIELDS)):
             inner.execute(f"CREATE INDEX fields_{coll}_{field} ON fields_{coll}(f{field})")
 
@@ -254,7 +279,7 @@ def _titles(inner, writer, records):
         "CREATE TABLE document(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,mark INTEGER NOT NULL,"
         "position BLOB NOT NULL) STRICT")
     inner.execute("CREATE TABLE made(coll INTEGER PRIMARY KEY) STRICT")
-    for coll in sorted(writer.collections):
+    for coll in writer.indexed:
         inner.execute("INSERT INTO made VALUES(?)", (coll,))
         inner.execute(
             f"CREATE TABLE titles_{coll}(position BLOB NOT NULL,id INTEGER NOT NULL,header BLOB NOT NULL,"

@@ -45,7 +45,7 @@ IS_VALUE, HELD_ELSEWHERE = 1, 2
 BODY_IN_ROW = 2048
 SET_HASH_SIZE = 2048
 # Ring and extension part share the state's bytes behind the ring's length.
-STATE_SIZE, RING_START = 8113, 2208
+STATE_SIZE, RING_START = 8113, 2240
 # The greatest extension parts: of heads, collections and attachments, and elsewhere.
 EXTENSION_SIZE, SMALL_EXTENSION_SIZE = 65_536, 300
 # The marks of a replica: as many, and of each the first bytes.
@@ -136,12 +136,13 @@ def ring_generation(mark_before, changes, size=STATE_SIZE - RING_START):
 
 
 def state_plain(generation, next_id, bound, count, gone_count, set_hash, target, cursor, header_mac, lead, replicas_digest,
-                unwiped, next_attachment, attachment_count, known, ring, extension=b"", ring_length=None):
+                unwiped, next_attachment, attachment_count, index_identities, known, ring, extension=b"", ring_length=None):
     size = ring_size(extension)
     return (
         u64(generation) + u64(next_id) + u64(bound) + u64(count) + u64(gone_count) + set_hash + u32(target) + u64(cursor)
         + header_mac + u64(lead) + replicas_digest + u64(unwiped) + u64(next_attachment) + u64(attachment_count)
-        + u64(known) + u32(size if ring_length is None else ring_length) + ring.ljust(size, b"\0") + extension_part(extension)
+        + index_identities + u64(known) + u32(size if ring_length is None else ring_length) + ring.ljust(size, b"\0")
+        + extension_part(extension)
     )
 
 

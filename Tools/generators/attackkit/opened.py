@@ -37,6 +37,7 @@ class Opened:
         writer.generation, writer.next_id, writer.bound = state.generation, state.next_id, state.bound
         writer.target, writer.cursor, writer.unwiped, writer.lead = state.target, state.cursor, state.unwiped, state.lead
         writer.incompat, writer.next_attachment = header.incompat, state.next_attachment
+        writer.index_identities = dict(enumerate(state.index_identities, 1))
         writer.extension, writer.state_plain, writer._has_new_root = state.extension, state.plaintext, False
         # The header stays as it is, and so do columns of parents and flags.
         writer._commit_header = lambda odd: None

@@ -391,7 +391,7 @@ def _state(writer, total):
     record, _ = layout.ring_generation(bytes(range(32)), {(layout.INSERTED, 1): {1, 2}, (layout.COLLECTION, 1): set()})
     plain = layout.state_plain(
         9, 8, 77, 3, 1, total.to_bytes(layout.SET_HASH_SIZE, "little"), 4, 2, writer.mac, writer.lead,
-        hashlib.sha256(writer.sealed_replicas).digest(), 6, 5, 2, 9, record)
+        hashlib.sha256(writer.sealed_replicas).digest(), 6, 1, 0, bytes(range(0xA0, 0xC0)), 9, record)
     data = pae(b"coffer3/state", writer.store_id)
     return {
         "plain": plain.hex(), "aad": data.hex(), "sealed": writer.xseal(writer._key(b"state"), data, plain).hex()}, plain

@@ -13,7 +13,7 @@ LEFT_OUT = {
     "greatest-head", "replicas-4096", "long-title-rekeyed", "long-titles", "long-titles-clear", "ring-full", "clear-to-none",
     "sealed-to-clear", "rekeyed-twice", "attachments-64-keys", "attachments-other",
     # The bytes of their inner databases depend on the version of SQLite.
-    "indexed", "indexed-earlier", "indexed-other", "indexed-large"}
+    "indexed", "indexed-earlier", "indexed-declared", "indexed-dropped", "indexed-other", "indexed-large"}
 LARGE = (
     "*-huge", "*over-limit", "*2000000-bytes", "schema-crowd-*", "schema-tolerated-crowd", "*statistics-not-text",
     "slots-5000", "forged-replicas-409?", "forged-replicas-greatest", "forged-sound-dots-member*-long", "forged-attachment-sound-1048577-*",
@@ -63,7 +63,7 @@ forged-deletion-: no-dots no-stamp dots-fall dot-twice dot-zero dot-counter-zero
   stamp-ahead dots-beyond numbers-fall sound-* number-greatest frame-not-padded
 forged-attachment-: name-* media-type-256-bytes media-type-space date-greatest nothing cut byte-more epoch-* length-less
   length-2-to-40* length-above length-greatest chunks-* chunk-size-zero chunk-size-above chunk-size-another digest keys-*
-  dots-born-zero dots-born-ahead dots-name-replica-5 document-* newer uid-* frame-not-padded frame-padding-last
+  dots-born-zero dots-born-ahead dots-name-replica-5 document-* newer* uid-* frame-not-padded frame-padding-last
   sound-name-* sound-media-type-255-bytes sound-4096-* sound-4097-* sound-2-*
 forged-replicas-: none own-5 count-less count-more identity-twice counter-above counter-long-form range-8192 rose-above
   marks-33 marks-equal mark-above-counter mark-at-zero marks-cut byte-more one-less own-another counter-greatest
@@ -75,7 +75,8 @@ forged-sound-: pos-greatest pos-least dots-*
 forged-extension-: head-* collection-falling collection-length-beyond collection-part-1 collection-newer
   attachment-falling attachment-part-1 attachment-length-beyond deletion-falling deletion-part-1 deletion-of-301-bytes deletion-newer state-falling state-length-beyond state-part-1
   state-of-301-bytes state-newer replicas-falling replicas-part-1 replicas-of-301-bytes replicas-newer
-forged-state-: attachment-count-more attachment-count-2-to-39 attachment-count-without-tables next-attachment-*
+forged-state-: attachment-count-more attachment-count-2-to-39 attachment-count-negative
+  attachment-count-without-tables next-attachment-*
   bound-greatest bound-high bound-low count-more cursor-without-target generation-above generation-greatest
   generation-low gone-count-more gone-count-zero header-mac lead-above lead-falls lead-greatest lead-wrapping
   next-id-greatest next-id-taken of-4279-bytes of-8112-bytes replicas-digest-zeros

@@ -143,7 +143,9 @@ class SecondReader:
         return {
             "generation": state.generation, "next": state.next_id, "bound": state.bound, "count": state.count,
             "gone_count": state.gone_count, "next_attachment": state.next_attachment,
-            "attachment_count": state.attachment_count, "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(),
+            "attachment_count": state.attachment_count,
+            "index_identities": [identity.hex() for identity in state.index_identities],
+            "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(),
             "target": state.target, "cursor": state.cursor, "mac": state.header_mac.hex(), "lead": state.lead,
             "replicas_sha256": state.replicas_digest.hex(), "known": state.known, "unwiped": state.unwiped,
             "ring": [

@@ -111,14 +111,29 @@ def _indexed(seed, made):
     for name, moves, free in (
         ("indexed", ([0], [0], []), 0), ("indexed-other", ([], [], []), 0), ("indexed-large", (None, None, None), 490),
     ):
-        writer = created(seed(name), page_size=2048)
-        writer.compat = indexes.FEATURE
-        moments = {label: moment.copy() for label, moment in fill(writer)}
-        moments = [moments[label] for label in ("filled", "before-last", "last")]
+        moments = []
+        for label, writer in fill(created(seed(name), page_size=2048)):
+            if label == "filled":
+                indexes.declare(writer, 1)
+                declared = writer.copy()
+                indexes.declare(writer, 1, 2)
+            if label in ("filled", "before-last", "last"):
+                moments.append(writer.copy())
         indexes.indexed(moments, moves, free)
+        yield name, moments[-1]
         if name == "indexed":
             yield "indexed-earlier", moments[0]
-        yield name, moments[-1]
+            # The declaration before: of one collection.
+            indexes.indexed([declared], ([0],))
+            yield "indexed-declared", declared
+            writer = moments[-1].copy()
+            indexes.drop(writer, indexes.TITLES)
+            yield "indexed-dropped", writer
+            writer = moments[-1].copy()
+            writer.change_root(usual_slots)
+            writer.commit()
+            indexes.write(writer)
+            yield "indexed-mid-rekey", writer
 
 
 def _plain(seed, made):
@@ -336,11 +351,11 @@ def _rings(seed, made):
     writer.change(FAR, text=b"after")
     yield "ring-everything", writer.commit()
 
-    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 652 ranges of 9 bytes and
-    # six of 3, 2, 2, 2, 3 and 3.
+    # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 648 ranges of 9 bytes and
+    # eight of 3, 2, 2, 2, 2, 2, 3 and 3.
     writer = started(b"Notes", seed("ring-full"), only_key, titles=CLEAR, padded=False)
     writer.commit()
-    for id in (130, 132, 134, 136, 300, 500, *(500 + 2 * FAR * number for number in range(1, 653))):
+    for id in (130, 132, 134, 136, 138, 140, 300, 500, *(500 + 2 * FAR * number for number in range(1, 649))):
         writer.add(1, "", id=id)
     yield "ring-full", writer.commit()
 

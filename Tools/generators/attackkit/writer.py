@@ -117,6 +117,8 @@ class Writer(Keys, Attaching):
         # Sealed chunks of attachments that are gone, by their numbers.
         self.attachments, self.next_attachment, self.left_over = {}, 1, {}
         self.replicas, self.own, self.lead, self.restored = [Replica(self.random(16))], 0, 0, 0
+        # Of the parts of the indexes, by number, the identities and what the file holds; the collections declared.
+        self.index_identities, self.indexes, self.indexed = {1: bytes(16), 2: bytes(16)}, {}, ()
         # Marks of the own replica's last commits, and whether a transaction writes the row of replicas.
         self.marks, self._has_new_replicas = [], True
         # Number, count and tag of the last position that this writer chose.
@@ -498,7 +500,7 @@ class Writer(Keys, Attaching):
     def commit(self):
         """One write transaction; `self.odd` may hold keyring and replicas (plaintexts) and spare, and, for the state:
         generation, next_id, bound, count, gone_count, set_hash, header_mac, target, cursor, lead, replicas_digest, unwiped,
-        next_attachment, attachment_count, known, ring, ring_length, extension, state."""
+        next_attachment, attachment_count, index_identities, known, ring, ring_length, extension, state."""
         odd, before = self.odd, self.mark
         self._settle()
         self.generation += 1
@@ -510,6 +512,7 @@ class Writer(Keys, Attaching):
             "gone_count": len(self.deletions), "target": self.target, "cursor": self.cursor, "header_mac": self.mac,
             "lead": self.lead, "replicas_digest": hashlib.sha256(self.sealed_replicas).digest(), "unwiped": self.unwiped,
             "next_attachment": self.next_attachment, "attachment_count": len(self.attachments),
+            "index_identities": b"".join(self.index_identities.values()),
             "known": self.known, "ring": b"".join(record for record, _ in self.ring.values()), "extension": self.extension,
         } | {name: value for name, value in odd.items() if name not in ("keyring", "replicas", "spare", "state")}
         fields.setdefault("set_hash", self.set_hash())
@@ -597,6 +600,8 @@ class Writer(Keys, Attaching):
             self.seal_deletion(row)
         for row in self.attachments.values():
             self.seal_attachment(row)
+        for index in self.indexes.values():
+            index.empty(self)
         self._keep_next_id()
         self.target, self.cursor, self._has_new_root = self.active, 0, True
 

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from .database import blob, integer, short, utf8
+from .database import blob, integer, utf8
 from .dots import Dot, read_dot
 from .errors import Damaged, Newer, StoreError
 from .primitives import EXTENSION_LIMIT, SEAL_OVERHEAD, XAES, extension_part, is_newer, label16, padme, u8, u32, u64
@@ -83,7 +83,7 @@ class AttachmentRow(SealedRow):
             raise Damaged(f"{what}: media type out of bounds")
         length, digest = integer(fields.unsigned(8), f"{what}: length", 0, CONTENT_LIMIT), fields.take(32)
         chunk_size = integer(fields.unsigned(4), f"{what}: chunk size", LEAST_CHUNK_SIZE, CHUNK_SIZE_LIMIT)
-        key_epoch = short(fields.unsigned(4), f"{what}: epoch")
+        key_epoch = integer(fields.unsigned(4), f"{what}: epoch", 1, self._context.active_epoch)
         size = padme(length) if self._context.is_padded and length > 1 else length
         keys = self._keys_of_chunks(fields, _chunk_count(size, chunk_size))
         extension = extension_part(fields.rest(), EXTENSION_LIMIT, 0, what)

@@ -43,7 +43,7 @@ def _document(row, head, collection, attached):
     return pae(
         b"coffer3/content", head.uid, head.digest, u32(row.flags & IS_VALUE), _optional(title), _optional(head.key),
         head.attributes.encode(), collection.uid, _optional(head.parent), i64(head.created), i64(head.modified),
-        *(pae(one.uid, one.name.encode(), one.media_type.encode(), one.digest)
+        *(pae(one.uid, one.name.encode(), one.media_type.encode(), i64(one.date), one.digest)
           for one in sorted(attached, key=lambda one: one.uid)))
 
 

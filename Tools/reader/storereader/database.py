@@ -136,8 +136,18 @@ def check_kind(connection):
         raise Damaged("the encoding is not UTF-8")
 
 
-def check_schema(connection):
-    """Refuses every foreign schema; gives whether it has the objects of attachments."""
+def incompat(connection):
+    """The header's `incompat`; None where the text of its table, or the number of its rows, is not a store's."""
+    name = b"coffer_header"
+    tables = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name.decode(),)).fetchall()
+    if tables != [(SCHEMA[name],)]:
+        return None
+    rows = connection.execute("SELECT incompat FROM coffer_header NOT INDEXED LIMIT 2").fetchall()
+    return integer(rows[0][0], "incompat") if len(rows) == 1 else None
+
+
+def check_schema(connection, has_attachments):
+    """Refuses every foreign schema; `has_attachments` is None where the header does not tell."""
     entries = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?", (ENTRY_LIMIT + 1,))
     known = SCHEMA | ATTACHMENT_SCHEMA
     missing = set(known)
@@ -152,7 +162,8 @@ def check_schema(connection):
             raise Refused("the schema holds something foreign")
     if missing not in (set(), set(ATTACHMENT_SCHEMA)):
         raise Refused("the schema lacks a table or index")
-    return not missing
+    if has_attachments not in (None, not missing):
+        raise Refused("the header's bit of attachments and their tables do not agree")
 
 
 def _is_tolerated(kind, name, table, sql):

@@ -93,6 +93,15 @@ class Epoch:
     floor: int
 
 
+def attachments_feature(incompat):
+    """Whether the features have that of attachments, None where they can't be read; raises Newer at an unknown one."""
+    if incompat is None:
+        return None
+    if incompat & ~(TEST | PADDED | ATTACHMENTS):
+        raise Newer("the store has a feature that this reader does not know")
+    return bool(incompat & ATTACHMENTS)
+
+
 class Header:
     """The header row with its slots, sound in form; `unlock` and `authenticate` say whether it is true."""
 
@@ -110,8 +119,6 @@ class Header:
             raise Damaged("format and user_version differ")
         self.format = row[0]
         self.incompat = integer(row[2], "incompat")
-        if self.incompat & ~(TEST | PADDED | ATTACHMENTS):
-            raise Newer("the store has a feature that this reader does not know")
         self.store_id = blob(row[1], "store_id", 16)
         self.ro_compat = integer(row[3], "ro_compat")
         self.compat = integer(row[4], "compat")

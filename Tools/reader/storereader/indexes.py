@@ -107,7 +107,7 @@ def has_tables(store):
 
 
 def _root(store, part, epoch, sealed):
-    """A root, or None for one of another version."""
+    """A root, or None for one of another version; raises at one that the state does not name."""
     what = f"index {part}"
     if part not in (CONTENTS, TITLES):
         raise Damaged(f"{what}: there is no such part")
@@ -121,10 +121,13 @@ def _root(store, part, epoch, sealed):
         raise Damaged(f"{what}: a number out of its range")
     if length > DECLARATION_LIMIT:
         raise Damaged(f"{what}: its declaration is too long")
-    declaration = _declaration(cursor.take(length), what)
+    declaration = cursor.take(length)
     if version != VERSION:
         return None
     identity, page_count = cursor.take(16), cursor.unsigned(4)
+    if identity != store.state.index_identities[part - 1] or not any(identity):
+        raise Damaged(f"{what}: not the one that the state names")
+    declaration = _declaration(declaration, what)
     if page_count >= MAP:
         raise Damaged(f"{what}: a number out of its range")
     map_count = cursor.unsigned(4)

@@ -7,7 +7,7 @@ from .errors import Damaged, Newer, RolledBack
 from .primitives import SEAL_OVERHEAD, SMALL_EXTENSION_LIMIT, XAES, Cursor, SetHash, extension_part, is_newer, pae
 
 # Ring and extension part share the bytes behind the ring's length.
-STATE_SIZE, RING_START, MARK_START = 8113, 2208, 16
+STATE_SIZE, RING_START, MARK_START = 8113, 2240, 16
 ID_LIMIT, ATTACHMENT_LIMIT = 2**63 - 1, 2**39
 INSERTED, COLLECTION, EVERYTHING = 1, 6, 7
 
@@ -37,8 +37,10 @@ class State:
         self.replicas_digest = fields.take(32)
         self.unwiped = integer(fields.unsigned(8), "state: unwiped", 0, GENERATION_LIMIT)
         self.next_attachment = integer(fields.unsigned(8), "state: next attachment", 1, ATTACHMENT_LIMIT)
-        self.attachment_count = integer(
-            fields.unsigned(8), "state: count of attachments", 0, ATTACHMENT_LIMIT - 1)
+        self.attachment_count = integer(fields.unsigned(8), "state: count of attachments")
+        if not header.has_attachments and (self.next_attachment, self.attachment_count) != (1, 0):
+            raise Damaged("state: attachments of a store without their bit")
+        self.index_identities = fields.take(16), fields.take(16)
         self.known = integer(fields.unsigned(8), "state: first generation of the ring", 2, self.generation + 1)
         self.ring = _ring(fields.take(fields.unsigned(4)), self.known, self.generation)
         self.extension = extension_part(fields.rest(), SMALL_EXTENSION_LIMIT, 0, "state")

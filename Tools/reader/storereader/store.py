@@ -6,8 +6,8 @@ import sqlite3
 
 from . import attachments, clashes, database, proofs
 from .dots import Replicas
-from .errors import Damaged, Newer, NotAStore, Refused, StoreError
-from .header import TITLES, Header
+from .errors import Damaged, Newer, NotAStore, StoreError
+from .header import TITLES, Header, attachments_feature
 from .primitives import hmac
 from .records import RECORD_COLUMNS, Context, EpochKeys, RecordRow, fold
 from .sealedrows import CollectionRow, DeletionRow
@@ -91,12 +91,10 @@ class Store:
 
     def _open(self, secrets, allow_test):
         database.check_kind(self.connection)
-        has_attachments = database.check_schema(self.connection)
         # One read transaction to the end of this reader's life: every answer is of one moment.
         self.connection.execute("BEGIN")
+        database.check_schema(self.connection, attachments_feature(database.incompat(self.connection)))
         header = self.header = Header(self.connection)
-        if header.has_attachments != has_attachments:
-            raise Refused("the header's bit of attachments and their tables do not agree")
         if self.connection.execute("SELECT count(*) FROM coffer_state").fetchone() != (1,):
             raise Damaged("not exactly one state")
         header.check_bounds(secrets, allow_test)
