@@ -11,7 +11,10 @@ import Testing
 ///
 /// `Tools/checks/check-attacks` also runs attacks that plant a folder of files next to a store.
 struct AttackTests {
-  static let names: [String] = {
+  /// The attacks on stores with features that the library knows.
+  static let names = allNames.filter { !Vectors.hasNewerFeatures("attacks/\($0)") }
+
+  private static let allNames: [String] = {
     let folder = Vectors.folder.appending(path: "attacks")
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     let names = files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
@@ -20,6 +23,14 @@ struct AttackTests {
 
   @Test func findsAttackedStores() {
     #expect(Self.names.count > 400)
+  }
+
+  @Test(arguments: allNames.filter { Vectors.hasNewerFeatures("attacks/\($0)") })
+  func rejectsNewerAttack(_ name: String) throws {
+    let place = try Workplace()
+    let url = try place.copy(try Vectors.attackedStore(name))
+    let (kind, secret) = try #require(try Vectors.json("attacks/\(name)")["opener"].object.first)
+    #expect(open(url, .named(kind, try #require(secret.string))).store == nil)
   }
 
   @Test(.slow, arguments: names)

@@ -32,7 +32,7 @@ enum Vectors {
     return files.filter { $0.hasSuffix(".coffer") }.map { String($0.dropLast(7)) }.sorted()
   }()
 
-  private static func hasNewerFeatures(_ name: String) -> Bool {
+  static func hasNewerFeatures(_ name: String) -> Bool {
     (try? json(name)["features"].array.isEmpty) == false
   }
 

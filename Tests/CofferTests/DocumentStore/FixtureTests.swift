@@ -58,7 +58,8 @@ struct FixtureTests {
       #expect(try store.verify().isSound)
       try store.close()
     }
-    #expect(try Data(contentsOf: url) == before)
+    // Closing a store builds indexes that a rekey emptied.
+    #expect(try name == "indexed-mid-rekey" || Data(contentsOf: url) == before)
   }
 
   private func expectState(of store: DocumentStore, _ expected: JSON) throws {
@@ -70,6 +71,10 @@ struct FixtureTests {
       #expect(Int64(state.target) == wanted["target"].int && Int64(state.cursor) == wanted["cursor"].int)
       #expect(Int64(state.bound) == wanted["bound"].int && Int64(state.lead) == wanted["lead"].int)
       #expect(Int64(state.deletionCount) == wanted["gone_count"].int)
+      for (index, identity) in wanted["index_identities"].array.enumerated() {
+        let found = state[index: UInt32(index) + 1].map { Hexadecimal.text($0.bytes) }
+        #expect(found ?? String(repeating: "0", count: 32) == identity.string)
+      }
       #expect(Int64(state.ring.known) == wanted["known"].int)
       let ring = wanted["ring"].array
       for (index, entry) in ring.enumerated() {
