@@ -68,4 +68,75 @@ struct NumberEndTests {
       #expect(try test.store.everything()["notes"]?.map(\.text) == ["last"])
     }
   }
+
+  /// A copy's first two commits have the next counters.
+  @Test(arguments: ["greatest-lead", "greatest-counters"])
+  func rejectsEditableCopyAfterLastCounter(_ name: String) throws {
+    let place = try Workplace()
+    let url = try place.copy(Vectors.folder.appending(path: "\(name).coffer"))
+    let (kind, secret) = try #require(try Vectors.json(name)["open_with"].object.first { !$0.key.hasPrefix("wrong") })
+    let key = StoreKey.named(kind, try #require(secret.string))
+    try expectOnlyPlainCopy(of: url, key, place)
+  }
+
+  /// A copy, and a restored or promoted file, is another replica.
+  @Test func rejectsReplicaAfterLast() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+    try test.store.engine.writing { transaction throws(StoreError) in
+      try transaction.writer.changeReplicas { replicas throws(StoreError) in
+        while replicas.entries.count < Replicas.maximumCount {
+          let identity = UniqueID(high: 1, low: UInt64(replicas.entries.count))
+          _ = try replicas.add(Replica(identity: identity, counter: 1, range: 0, rose: 1))
+        }
+      }
+      try transaction.commit()
+    }
+    try test.store.write { _ = try $0.update(1) { $0.text = "changed" } }
+    try test.store.close()
+    try expectOnlyPlainCopy(of: test.url, .published("primary"), test.place)
+    let restored = test.place.file("restored.coffer")
+    _ = try DocumentStore.restore(at: restored, from: test.url)
+    let store = try DocumentStore.open(at: restored, key: .published("primary"), options: .testing)
+    expect(.noNumberLeft) { try store.write { try $0.insert(Document(text: "x"), into: "notes") } }
+    #expect(try store.verify().isSound)
+  }
+
+  /// A merge's counter is above those of both stores.
+  @Test(arguments: [1, 0])
+  func rejectsMergeAfterLastCounter(left: UInt64) throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+    let copy = try DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    let last = UInt64(StoreFormat.maximumGeneration)
+    for (store, counter) in [(test.store, last - 9), (copy, last - left)] {
+      try store.engine.writing { transaction throws(StoreError) in
+        try transaction.writer.willWrite()
+        try transaction.writer.raiseCounter(above: counter - 1)
+        try transaction.writer.rewrite(1, changing: [], .text, as: .head) { _, _ in }
+        try transaction.commit()
+      }
+    }
+    let before = try Data(contentsOf: test.url)
+    if left > 0 {
+      #expect(try test.store.merge(copy, policy: .both).isMerged)
+    } else {
+      expect(.noNumberLeft) { try test.store.merge(copy, policy: .both) }
+      #expect(try Data(contentsOf: test.url) == before)
+    }
+    #expect(try test.store.verify().isSound)
+  }
+
+  private func expectOnlyPlainCopy(of url: URL, _ key: StoreKey, _ place: Workplace) throws {
+    let store = try DocumentStore.open(at: url, key: key, options: .testing)
+    let copy = place.file("copy.coffer")
+    expect(.noNumberLeft) { try store.makeEditableCopy(at: copy, keys: [.published("next")]) }
+    expect(.noNumberLeft) {
+      try DocumentStore.openEditableCopy(of: url, at: copy, key: key, options: .testing)
+    }
+    #expect(!FileManager.default.fileExists(atPath: copy.path))
+    try store.copy(to: copy, keys: [.published("next")])
+    #expect(try DocumentStore.open(at: copy, key: .published("next"), options: .testing).verify().isSound)
+  }
 }

@@ -170,6 +170,8 @@ package struct StoreMaker {
   }
 
   /// Returns the replicas of the empty store, with a new one of its own, and the state's lead.
+  ///
+  /// - Throws: `noNumberLeft`.
   private func replicas() throws(StoreError) -> (replicas: Replicas, lead: UInt64) {
     let (identity, draw) = try translatingErrors { () throws(SealingError) in
       (try UniqueID.random(), try UniqueID.random().low)
@@ -179,6 +181,12 @@ package struct StoreMaker {
     }
     var replicas = heritage.replicas
     let lead = heritage.counter
+    // The commits that make and fill the new store have the next two counters.
+    guard lead < UInt64(StoreFormat.maximumGeneration) - 1 else {
+      throw StoreError(
+        .noNumberLeft, "the store has reached the last counter, so it can't have another editable copy",
+        hint: "export it into a new store")
+    }
     try replicas.takeIdentity(
       identity, range: heritage.hasOwnRange ? replicas.freeRange(draw) : 0, counter: lead + 1, at: 1)
     return (replicas, lead)
