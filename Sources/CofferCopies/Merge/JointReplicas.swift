@@ -110,11 +110,9 @@ struct JointReplicas {
     guard let first = one.marks.first, let last = one.marks.last, let otherFirst = other.marks.first,
       let otherLast = other.marks.last
     else { return true }
-    let range =
-      max(
-        first.counter, otherFirst.counter)...max(
-        max(first.counter, otherFirst.counter), min(last.counter, otherLast.counter))
-    guard min(last.counter, otherLast.counter) >= range.lowerBound else { return true }
+    let (lower, upper) = (max(first.counter, otherFirst.counter), min(last.counter, otherLast.counter))
+    guard lower <= upper else { return true }
+    let range = lower...upper
     return one.marks.filter { range.contains($0.counter) } == other.marks.filter { range.contains($0.counter) }
   }
 
