@@ -74,6 +74,8 @@ package struct StoreState: Sendable, Equatable {
   /// The identity of the index with this number, or `nil` if the store doesn't have it.
   package subscript(index number: UInt32) -> UniqueID? {
     get {
+      // A key holder may have sealed a root with another number.
+      guard (1...UInt32(Self.indexCount)).contains(number) else { return nil }
       let identity = indexIdentities[Int(number) - 1]
       return identity == .none ? nil : identity
     }

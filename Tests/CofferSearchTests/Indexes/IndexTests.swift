@@ -697,6 +697,18 @@ import Testing
     #expect(try store.checkIndexes().isEmpty)
   }
 
+  /// A root with another number, as a later version or a key holder would seal it.
+  @Test func reportsRootOfUnknownIndex() throws {
+    let test = try indexed()
+    try test.store.engine.writing { transaction throws(StoreError) in
+      let root = try IndexRoot(part: 3, pageSize: 4096, declaration: IndexDeclaration().bytes)
+      try IndexTables(transaction.database).put(root, transaction.keys)
+      try transaction.commit()
+    }
+    #expect(try !test.store.verify().indexProblems.isEmpty)
+    try expectSame(test.store, test.notes)
+  }
+
   /// An earlier index, with its root, would still have the declaration of its time.
   @Test(arguments: [false, true])
   func ignoresReplayedIndex(isOpen: Bool) throws {
