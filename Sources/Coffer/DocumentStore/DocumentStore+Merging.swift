@@ -102,7 +102,7 @@ extension DocumentStore {
   {
     try requireOtherFile(backup)
     return try backup.engine.read { there in
-      if !allowsDamage { try there.requireWhole() }
+      if !allowsDamage { try there.naming { () throws(StoreError) in try there.requireWhole() } }
       return try engine.write { here in
         try here.requireCommonOrigin(with: there, hint: "export them there, and import them here")
         let outcomes = try DocumentRestoration(into: here, from: there).restore(ids)

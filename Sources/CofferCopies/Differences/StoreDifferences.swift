@@ -133,11 +133,13 @@ package struct StoreComparison {
   /// Returns every document after verifying its head, sorted by ID, or by position to pair equal names in order.
   private func entries(of transaction: StoreTransaction) throws(StoreError) -> [Entry] {
     var entries: [Entry] = []
-    try transaction.requireWhole { row, opener throws(StoreError) in
-      entries.append(
-        Entry(
-          id: row.fields.id, uid: try opener.openHead(row).uid, collection: row.fields.collection,
-          position: DocumentPosition(verified: row.position), parent: row.fields.parent))
+    try transaction.naming { () throws(StoreError) in
+      try transaction.requireWhole { row, opener throws(StoreError) in
+        entries.append(
+          Entry(
+            id: row.fields.id, uid: try opener.openHead(row).uid, collection: row.fields.collection,
+            position: DocumentPosition(verified: row.position), parent: row.fields.parent))
+      }
     }
     if pairing != .identity { entries.sort { ($0.position, $0.id) < ($1.position, $1.id) } }
     return entries

@@ -46,11 +46,13 @@ final class MyDocuments {
       known.reserveCapacity(Int(clamping: transaction.state.count))
       let statement = try transaction.database.statement(SQL.allRecords)
       defer { statement.reset() }
-      while try statement.step() {
-        let row = try RecordRow(statement.columns(), within: transaction.limits)
-        let uid = try reader.opener.openHead(row, acceptsNewer: true).uid
-        guard known.updateValue(row.fields.id, forKey: uid) == nil else {
-          throw .damagedDocument(row.fields.id, "another document has its identity")
+      try transaction.naming { () throws(StoreError) in
+        while try statement.step() {
+          let row = try RecordRow(statement.columns(), within: transaction.limits)
+          let uid = try reader.opener.openHead(row, acceptsNewer: true).uid
+          guard known.updateValue(row.fields.id, forKey: uid) == nil else {
+            throw .damagedDocument(row.fields.id, "another document has its identity")
+          }
         }
       }
       ids = known
@@ -61,12 +63,14 @@ final class MyDocuments {
   private func document(id: Int64) throws(StoreError) -> MergeDocument? {
     defer { reader.reset() }
     do throws(StoreError) {
-      let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
-      let head = try reader.opener.openHead(row, acceptsNewer: true)
-      guard let collection = try collectionUIDs()[row.fields.collection] else {
-        throw .damagedDocument(id, "its collection is gone")
+      return try transaction.naming { () throws(StoreError) in
+        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
+        let head = try reader.opener.openHead(row, acceptsNewer: true)
+        guard let collection = try collectionUIDs()[row.fields.collection] else {
+          throw .damagedDocument(id, "its collection is gone")
+        }
+        return try MergeDocument(row, head, in: collection) { dots in dots }
       }
-      return try MergeDocument(row, head, in: collection) { dots in dots }
     } catch {
       guard error.code == .noSuchDocument else { throw error }
       return nil

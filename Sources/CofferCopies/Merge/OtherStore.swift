@@ -17,11 +17,14 @@ final class OtherStore {
   init(_ transaction: StoreTransaction, mine: StoreTransaction, base: CloneBase? = nil) throws(StoreError) {
     self.transaction = transaction
     self.mine = mine
-    replicas = try JointReplicas(mine, transaction, base: base)
-    own = try transaction.replicas
-    collections = try transaction.storedCollections()
+    (replicas, own, collections) = try transaction.namingOther { () throws(StoreError) in
+      (
+        try JointReplicas(mine, transaction, base: base), try transaction.replicas,
+        try transaction.storedCollections()
+      )
+    }
     guard Set(collections.map(\.uid)).count == collections.count else {
-      throw StoreError(.setMismatch, "two collections have one identity")
+      throw StoreError(.setMismatch, "\(transaction.connection.file.path): two collections have one identity")
     }
     collectionUIDs = Dictionary(uniqueKeysWithValues: collections.map { ($0.id, $0.uid) })
     reader = RecordReader(transaction.database, transaction.keys)
@@ -49,17 +52,22 @@ final class OtherStore {
   /// - Throws: `setMismatch` if the rows aren't the set that was written. `damaged`.
   func changes(whole isWhole: Bool) throws(StoreError) -> Changes {
     let since = isWhole ? 0 : knownGeneration
-    if !isWhole, let changes = try changesInRing(since: since) { return changes }
-    try mine.requireWhole()
-    var changes = Changes()
-    try transaction.requireWhole { row, _ throws(StoreError) in
-      if row.fields.revision > since { changes.documents.append(row.fields.id) }
+    let listed = try transaction.namingOther { () throws(StoreError) in
+      isWhole ? nil : try changesInRing(since: since)
     }
-    try add(collections.filter { $0.revision > since }, to: &changes, whole: isWhole)
-    try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
-      if row.revision > since { try add(row, to: &changes, whole: isWhole) }
+    if let listed { return listed }
+    try mine.naming { () throws(StoreError) in try mine.requireWhole() }
+    return try transaction.namingOther { () throws(StoreError) in
+      var changes = Changes()
+      try transaction.requireWhole { row, _ throws(StoreError) in
+        if row.fields.revision > since { changes.documents.append(row.fields.id) }
+      }
+      try add(collections.filter { $0.revision > since }, to: &changes, whole: isWhole)
+      try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+        if row.revision > since { try add(row, to: &changes, whole: isWhole) }
+      }
+      return changes
     }
-    return changes
   }
 
   /// A generation of the other store whose commits this store includes, and all earlier ones.
@@ -159,9 +167,11 @@ final class OtherStore {
   /// Returns a document's text, which must have the digest that its head names.
   func text(_ id: Int64) throws(StoreError) -> String {
     defer { reader.reset() }
-    let row = try reader.row(DocumentID(id), withBody: true, within: transaction.limits)
-    let head = try reader.opener.openHead(row, acceptsNewer: true)
-    return String(decoding: try reader.opener.openBody(row, head, comparesDigest: true), as: UTF8.self)
+    return try transaction.namingOther { () throws(StoreError) in
+      let row = try reader.row(DocumentID(id), withBody: true, within: transaction.limits)
+      let head = try reader.opener.openHead(row, acceptsNewer: true)
+      return String(decoding: try reader.opener.openBody(row, head, comparesDigest: true), as: UTF8.self)
+    }
   }
 
   /// Returns a document with dots in joint numbers.
@@ -169,11 +179,19 @@ final class OtherStore {
   /// - Throws: `setMismatch` for a dot that the other store doesn't include. `damaged`.
   func document(_ id: Int64) throws(StoreError) -> MergeDocument {
     defer { reader.reset() }
-    let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
-    let head = try reader.opener.openHead(row, acceptsNewer: true)
-    guard let collection = collectionUIDs[row.fields.collection] else {
-      throw .damagedDocument(id, "its collection is gone")
+    return try transaction.namingOther { () throws(StoreError) in
+      let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
+      let head = try reader.opener.openHead(row, acceptsNewer: true)
+      guard let collection = collectionUIDs[row.fields.collection] else {
+        throw .damagedDocument(id, "its collection is gone")
+      }
+      return try MergeDocument(row, head, in: collection) { dots throws(StoreError) in try replicas.translate(dots) }
     }
-    return try MergeDocument(row, head, in: collection) { dots throws(StoreError) in try replicas.translate(dots) }
+  }
+}
+
+extension StoreTransaction {
+  fileprivate func namingOther<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    try naming(hint: "verify it, and merge with a sound copy of it", work)
   }
 }

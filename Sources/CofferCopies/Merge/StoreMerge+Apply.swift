@@ -61,7 +61,7 @@ private struct MergeApplication {
   mutating func run() throws {
     writer.keepsOwnRange = true
     for copy in merge.copies where copy.side == .mine {
-      let stored = try mine.storedDocument(DocumentID(copy.document.id), acceptingNewer: true, provingText: true)
+      let stored = try storedHere(copy.document.id, provingText: true)
       lostTexts[copy.original] = stored.document.text
     }
     for decision in merge.decisions { try delete(decision) }
@@ -77,6 +77,12 @@ private struct MergeApplication {
       guard entry.id == nil, let id = entry.otherID.flatMap({ ids[$0] }) else { return entry }
       return MergeReport.Entry(
         id: id, otherID: entry.otherID, collection: nil, action: entry.action, reason: entry.reason)
+    }
+  }
+
+  private func storedHere(_ id: Int64, provingText provesText: Bool = false) throws(StoreError) -> StoredDocument {
+    try mine.naming { () throws(StoreError) in
+      try mine.storedDocument(DocumentID(id), acceptingNewer: true, provingText: provesText)
     }
   }
 
@@ -168,7 +174,7 @@ private struct MergeApplication {
   private mutating func join(
     _ here: MergeDocument, _ there: MergeDocument, _ joined: JoinedDocument, _ dots: DocumentDots
   ) throws {
-    let old = try mine.storedDocument(DocumentID(here.id), acceptingNewer: true)
+    let old = try storedHere(here.id)
     var new = old.document
     if joined.text.side == .theirs, !joined.text.areEqual {
       new.text = try other.text(there.id)
@@ -226,7 +232,7 @@ private struct MergeApplication {
     if let deletion { try writer.removeDeletion(try row(deletion)) }
     let original = copy.id
     let now = try mine.header(of: DocumentID(original))
-    let place = try mine.storedDocument(DocumentID(original), acceptingNewer: true)
+    let place = try storedHere(original)
     guard let record = collections.values.first(where: { $0.id == now.collection.rawValue }) else {
       throw StoreError.damagedDocument(original, "its collection is gone")
     }
@@ -335,7 +341,7 @@ private struct MergeApplication {
       guard let start = next.flatMap({ path.firstIndex(of: $0) }) else { continue }
       var latest: (id: Int64, dot: Dot, uid: UniqueID)?
       for id in path[start...] {
-        let history = try mine.storedDocument(DocumentID(id), acceptingNewer: true).history
+        let history = try storedHere(id).history
         let dot = history.decodedDots.place
         if let known = latest {
           let isLater =

@@ -21,11 +21,11 @@ extension StoreEngine {
             hint: "finish it with \(.resumeRekey)")
         }
         _ = try mine.writer.upcomingDot()
-        let store = try naming(other) { () throws(StoreError) in try OtherStore(theirs, mine: mine, base: base) }
+        let store = try OtherStore(theirs, mine: mine, base: base)
         guard !store.replicas.isUpToDate || options.verifiesOther else {
           return MergeReport(isMerged: !options.isDryRun)
         }
-        let changes = try naming(other) { () throws(StoreError) in try store.changes(whole: options.verifiesOther) }
+        let changes = try store.changes(whole: options.verifiesOther)
         guard !changes.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
         let merge = StoreMerge(mine, store, policy, options, progress)
         var report = try merge.decide(changes)
@@ -41,18 +41,6 @@ extension StoreEngine {
       return result
     }
     return try result.get()
-  }
-
-  /// Adds the other store's path to errors about its rows.
-  private func naming<R>(_ other: StoreEngine, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
-    do throws(StoreError) {
-      return try work()
-    } catch {
-      guard error.code == .setMismatch || error.code == .damaged else { throw error }
-      throw StoreError(
-        error.code, "\(other.path): \(error.message)", hint: "verify it, and merge with a sound copy of it",
-        documentID: error.documentID)
-    }
   }
 }
 

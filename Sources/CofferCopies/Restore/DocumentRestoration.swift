@@ -94,7 +94,9 @@ package struct DocumentRestoration {
 
   private func restore(_ row: RestoredRow) throws(StoreError) -> RestoreOutcome {
     let id = DocumentID(row.id)
-    var document = try backup.storedDocument(id, provingText: true).document
+    var document = try backup.naming { () throws(StoreError) in
+      try backup.storedDocument(id, provingText: true).document
+    }
     let record = try collection(of: row)
     guard let here = try RestoredRow.find(row.id, in: transaction) else {
       document.parent = try parent(of: row, in: record)

@@ -77,6 +77,35 @@ struct CopyMergeTests {
     #expect(try text(pair.original, 2) == "Text 2")
   }
 
+  /// The message says which of both stores is damaged, so that nobody replaces the sound one.
+  @Test(
+    arguments: [false, true],
+    ["DELETE FROM coffer_record WHERE id = 4", "UPDATE coffer_record SET head = zeroblob(200) WHERE id = 1"])
+  func namesDamagedStore(isMine: Bool, _ damage: String) throws {
+    let pair = try Pair()
+    for store in [pair.original, pair.copy] {
+      try edit(store, 1, "\(store === pair.copy)")
+      try store.close()
+    }
+    let files = [pair.test.url, pair.test.place.file("copy.coffer")]
+    let damaged = files[isMine ? 0 : 1]
+    let database = try Database(damaged.path, mode: .readWrite)
+    try database.execute(damage)
+    try database.close()
+    let stores = try files.map { try DocumentStore.open(at: $0, key: .published("primary"), options: .testing) }
+    var options = MergeOptions()
+    options.verifiesOther = true
+    for options in [MergeOptions(), options] {
+      // A row that no change names isn't looked at.
+      guard options.verifiesOther || damage.hasPrefix("UPDATE") else { continue }
+      let error = try #require(throws: StoreError.self) {
+        try stores[0].merge(stores[1], policy: .both, options: options)
+      }
+      #expect(error.message.hasPrefix(damaged.path + ": "), "\(error)")
+      #expect("\(error)".contains("merge with a sound copy") != isMine, "\(error)")
+    }
+  }
+
   @Test func detectsMoveUnderDeletedParent() throws {
     let pair = try Pair()
     try pair.original.write { writer in
