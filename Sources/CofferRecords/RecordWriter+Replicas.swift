@@ -16,6 +16,8 @@ extension RecordWriter {
   /// - Throws: `tooLarge`.
   func setReplicas(_ new: Replicas) throws(StoreError) {
     try willWrite()
+    precondition(
+      new.entries.allSatisfy { $0.rose <= revision }, "internal error: a counter rose in a later generation")
     let sealed = try new.seal(under: keys.session.root)
     guard sealed.sealed.count <= StoreFormat.maximumSealedReplicas else {
       throw StoreError(.tooLarge, "the store has too many replicas")

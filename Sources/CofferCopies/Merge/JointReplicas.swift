@@ -45,7 +45,7 @@ struct JointReplicas {
     }
     for number in joined.entries.indices where self.theirs[number] > self.mine[number] {
       joined[UInt32(number)].counter = self.theirs[number]
-      joined[UInt32(number)].rose = mine.state.generation + 1
+      joined[UInt32(number)].rose = mine.start.generation + 1
       if split?.number == UInt32(number) { continue }
       if let entry = there.number(of: joined.entries[number].identity) {
         joined[UInt32(number)].marks = there[entry].marks

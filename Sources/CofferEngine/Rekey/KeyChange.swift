@@ -274,7 +274,7 @@ private struct RootChange {
     keyring.epochs.map { keys in
       var keys = keys
       if keys.epoch == keyring.active {
-        keys.bounds.closed = transaction.state.generation + 1
+        keys.bounds.closed = transaction.start.generation + 1
         keys.bounds.ceiling = transaction.state.bound
       } else if keys.epoch < transaction.state.target {
         keys.bounds.floor = max(keys.bounds.floor, transaction.state.cursor)

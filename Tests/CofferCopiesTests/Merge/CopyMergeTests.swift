@@ -408,6 +408,58 @@ struct CopyMergeTests {
     expect(.invalidArgument) { try test.store.merge(right, base: stranger.store) }
   }
 
+  /// The first transaction after a restore takes a new identity, whatever else it does.
+  @Test(arguments: [
+    "merge", "merge into", "rekey", "keys only", "editable copy", "index", "slot", "restore document", "replace",
+    "merge original",
+  ])
+  func firstChangeOfRestoredFileIsReadable(_ change: String) throws {
+    let pair = try Pair()
+    let (backup, target) = (pair.test.place.file("backup.coffer"), pair.test.place.file("copy.coffer"))
+    let third = try pair.fork("third.coffer")
+    try edit(third, 3, "third")
+    #expect(try pair.original.merge(third).isMerged)
+    try edit(pair.copy, 1, "mine")
+    try pair.copy.backup(to: backup)
+    try edit(pair.copy, 2, "lost")
+    try edit(pair.original, 4, "theirs")
+    try pair.copy.close()
+    _ = try DocumentStore.restore(at: target, from: backup, replacing: true)
+    let store = try DocumentStore.open(at: target, key: .published("primary"), options: .testing)
+    switch change {
+    case "merge": #expect(try store.merge(pair.original).isMerged)
+    case "merge into":
+      #expect(try pair.original.merge(store).isMerged)
+      #expect(try store.merge(pair.original).isMerged)
+    case "rekey": #expect(try store.rekey { _ in }.isFinished)
+    case "keys only":
+      var options = RekeyOptions()
+      options.isKeysOnly = true
+      try store.rekey(options: options)
+      try store.rekey(options: .resuming)
+    case "editable copy":
+      try store.makeEditableCopy(at: pair.test.place.file("fourth.coffer"), keys: [.published("next")])
+    case "index": try store.index(Self.notes, .words())
+    case "slot": try store.keys.add(.published("next"))
+    case "restore document": try store.restore([4], from: pair.original)
+    default:
+      try store.close()
+      try DocumentStore.openEditableCopy(
+        of: pair.test.url, at: target, key: .published("primary"),
+        onNewerOriginal: change == "replace" ? .replace : .merge(.both), options: .testing
+      ).close()
+    }
+    try store.close()
+    let again = try DocumentStore.open(at: target, key: .published("primary"), options: .testing)
+    #expect(try again.verify().isSound)
+    for other in [pair.original, third] {
+      #expect(try again.merge(other, policy: .both).isMerged)
+      #expect(try other.merge(again).isMerged)
+    }
+    #expect(try texts(again) == texts(pair.original))
+    #expect(try again.verify().isSound)
+  }
+
   /// A restored file takes a new identity with its next change, so it merges with the file that it replaced.
   @Test func mergesRestoredFile() throws {
     let test = try TestStore()
