@@ -4,7 +4,7 @@ internal import CofferText
 
 /// The commits that gave the parts of a document their values (FORMAT, "Dots of a document").
 package struct DocumentDots: Hashable, Sendable {
-  /// A top-level member of the attributes whose dot isn't that of the attributes.
+  /// A top-level attribute whose dot differs from the dot of the attributes.
   package struct Member: Hashable, Sendable {
     package var name: [UInt8]
     package var dot: Dot
@@ -19,14 +19,14 @@ package struct DocumentDots: Hashable, Sendable {
   package var text: Dot
   package var title: Dot
   package var key: Dot
-  /// The dot of members without one of their own.
+  /// The dot of members that aren't in ``members``.
   package var attributes: Dot
   package var place: Dot
-  /// The members with dots of their own, sorted by the bytes of their names. One that the attributes lack was removed.
+  /// The members with separate dots, sorted bytewise by name. Members that the attributes lack were removed.
   package var members: [Member] = []
   /// The commit that made exactly this state of the document.
   package var stamp: Dot
-  /// The commit that kept the document although it was deleted elsewhere, or zero.
+  /// The commit that kept the document despite a deletion elsewhere, or zero.
   package var kept = Dot.zero
 
   /// Creates the dots of a new document.
@@ -52,7 +52,7 @@ package struct DocumentDots: Hashable, Sendable {
     package static let place = Parts(rawValue: 8)
   }
 
-  /// Notes a commit that changes parts of the document, or its dates alone.
+  /// Records a commit that changes parts of the document, or only its dates.
   ///
   /// - Parameters:
   ///   - names: The changed and removed members.
@@ -72,20 +72,20 @@ package struct DocumentDots: Hashable, Sendable {
     stamp = dot
   }
 
-  /// Returns the dots of these members and of those with dots of their own.
+  /// Returns the dots of the named members and of all members with separate dots.
   ///
-  /// - Parameter names: Members of the attributes.
+  /// - Parameter names: The names of attributes.
   package func memberDots(_ names: [[UInt8]]) -> [[UInt8]: Dot] {
     var dots = Dictionary(names.map { ($0, attributes) }, uniquingKeysWith: { one, _ in one })
     for member in members { dots[member.name] = member.dot }
     return dots
   }
 
-  /// Sets the dots of all members in the shortest form.
+  /// Sets the dots of all members, and stores them in the shortest form.
   ///
   /// - Parameters:
-  ///   - dots: The dots of the members that are there and of those that were removed.
-  ///   - present: The members that are there.
+  ///   - dots: The dots of existing and removed members.
+  ///   - present: The names of existing members.
   package mutating func setMembers(_ dots: [[UInt8]: Dot], present: [[UInt8]]) {
     let shared = Set(present.compactMap { dots[$0] })
     if shared.count == 1 { attributes = shared.first! }
@@ -134,7 +134,7 @@ package struct DocumentDots: Hashable, Sendable {
     return builder.bytes
   }
 
-  /// Reads the stored form, which a head has checked.
+  /// Reads the stored form, which must have been checked with its head.
   package init(checked bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
     guard let dots = DocumentDots(&reader), reader.isAtEnd else {
@@ -174,8 +174,7 @@ package struct DocumentDots: Hashable, Sendable {
     }
   }
 
-  /// Passes over the stored form, or returns `nil` for invalid bytes. Costs a few nanoseconds for the dots of a new
-  /// document.
+  /// Skips the stored form, and returns whether its bytes are valid. Takes a few nanoseconds for a new document's dots.
   static func scan(_ reader: inout ByteReader) -> Bool {
     guard reader.dot() != nil, let mask: UInt8 = reader.integer() else { return false }
     guard mask != 0 else { return true }

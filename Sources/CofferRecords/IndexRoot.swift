@@ -18,18 +18,18 @@ package struct IndexPlace {
 package struct IndexRoot: Sendable, Equatable {
   /// The index's number in its store, starting at 1.
   package let part: UInt32
-  /// The identity that every rebuild and every change of the declaration replaces. The state holds it, too, so an
-  /// earlier index with this number can't be put back.
+  /// The identity, which changes with every rebuild and every declaration change. The state also contains it, so an
+  /// attacker can't restore an earlier index with this number.
   package private(set) var identity: UniqueID
   package var pageSize: UInt32
   package var pageCount: UInt32
-  /// The expected tags of all pages.
+  /// The expected page tags.
   package var map = IndexMap()
   /// The state of the documents in the pages, or `nil` if the index must be built.
   package var contents: Contents?
   /// The indexed collections, fields and texts, as JSON.
   package var declaration: [UInt8]
-  /// Whether the stored root and pages have another version, so the index must be rebuilt.
+  /// Whether the stored root and pages have a different version, so the index must be rebuilt.
   package private(set) var isOtherVersion = false
 
   /// The state of an index's documents.
@@ -61,7 +61,7 @@ package struct IndexRoot: Sendable, Equatable {
     }
   }
 
-  /// The version of Index-Format.
+  /// The Index-Format version.
   private static let version: UInt32 = 1
   /// The maximum length of a declaration in bytes.
   package static let maximumDeclaration = 1 << 20
@@ -79,7 +79,7 @@ package struct IndexRoot: Sendable, Equatable {
     try translatingErrors { () throws(SealingError) in try UniqueID.random() }
   }
 
-  /// Draws a new identity, so all pages must be sealed again.
+  /// Draws a new identity. The caller must then reseal all pages.
   mutating func renewIdentity() throws(StoreError) {
     identity = try Self.newIdentity()
   }
@@ -135,7 +135,7 @@ package struct IndexRoot: Sendable, Equatable {
     } catch {
       throw .unopened(error, Self.damaged("its root can't be opened"))
     }
-    // Nothing of another version's pages can be used.
+    // Pages of a different version can't be used, so give the index a new identity.
     if isOtherVersion { identity = try Self.newIdentity() }
   }
 
@@ -172,7 +172,7 @@ package struct IndexRoot: Sendable, Equatable {
 
   fileprivate static let damage = "an index is damaged"
 
-  /// The error of a root whose identity isn't the one in the state.
+  /// The error for a root whose identity doesn't match the state.
   package static var earlier: StoreError { damaged("it is an earlier one, which was put back") }
 
   package static func damaged(_ what: String) -> StoreError {
@@ -182,6 +182,6 @@ package struct IndexRoot: Sendable, Equatable {
 }
 
 extension StoreError {
-  /// Whether only an index is damaged, but not a document.
+  /// Whether the error reports damage to an index rather than to a document.
   package var isIndexDamage: Bool { code == .damaged && message.hasPrefix(IndexRoot.damage) }
 }

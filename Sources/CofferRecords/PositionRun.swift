@@ -1,13 +1,13 @@
 package import CofferDocuments
 
-/// A level of a position: an order-preserving number, three random bytes that name a run, and the place in the run
-/// (FORMAT, "Positions").
+/// A level of a position, which consists of an order-preserving number, a run's three random bytes, and a place within
+/// the run (FORMAT, "Positions").
 struct PositionLevel: Equatable {
   var number: Int64
   var tag: PositionTag
   var place: Int64
 
-  /// Parses the levels of a position, or returns `nil` if another program chose the bytes in another way.
+  /// Parses the levels of a position, or returns `nil` if another program chose the bytes differently.
   static func levels(of position: DocumentPosition?) -> [PositionLevel]? {
     guard let bytes = position?.bytes else { return [] }
     var levels: [PositionLevel] = []
@@ -42,9 +42,9 @@ package struct PositionTag: Equatable {
   }
 }
 
-/// An integer of 1 to 7 bytes whose bytewise order is its order. No encoding is the beginning of another.
+/// An integer encoded in 1 to 7 bytes that sort bytewise like the integers. An encoding is never a prefix of another.
 enum OrderedInteger {
-  /// The least number above those that have an encoding. The least of all is the complement of the greatest.
+  /// The exclusive upper bound of numbers with an encoding. The least such number is the complement of the greatest.
   static let limit: Int64 = 1 << 49
   static let maximumCount = 7
 
@@ -63,7 +63,7 @@ enum OrderedInteger {
     }
   }
 
-  /// Returns the form that begins with a byte, or `nil` if none does.
+  /// Returns the form that begins with a byte, or `nil` if the byte doesn't begin any form.
   private static func form(of first: UInt8) -> Form? {
     switch first {
     case 0x80..<0xC0: (0x80, 6)
@@ -94,7 +94,7 @@ enum OrderedInteger {
     return count
   }
 
-  /// Removes a number from the beginning of `bytes`, or returns `nil` if there is none.
+  /// Removes and returns a number at the beginning of `bytes`, or returns `nil` if `bytes` doesn't begin with a number.
   static func parse(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
     guard let first = bytes.first else { return nil }
     let mask: UInt8 = first < 0x80 ? 0xFF : 0
@@ -108,22 +108,22 @@ enum OrderedInteger {
   }
 }
 
-/// The positions of consecutive documents, which stay together when other replicas place documents there too.
+/// The positions of consecutive documents, which remain together even if other replicas place documents there.
 package struct PositionRun {
-  /// The distance between the numbers at an open end. It leaves room for 12 halvings before a level is added.
+  /// The distance between numbers at an open end, which allows 12 halvings before a level is added.
   private static let step: Int64 = 4096
 
   private let beginning: [UInt8]
   private var next: Int64
-  /// The last position that the run gave.
+  /// The last position that the run returned.
   private var last: DocumentPosition?
 
-  /// Creates a run between two positions; `nil` is an end of the collection.
+  /// Creates a run between two positions. `nil` represents an end of the collection.
   ///
   /// - Parameters:
   ///   - count: The number of positions that the run must provide, or `nil` for any number.
   ///   - length: The maximum number of bytes of each position.
-  /// - Returns: `nil` if there's no place of that length, or another program chose the neighbors in another way.
+  /// - Returns: `nil` if positions of that length don't fit, or if another program chose the neighbors differently.
   package init?(
     between left: DocumentPosition?, and right: DocumentPosition?, tag: PositionTag, count: Int? = nil,
     length: Int = DocumentPosition.maximumCount
@@ -131,7 +131,7 @@ package struct PositionRun {
     guard let lower = PositionLevel.levels(of: left), let upper = PositionLevel.levels(of: right) else { return nil }
     var (low, high) = (lower[...], upper[...])
     var above: [PositionLevel] = []
-    // Find the topmost level with room.
+    // Find the topmost level with space for a number.
     while let left = low.first, let right = high.first, left == right || right.number - left.number < 2 {
       high = left == right ? high.dropFirst() : []
       above.append(left)
@@ -157,20 +157,20 @@ package struct PositionRun {
     next = 0
   }
 
-  /// The first run of an empty collection.
+  /// Creates the first run of an empty collection.
   package init(tag: PositionTag) {
     self.init(after: [], 0, tag)
   }
 
-  /// Returns whether the run can go on between two positions, because `left` is the last position that it gave.
+  /// Returns whether the run can continue between two positions, because `left` is the last position it returned.
   ///
   /// - Parameter count: The number of positions that the run must provide, or `nil` for any number.
   package func continues(between left: DocumentPosition?, and right: DocumentPosition?, count: Int?) -> Bool {
     last != nil && left == last && fits(left, right, count, DocumentPosition.maximumCount)
   }
 
-  /// Returns whether the run's next positions are between the neighbors. Positions that another program chose are
-  /// compared too, so a run never depends on their form.
+  /// Returns whether the run's next positions are between the neighbors. Also compares positions that another program
+  /// chose, so a run never depends on their form.
   private func fits(_ left: DocumentPosition?, _ right: DocumentPosition?, _ count: Int?, _ length: Int) -> Bool {
     let greatest = count.map { next + Int64(max(0, $0 - 1)) } ?? OrderedInteger.limit - 1
     guard greatest < OrderedInteger.limit, let first = position(next) else { return false }
@@ -178,7 +178,7 @@ package struct PositionRun {
     return left.map { $0 < first } ?? true && right.map { end < $0 } ?? true && end.byteCount <= length
   }
 
-  /// Returns the position of a place, or `nil` if that exceeds the limit.
+  /// Returns the position for a place, or `nil` if the position is too long.
   package func position(_ place: Int64) -> DocumentPosition? {
     let capacity = beginning.count + OrderedInteger.maximumCount
     return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { memory in

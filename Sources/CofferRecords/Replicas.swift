@@ -1,9 +1,9 @@
 package import CofferSealing
 internal import CofferText
 
-/// A replica and what is known of its commits (FORMAT, "Replicas").
+/// A replica and its known commits (FORMAT, "Replicas").
 package struct Replica: Hashable, Sendable {
-  /// A commit and the first bytes of the mark of the state that it left.
+  /// A commit and the first bytes of its state's mark.
   package struct Mark: Hashable, Sendable {
     package var counter: UInt64
     package var mark: UInt64
@@ -20,13 +20,13 @@ package struct Replica: Hashable, Sendable {
   package static let rangeCount: UInt64 = 1 << 40
 
   package var identity: UniqueID
-  /// The counter of the last commit whose changes are all included. For the own replica, as of ``rose``.
+  /// The counter up to which all commits are included. The own replica's counter is as of ``rose``.
   package var counter: UInt64
-  /// The range of IDs from which the replica takes new ones.
+  /// The range from which the replica takes new IDs.
   package var range: UInt64
   /// This store's generation in which the counter last rose.
   package var rose: UInt64
-  /// The last commits in ascending order.
+  /// The marks of the last commits, in ascending order.
   package var marks: [Mark]
 
   package init(identity: UniqueID, counter: UInt64, range: UInt64, rose: UInt64, marks: [Mark] = []) {
@@ -37,13 +37,14 @@ package struct Replica: Hashable, Sendable {
     self.marks = marks
   }
 
-  /// The IDs that the replica gives to new documents.
+  /// The replica's IDs for new documents.
   package var ids: Range<UInt64> { max(1, range * Self.rangeCount)..<(range + 1) * Self.rangeCount }
 }
 
-/// All replicas whose changes a store includes, and its own (FORMAT, "Replicas").
+/// The replicas whose changes a store includes, and its own replica (FORMAT, "Replicas").
 ///
-/// The counters are the store's version vector. The own one is given by the state, so ordinary commits don't write it.
+/// The counters are the store's version vector. The state determines the own counter, so ordinary commits don't write
+/// it here.
 package struct Replicas: Hashable, Sendable {
   package static let maximumCount = 4096
 
@@ -85,16 +86,16 @@ package struct Replicas: Hashable, Sendable {
     return UInt32(entries.count - 1)
   }
 
-  /// Makes a new replica the own one.
+  /// Adds a new replica and makes it the own replica.
   ///
-  /// - Parameter counter: The counter of the transaction in which it becomes the own one.
+  /// - Parameter counter: The counter of the transaction that makes this change.
   package mutating func takeIdentity(_ identity: UniqueID, range: UInt64, counter: UInt64, at generation: UInt64)
     throws(StoreError)
   {
     own = try add(Replica(identity: identity, counter: counter, range: range, rose: generation))
   }
 
-  /// Brings the own entry up to date, which ordinary commits don't.
+  /// Updates the own entry, because ordinary commits don't.
   ///
   /// - Parameter marks: The marks of the commits before this generation.
   package mutating func noteOwn(counter: UInt64, marks: [Replica.Mark], at generation: UInt64) {
@@ -106,12 +107,12 @@ package struct Replicas: Hashable, Sendable {
   /// Returns the marks of the own replica's last commits.
   ///
   /// - Parameters:
-  ///   - state: The state that these replicas belong to.
+  ///   - state: The state of these replicas.
   ///   - mark: The mark of this state.
   package func ownMarks(of state: StoreState, mark: [UInt8]) -> [Replica.Mark] {
     var marks = ownReplica.marks
     let first = max(ownReplica.rose, 1, state.generation - min(state.generation, UInt64(Replica.maximumMarks)))
-    // A replica that this transaction made has no commit yet.
+    // A replica that this transaction added doesn't have a commit yet.
     guard first <= state.generation else { return marks }
     for generation in first...state.generation {
       guard let bytes = generation == state.generation ? mark : state.ring.mark(of: generation) else { continue }
@@ -121,7 +122,7 @@ package struct Replicas: Hashable, Sendable {
     return marks.suffix(Replica.maximumMarks)
   }
 
-  /// Returns a range that no replica has.
+  /// Returns an unused range.
   ///
   /// - Parameter draw: A random number.
   package func freeRange(_ draw: UInt64) -> UInt64 {
@@ -132,14 +133,14 @@ package struct Replicas: Hashable, Sendable {
     return (0..<count).lazy.map { (first + $0) % count + 1 }.first { !taken.contains($0) }!
   }
 
-  /// The replicas of a new copy of the store, before its own one is added.
+  /// The replicas for a new copy of the store, before the copy's own replica is added.
   package var copied: Replicas {
     var copy = self
     for index in copy.entries.indices { copy.entries[index].rose = 1 }
     return copy
   }
 
-  /// Takes the counters and marks of joint replicas, which begin with these.
+  /// Takes the counters and marks of joint replicas, which must begin with these replicas.
   package mutating func take(_ joined: Replicas) throws(StoreError) {
     for (number, entry) in joined.entries.enumerated() {
       if number >= entries.count {
@@ -150,18 +151,18 @@ package struct Replicas: Hashable, Sendable {
     }
   }
 
-  /// Returns whether changes of other replicas, or as another replica, came after a generation.
+  /// Returns whether the store took changes of other replicas, or changed its own replica, after a generation.
   package func haveRisen(since generation: UInt64) -> Bool {
     entries.indices.contains { $0 != own && entries[$0].rose > generation }
   }
 
   // MARK: Dots
 
-  /// Returns whether a dot comes before another: by counter, then by identity.
+  /// Returns whether a dot precedes another dot, ordered by counter and then by identity.
   package func isBefore(_ one: Dot, _ other: Dot) -> Bool {
     if one.counter != other.counter { return one.counter < other.counter }
     guard one.replica != other.replica else { return false }
-    // A dot with a number that the row lacks is rejected where its document is compared with others.
+    // A dot with an unknown number is rejected when its document is compared with others.
     let (first, second) = (Int(one.replica), Int(other.replica))
     guard first < entries.count, second < entries.count else { return first < second }
     return entries[first].identity < entries[second].identity
@@ -171,7 +172,7 @@ package struct Replicas: Hashable, Sendable {
     dots.dropFirst().reduce(dots[0]) { isBefore($0, $1) ? $1 : $0 }
   }
 
-  /// Returns whether the changes of a dot's commit are included.
+  /// Returns whether the store includes the dot's commit.
   ///
   /// - Parameter ownCounter: The state's counter.
   package func covers(_ dot: Dot, ownCounter: UInt64) -> Bool {
@@ -198,10 +199,10 @@ package struct Replicas: Hashable, Sendable {
     }
   }
 
-  /// Opens a row that the state names.
+  /// Opens the row whose digest is in the state.
   ///
-  /// - Throws: `damaged` if the row isn't the one that the state names, or is invalid. `otherFormat` for entries of a
-  ///   later version.
+  /// - Throws: `damaged` if the row doesn't match the digest or is invalid, or `otherFormat` for entries of a later
+  ///   version.
   package init(_ sealed: [UInt8], digest: TextDigest, generation: UInt64, under root: RootKey) throws(StoreError) {
     guard try translatingErrors({ () throws(SealingError) in try Self.digest(of: sealed) }) == digest
     else { throw .damagedStore("its replicas are not those that the state names") }

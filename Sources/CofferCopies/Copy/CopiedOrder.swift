@@ -3,21 +3,21 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
 
-/// New positions for the documents of a plain copy, in the order of the old ones, whose tags would link both stores.
+/// New positions for a plain copy's documents, in their old order. The tags of old positions would link both stores.
 ///
-/// The order comes from SQLite's index, which isn't proved. Each proved row is compared with it, so that a copy whose
-/// documents are in another order than the rows say is refused. Keeps 16 bytes of memory for each document.
+/// The order comes from SQLite's index, which isn't proved. Comparing each proved row with the index detects an order
+/// that differs from the rows, and the copy is then refused. Uses 16 bytes of memory per document.
 struct CopiedOrder {
-  /// The documents in the order of their IDs, with their places in the order of their collection.
+  /// The documents ordered by ID, each with its place within its collection.
   private var places: [(id: Int64, place: Int64)] = []
   private var next = 0
   private var runs: [UInt32: PositionRun] = [:]
-  /// Sums of keyed hashes of all entries of the index, and of all proved rows. The key is this process's alone.
+  /// Sums of keyed hashes over all index entries and over all proved rows. Only this process has the key.
   private var (indexed, proved) = (0, 0)
 
-  /// Reads the order of the documents that are copied.
+  /// Reads the order of the copied documents.
   ///
-  /// - Parameter contains: Whether a document of a collection is copied.
+  /// - Parameter contains: Returns whether a document of a collection is copied.
   init(
     _ transaction: StoreTransaction, newTag: () throws(StoreError) -> PositionTag,
     _ contains: (_ id: Int64, _ collection: UInt32) -> Bool
@@ -27,7 +27,7 @@ struct CopiedOrder {
     while try entries.step() {
       let columns = entries.columns()
       let (collection, id) = (UInt32(truncatingIfNeeded: columns[0].integer), columns[2].integer)
-      // A cycle of pages would repeat entries forever.
+      // Stop at too many entries, because a page cycle would repeat entries forever.
       guard places.count <= transaction.state.count else { throw Self.damaged }
       guard contains(id, collection) else { continue }
       if runs[collection] == nil { runs[collection] = PositionRun(tag: try newTag()) }
@@ -38,7 +38,7 @@ struct CopiedOrder {
     places.sort { $0.id < $1.id }
   }
 
-  /// Returns the new position of the next document in the order of IDs. Notes a row that the index doesn't have.
+  /// Returns the new position of the next document, in ID order. Records the row for ``requireProof()``.
   mutating func position(of row: RecordRow) -> DocumentPosition {
     proved &+= Self.hash(row.fields.id, row.fields.collection, row.position)
     guard next < places.count, places[next].id == row.fields.id, let run = runs[row.fields.collection],
@@ -48,7 +48,7 @@ struct CopiedOrder {
     return position
   }
 
-  /// Requires that the rows had the order that the index has, once all have a position.
+  /// Requires the index's order to match the rows. Call this method after all rows have a position.
   ///
   /// - Throws: `damaged`.
   func requireProof() throws(StoreError) {

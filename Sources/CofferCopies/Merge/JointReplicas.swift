@@ -2,24 +2,24 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// The replicas of two stores under common numbers, and which commits each store includes.
+/// The replicas of two stores with joint numbers, and the commits that each store includes.
 ///
-/// This store's replicas keep their numbers, and the other store's further replicas follow.
+/// This store's replicas keep their numbers, followed by the replicas that only the other store has.
 struct JointReplicas {
-  /// The joint replicas, with the counters and marks that this store has after a merge.
+  /// The joint replicas, with this store's counters and marks after a merge.
   private(set) var joined: Replicas
   private var mine: [UInt64]
   private var theirs: [UInt64]
   /// The joint numbers of the other store's replicas.
   private var numbers: [UInt32] = []
-  /// The counter after which the other store's own dots belong to another replica, and that replica's number.
+  /// The counter after which the other store's own dots belong to a different replica, and that replica's number.
   private var split: (own: UInt32, counter: UInt64, number: UInt32)?
 
   /// Compares the histories of two stores.
   ///
-  /// - Parameter base: The replicas of an older file that both stores were copied from, if they are one replica.
-  /// - Throws: `invalidArgument` if the stores don't share a replica. `anchorMismatch` if one replica was written in
-  ///   two files. `noNumberLeft` for too many replicas. `setMismatch` for an unreachable counter.
+  /// - Parameter base: The replicas of the older file that both stores were copied from, if the stores are one replica.
+  /// - Throws: `invalidArgument` if the stores don't share a replica, `anchorMismatch` if one replica was written in
+  ///   two files, `noNumberLeft` if there are too many replicas, or `setMismatch` if a counter is unreachable.
   init(_ mine: StoreTransaction, _ theirs: StoreTransaction, base: CloneBase? = nil) throws(StoreError) {
     let here = try mine.replicasOfStart()
     let there = try theirs.replicasOfStart()
@@ -53,7 +53,7 @@ struct JointReplicas {
     }
   }
 
-  /// Moves the other file's commits after the older file to a replica of their own.
+  /// Assigns the other file's commits since the older file to a separate replica.
   private mutating func take(_ base: CloneBase, _ here: Replicas, _ there: Replicas) throws(StoreError) {
     guard here.ownReplica.identity == there.ownReplica.identity, let known = base.replicas.number(of: base.identity),
       base.identity == here.ownReplica.identity
@@ -88,7 +88,7 @@ struct JointReplicas {
     theirs[Int(own)] = counter
   }
 
-  /// Requires each replica to have a single history, so only this store raises its own counter, and a commit has equal
+  /// Requires each replica to have a single history: only this store raises its own counter, and a commit has equal
   /// marks in both stores.
   private func requireOneHistory(_ here: Replicas, _ there: Replicas) throws(StoreError) {
     if theirs[Int(here.own)] > mine[Int(here.own)] {
@@ -105,7 +105,7 @@ struct JointReplicas {
     }
   }
 
-  /// Returns whether two entries of one replica describe one history, in the range that both describe.
+  /// Returns whether two entries of one replica have equal marks in the range that both describe.
   private func haveCommonMarks(_ one: Replica, _ other: Replica) -> Bool {
     guard let first = one.marks.first, let last = one.marks.last, let otherFirst = other.marks.first,
       let otherLast = other.marks.last
@@ -125,9 +125,9 @@ struct JointReplicas {
 
   // MARK: Dots
 
-  /// Returns a dot of the other store under its joint number.
+  /// Returns the other store's dot with its joint number.
   ///
-  /// - Throws: `setMismatch` for a dot that the other store doesn't include.
+  /// - Throws: `setMismatch` if the other store doesn't include the dot.
   func translate(_ dot: Dot) throws(StoreError) -> Dot {
     if dot.isZero { return dot }
     guard dot.replica < numbers.count else { throw Self.unknownDot }
@@ -178,20 +178,20 @@ struct JointReplicas {
   func iInclude(_ dots: [Dot]) -> Bool { dots.allSatisfy(iInclude) }
   func theyInclude(_ dots: [Dot]) -> Bool { dots.allSatisfy(theyInclude) }
 
-  /// Returns whether a dot precedes another. The result is the same in every store.
+  /// Returns whether a dot precedes another dot. The result is the same in every store.
   func isBefore(_ one: Dot, _ other: Dot) -> Bool { joined.isBefore(one, other) }
 
   func later(_ one: Dot, _ other: Dot) -> Dot { isBefore(one, other) ? other : one }
 
   // MARK: Vectors
 
-  /// A Boolean value that indicates whether this store includes all changes of the other store.
+  /// A Boolean value that indicates whether this store includes all of the other store's changes.
   var isUpToDate: Bool { zip(mine, theirs).allSatisfy { $0 >= $1 } }
 
-  /// A Boolean value that indicates whether the other store includes all changes of this store.
+  /// A Boolean value that indicates whether the other store includes all of this store's changes.
   var isAncestor: Bool { zip(mine, theirs).allSatisfy { $0 <= $1 } }
 
-  /// The greatest counter of both stores.
+  /// The greatest counter in either store.
   var greatestCounter: UInt64 { max(mine.max() ?? 0, theirs.max() ?? 0) }
 
   /// Returns the counter up to which this store includes the other store's own changes.
@@ -200,13 +200,13 @@ struct JointReplicas {
     return mine[Int(numbers[Int(there.own)])]
   }
 
-  /// Returns whether this store includes all changes of the other store except the other store's own changes.
+  /// Returns whether this store includes the changes that the other store took from other replicas.
   func includesOthers(than there: Replicas) -> Bool {
     let own = split?.number ?? numbers[Int(there.own)]
     return mine.indices.allSatisfy { $0 == Int(own) || mine[$0] >= theirs[$0] }
   }
 
-  /// The joint replicas with only the other store's counters, for a store whose contents are replaced.
+  /// The joint replicas with the other store's counters, for replacing this store's contents.
   var replaced: Replicas {
     var replaced = joined
     for number in replaced.entries.indices {
@@ -217,12 +217,12 @@ struct JointReplicas {
   }
 }
 
-/// The older file of two files that were written as one replica.
+/// The older file that two files of one replica were copied from.
 struct CloneBase {
   let replicas: Replicas
-  /// The replica that both copies are.
+  /// The identity of both copies' replica.
   let identity: UniqueID
-  /// The identity that the other copy's later commits get.
+  /// The identity that the other copy's later commits are assigned to.
   let newIdentity: UniqueID
 
   init(_ older: StoreTransaction) throws(StoreError) {
@@ -234,7 +234,7 @@ struct CloneBase {
 }
 
 extension StoreTransaction {
-  /// The replicas at the start of the transaction, with an own entry that is up to date.
+  /// The replicas at the start of the transaction, with an up-to-date own entry.
   func replicasOfStart() throws(StoreError) -> Replicas {
     var replicas = try replicas
     replicas.noteOwn(

@@ -3,7 +3,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// A document of one of two merged stores without its text, with dots in joint numbers.
+/// A document of one of the merged stores without its text. Its dots have joint numbers.
 struct MergeDocument {
   /// The ID in its store.
   let id: Int64
@@ -22,7 +22,7 @@ struct MergeDocument {
   let collection: UInt32
   let isNewer: Bool
 
-  /// The text for comparison, including its flags.
+  /// The digest and flags of a text, for comparing texts.
   struct TextValue: Hashable {
     let digest: TextDigest
     let isJSON: Bool
@@ -39,7 +39,7 @@ struct MergeDocument {
     }
   }
 
-  /// - Parameter dots: Returns dots in joint numbers.
+  /// - Parameter dots: Returns dots with joint numbers.
   init(
     _ row: RecordRow, _ head: HeadData, in collection: UniqueID,
     _ dots: (DocumentDots) throws(StoreError) -> DocumentDots
@@ -87,7 +87,7 @@ struct JoinedDocument {
   var place: Part
   var born: Part
   var members: [[UInt8]: Part] = [:]
-  /// The text that lost, which becomes a document of its own unless one side is preferred.
+  /// The side whose text lost, which becomes a separate document unless one side is preferred.
   var lostText: Side?
   /// Whether a person's choice took the other store's value under its own dot.
   var takesByChoice = false
@@ -106,7 +106,7 @@ struct PartJoin {
   ///
   /// - Parameters:
   ///   - areEqual: Whether both values are equal.
-  ///   - prefersTheirs: Decides between different values that nobody has written.
+  ///   - prefersTheirs: Decides between different values if neither was ever written.
   /// - Throws: `anchorMismatch` if one dot has two values.
   func side(
     _ mine: Dot, _ theirs: Dot, areEqual: Bool, prefersTheirs: @autoclosure () -> Bool
@@ -137,7 +137,7 @@ extension JoinedDocument {
   /// - Throws: `anchorMismatch` if one dot has two values.
   init(_ mine: MergeDocument, _ theirs: MergeDocument, _ replicas: JointReplicas) throws(StoreError) {
     let join = PartJoin(replicas: replicas, myKept: mine.dots.kept, theirKept: theirs.dots.kept)
-    // A missing value comes before every other.
+    // A missing value precedes every other value.
     func precedes(_ one: [UInt8]?, _ other: [UInt8]?) -> Bool {
       guard let one, let other else { return one == nil && other != nil }
       return one.lexicographicallyPrecedes(other)
@@ -173,7 +173,7 @@ extension MergeDocument {
     Dictionary(uniqueKeysWithValues: attributes.memberList.map { ($0.name, $0.value) })
   }
 
-  /// Returns the dot of a member, which is zero if the document never had it.
+  /// Returns the member's dot, or zero if the document never had the member.
   func dot(ofMember name: [UInt8], in values: [[UInt8]: [UInt8]]) -> Dot {
     dots.members.first { $0.name == name }?.dot ?? (values[name] == nil ? .zero : dots.attributes)
   }

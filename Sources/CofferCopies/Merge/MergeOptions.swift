@@ -9,7 +9,7 @@ public enum MergePolicy: Sendable {
   case mine
   /// The other store wins each conflict.
   case theirs
-  /// Takes the later change of each part, and keeps a text that loses, as ``MergePolicy/Choice/both`` does.
+  /// Takes the later change to each part, and keeps a losing text, as ``MergePolicy/Choice/both`` does.
   case both
   /// Calls the closure for each conflict. If the closure throws, the merge ends without changing the store.
   case custom(@Sendable (MergeConflict) throws -> MergePolicy.Choice)
@@ -20,8 +20,8 @@ public enum MergePolicy: Sendable {
     case mine
     /// The other store wins.
     case theirs
-    /// The later change of each part wins, and an edited document isn't deleted. A text that loses is kept as a
-    /// document of its own behind the other, with "(other version)" in its title and without a key.
+    /// The later change to each part wins, and an edited document isn't deleted. A losing text is kept as a separate
+    /// document after the merged document, with "(other version)" in its title and without a key.
     case both
   }
 }
@@ -46,11 +46,11 @@ public struct MergeConflict: Sendable {
 public struct MergeOptions: Sendable {
   /// A Boolean value that indicates whether the merge only reports its changes, without committing them.
   public var isDryRun = false
-  /// A Boolean value that indicates whether damaged documents in the other store are reported and skipped. Only a later
-  /// merge with ``verifiesOther`` brings their changes. If `false`, a damaged document ends the merge.
+  /// A Boolean value that indicates whether damaged documents in the other store are reported and skipped. Their changes
+  /// are merged only by a later merge with ``verifiesOther``. If `false`, a damaged document ends the merge.
   public var skipsDamaged = false
-  /// A Boolean value that indicates whether every row of both stores is verified, as by `verify(.quick)`, and every
-  /// document compared, even if the other store's state lists the changes. This also brings the documents that an
+  /// A Boolean value that indicates whether the merge verifies every row in both stores, like `verify(.quick)`, and
+  /// compares every document, even if the other store's state lists the changes. This also merges documents that an
   /// earlier merge skipped.
   public var verifiesOther = false
   /// Creates options for a merge that commits its changes and stops at a damaged document.
@@ -72,9 +72,9 @@ public struct MergeReport: Sendable, Hashable {
     case deleted
     /// This store's version was kept.
     case kept
-    /// A text that lost a conflict was added as a document of its own.
+    /// A text that lost a conflict was added as a separate document.
     case copied
-    /// Another document holds the document's key, so the document reads as having none until the key is free.
+    /// Another document holds the document's key, so the document's key reads as `nil` until the key is free.
     case keyHidden = "key-hidden"
     /// The other store's document was skipped, because it can't be decrypted.
     case skipped
@@ -118,7 +118,7 @@ public struct MergeReport: Sendable, Hashable {
   /// A changed or conflicting document or collection.
   public struct Entry: Sendable, Hashable {
     /// The document in this store after the merge. `nil` if it doesn't exist, if it would be added by a merge that
-    /// changed nothing, or if the entry concerns a collection.
+    /// didn't change the store, or if the entry concerns a collection.
     public let id: DocumentID?
     /// The document in the other store, or `nil` if it doesn't exist there or the entry concerns a collection.
     public let otherID: DocumentID?

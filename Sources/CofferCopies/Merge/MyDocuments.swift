@@ -2,14 +2,14 @@ internal import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
 
-/// Finds this store's documents and deletions by identity, and reads all of them only if it must.
+/// Finds this store's documents and deletions by identity, and reads all of them only if necessary.
 final class MyDocuments {
   private let transaction: StoreTransaction
   private let reader: RecordReader
   private var collections: [UInt32: UniqueID]?
   private var ids: [UniqueID: Int64]?
   private var deletions: [UniqueID: DeletionRecord]?
-  /// Some documents' IDs, which are known without reading all documents.
+  /// Some documents' known IDs, which avoid reading all documents.
   private var likely: [UniqueID: Int64] = [:]
 
   init(_ transaction: StoreTransaction) {
@@ -17,12 +17,13 @@ final class MyDocuments {
     reader = RecordReader(transaction.database, transaction.keys)
   }
 
-  /// Returns this store's state of the other store's document, or `nil` if it isn't here.
+  /// Returns this store's version of the other store's document, or `nil` if this store doesn't have it.
   ///
-  /// - Throws: `damaged` for a row that can't be opened.
+  /// - Throws: `damaged` if a row can't be opened.
   func find(_ theirs: MergeDocument, _ replicas: JointReplicas) throws(StoreError) -> MergeDocument? {
     if let here = try document(id: theirs.id), here.uid == theirs.uid { return here }
-    // A document whose birth this store doesn't include was never here, unless a decision or a restore renewed that.
+    // If this store doesn't include a document's birth, it never had the document, unless a decision or a restore
+    // renewed the birth.
     guard replicas.iInclude(theirs.dots.born) || !theirs.dots.kept.isZero else { return nil }
     return try document(theirs.uid)
   }
@@ -33,12 +34,12 @@ final class MyDocuments {
     return try document(id: id)
   }
 
-  /// Reads the documents with these IDs, which are likely to be looked for.
+  /// Reads the documents with these IDs, because later lookups are likely to need them.
   func prepare(_ ids: [Int64]) throws(StoreError) {
     for id in ids { if let here = try document(id: id) { likely[here.uid] = id } }
   }
 
-  /// Returns the ID of the document with an identity. Reads all documents once, unless the document is a likely one.
+  /// Returns the ID of the document with an identity. Reads all documents once, unless `prepare(_:)` read the document.
   func id(of uid: UniqueID) throws(StoreError) -> Int64? {
     if let id = likely[uid] { return id }
     if ids == nil {

@@ -32,11 +32,11 @@ final class OtherStore {
 
   /// The changes that this store doesn't include.
   struct Changes {
-    /// The IDs of changed documents in the other store, in ascending order.
+    /// The other store's IDs for the changed documents, in ascending order.
     var documents: [Int64] = []
     var collections: [CollectionRecord] = []
     var deletions: [DeletionRecord] = []
-    /// The IDs that deleted documents had in the other store, as far as the ring lists them.
+    /// The other store's IDs for the deleted documents, as far as the ring lists them.
     var deletedIDs: [Int64] = []
 
     var isEmpty: Bool { documents.isEmpty && collections.isEmpty && deletions.isEmpty }
@@ -44,12 +44,12 @@ final class OtherStore {
 
   /// Proves and returns the changes.
   ///
-  /// The sealed ring lists them if it reaches back to what this store includes. Each row that it lists must have been
-  /// written by the generation that lists it, because an attacker without a key can replay an earlier row. Otherwise,
-  /// one walk proves all rows of both stores.
+  /// The sealed ring lists the changes if it reaches back to the changes that this store includes. Each listed row must
+  /// have been written in the generation that lists it, because an attacker without a key can replay an earlier row.
+  /// Otherwise, a single walk proves all rows in both stores.
   ///
-  /// - Parameter isWhole: Whether to prove all rows of both stores and return all of the other store's.
-  /// - Throws: `setMismatch` if the rows aren't the set that was written. `damaged`.
+  /// - Parameter isWhole: Whether to prove all rows in both stores and return all of the other store's rows.
+  /// - Throws: `setMismatch` if rows are missing, old or forged, or `damaged`.
   func changes(whole isWhole: Bool) throws(StoreError) -> Changes {
     let since = isWhole ? 0 : knownGeneration
     let listed = try transaction.namingOther { () throws(StoreError) in
@@ -70,14 +70,14 @@ final class OtherStore {
     }
   }
 
-  /// A generation of the other store whose commits this store includes, and all earlier ones.
+  /// A generation of the other store up to which this store includes all commits.
   private var knownGeneration: UInt64 {
     let start = transaction.start
     let counter = replicas.knownCounter(ofOwn: own)
     if counter > 0 {
       let (rose, last) = (own.ownReplica.rose, own.ownReplica.marks.last)
-      // `lead` rises where `rose` does, so a commit before that has the lead of the last commit before, or less. The
-      // result isn't later than the generation of the commit, therefore.
+      // `lead` rises when `rose` does, so a commit before `rose` has the lead of the last commit before it, or less.
+      // Therefore, the result isn't later than the commit's generation.
       guard let last, rose > 1, last.counter >= rose - 1, counter < rose + start.lead else {
         return counter > start.lead ? min(counter - start.lead, start.generation) : 0
       }
@@ -85,18 +85,18 @@ final class OtherStore {
       return counter > lead ? min(counter - lead, rose - 1) : 0
     }
     guard replicas.includesOthers(than: own) else { return 0 }
-    // A copy is filled in its second generation with what others had.
+    // A copy is filled with the other replicas' changes in its second generation.
     if own.ownReplica.rose == 2, !own.ownReplica.marks.isEmpty { return 2 }
-    // A file that took a new identity made its first commit under it then.
+    // A file that took a new identity made its first commit with that identity in generation `rose`.
     return own.ownReplica.marks.isEmpty ? own.ownReplica.rose - min(1, own.ownReplica.rose) : 0
   }
 
-  /// Returns the changes that the ring lists, or `nil` if it doesn't reach back or the rows don't match it.
+  /// Returns the changes that the ring lists, or `nil` if the ring doesn't reach back or the rows don't match it.
   private func changesInRing(since generation: UInt64) throws(StoreError) -> Changes? {
     guard let ring = transaction.start.ring.changes(after: generation),
       !ring.contains(where: { $0.changes == .everything })
     else { return nil }
-    // The latest generation that lists each document, and the documents that it lists as deleted.
+    // The latest generation that lists each document, and whether it lists the document as deleted.
     var last: [Int64: (generation: UInt64, isDeleted: Bool)] = [:]
     var lastOfCollections: [UInt32: UInt64] = [:]
     for (generation, changes) in ring {
@@ -104,7 +104,7 @@ final class OtherStore {
       for entry in entries {
         if entry.kind == .collection { lastOfCollections[entry.collection] = generation }
         for id in entry.ranges.joined() {
-          // A move to another collection is a deletion and an insertion of one generation.
+          // A move to another collection is a deletion and an insertion in one generation.
           let isSame = last[id]?.generation == generation
           let isDeleted = entry.kind == .deleted && !(isSame && last[id]?.isDeleted == false)
           last[id] = (generation, isDeleted)
@@ -145,7 +145,7 @@ final class OtherStore {
       deletions[row.revision, default: 0] += 1
       try add(row, to: &changes, whole: false)
     }
-    // A missing row would be a deletion that is never seen again.
+    // Require the deletion rows, because a later merge wouldn't find a deletion whose row is missing.
     guard deleted.allSatisfy({ deletions[$0.key, default: 0] >= $0.value }) else { return nil }
     return changes
   }
@@ -164,7 +164,7 @@ final class OtherStore {
     if whole || !replicas.iInclude(record.stamp) { changes.deletions.append(record) }
   }
 
-  /// Returns a document's text, which must have the digest that its head names.
+  /// Returns a document's text, after comparing its digest with the digest in the head.
   func text(_ id: Int64) throws(StoreError) -> String {
     defer { reader.reset() }
     return try transaction.namingOther { () throws(StoreError) in
@@ -174,9 +174,9 @@ final class OtherStore {
     }
   }
 
-  /// Returns a document with dots in joint numbers.
+  /// Returns a document with joint numbers in its dots.
   ///
-  /// - Throws: `setMismatch` for a dot that the other store doesn't include. `damaged`.
+  /// - Throws: `setMismatch` if the other store doesn't include a dot, or `damaged`.
   func document(_ id: Int64) throws(StoreError) -> MergeDocument {
     defer { reader.reset() }
     return try transaction.namingOther { () throws(StoreError) in

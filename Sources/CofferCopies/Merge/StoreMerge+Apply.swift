@@ -3,10 +3,10 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-// Writing the decisions of a merge.
+// Writes a merge's decisions.
 
 extension StoreMerge {
-  /// Writes all decisions, and returns the report with the IDs of added documents.
+  /// Writes all decisions, and returns the report with the added documents' IDs.
   func apply() throws -> MergeReport {
     let writer = try mine.writer
     try writer.raiseCounter(above: replicas.greatestCounter)
@@ -19,7 +19,7 @@ extension StoreMerge {
   }
 }
 
-/// Writes the documents of a merge.
+/// Writes a merge's documents.
 private struct MergeApplication {
   private let merge: StoreMerge
   private let mine: StoreTransaction
@@ -28,20 +28,20 @@ private struct MergeApplication {
   private let collections: [UniqueID: CollectionRecord]
   private(set) var entries: [MergeReport.Entry]
 
-  /// This store's IDs of documents that the merge adds or changes.
+  /// This store's IDs for added and changed documents.
   private var ids: [UniqueID: Int64] = [:]
   private var takenIDs: Set<Int64> = []
-  /// The added documents' IDs by their IDs in the other store.
+  /// This store's IDs for added documents, by the other store's ID.
   private var newIDs: [DocumentID: DocumentID] = [:]
-  /// The IDs of documents with texts that lost, by the other store's ID of the document that they belonged to.
+  /// The IDs of the new documents with losing texts, by the other store's ID for the merged document.
   private var copyIDs: [DocumentID: DocumentID] = [:]
-  /// This store's texts that lost a conflict, by document.
+  /// This store's losing texts, by document.
   private var lostTexts: [UniqueID: String] = [:]
-  /// The keys whose holder may be another document now.
+  /// The keys that another document may hold now.
   private var keys: Set<SharedKey> = []
   /// The added and moved documents with parents, whose ancestors may form a cycle.
   private var placed: [Int64] = []
-  /// The documents that came back or changed their collection, because children can name them.
+  /// The restored documents, and documents with a new collection. Children can name them as parents.
   private var returned: Set<UniqueID> = []
 
   private struct SharedKey: Hashable {
@@ -116,7 +116,7 @@ private struct MergeApplication {
 
   // MARK: Ids
 
-  /// Gives an added document its ID: the other store's where it's free here.
+  /// Gives an added document its ID, which is the other store's ID if that's free here.
   private mutating func number(_ decision: DocumentDecision) throws {
     switch decision {
     case .add(let theirs, _, _):
@@ -130,7 +130,7 @@ private struct MergeApplication {
   }
 
   private func isFree(_ id: Int64) throws(StoreError) -> Bool {
-    // A deleted document may still be named as a parent.
+    // A row can still name a deleted document as its parent.
     guard StoreFormat.documentIDs.contains(id), !takenIDs.contains(id) else { return false }
     guard try !mine.hasRow(DocumentID(id)) else { return false }
     return try mine.database.integer(SQL.anyChild, id) == nil
@@ -199,7 +199,7 @@ private struct MergeApplication {
       if new.parent != nil { placed.append(here.id) }
       if record.id != here.collection { returned.insert(here.uid) }
     }
-    // The holder of the key is found once all documents are written.
+    // The key's holder is found after all documents are written.
     let isKeyWritten = here.key != key || record.id != here.collection || here.dots.key != dots.key
     if isKeyWritten {
       note(key: here.key, in: here.collection)
@@ -223,7 +223,7 @@ private struct MergeApplication {
     return record
   }
 
-  /// Adds a text that lost a conflict as a document of its own after the document that both stores have.
+  /// Adds a text that lost a conflict as a separate document after the document that both stores have.
   private mutating func write(_ copy: CopyDecision) throws {
     let source = copy.document
     let uid = try UniqueID(hashing: "coffer3/copy", copy.original.bytes + merge.replicas.bytes(of: source.dots.text))
@@ -257,7 +257,7 @@ private struct MergeApplication {
     copyIDs[DocumentID(copy.otherID)] = DocumentID(id)
   }
 
-  /// Returns the title of a document that holds a text that lost.
+  /// Returns the title for a document with a losing text.
   private static func marked(_ title: String?) -> String {
     let mark = " (other version)"
     var title = title ?? ""
@@ -281,19 +281,19 @@ private struct MergeApplication {
 
   // MARK: Parents
 
-  /// Returns this store's ID of a parent, or `nil` if it isn't in the collection.
+  /// Returns this store's ID for a parent, or `nil` if the parent isn't in the collection.
   private func parent(_ uid: UniqueID?, of id: Int64, in record: CollectionRecord) throws(StoreError) -> DocumentID? {
     guard let uid else { return nil }
     var found = ids[uid]
     if found == nil { found = try merge.documents.id(of: uid) }
     guard let parent = found, parent != id else { return nil }
-    // A parent that is added later in this merge has no row yet.
+    // A parent that this merge adds later doesn't have a row yet.
     if let coming = merge.collectionOfAdded[uid] { return coming == record.uid ? DocumentID(parent) : nil }
     guard let fields = try mine.unverifiedFields(of: DocumentID(parent)) else { return nil }
     return fields.collection == record.id ? DocumentID(parent) : nil
   }
 
-  /// Removes the parent from the rows of children whose parent is in another collection now.
+  /// Removes the parent from the rows of children if the parent moved to another collection.
   private func detachMovedParents() throws {
     for uid in returned {
       guard let id = ids[uid], let fields = try mine.unverifiedFields(of: DocumentID(id)) else { continue }
@@ -304,7 +304,7 @@ private struct MergeApplication {
     }
   }
 
-  /// Finds the children of documents that came back or came into a collection.
+  /// Restores the parents of children whose parent was restored or moved into their collection.
   private mutating func reattachChildren() throws {
     guard !returned.isEmpty else { return }
     let reader = RecordReader(mine.database, mine.keys)
@@ -329,7 +329,7 @@ private struct MergeApplication {
     }
   }
 
-  /// Removes the parent of one document in each cycle: of the one that was placed last.
+  /// Cuts each cycle by removing the parent of the document that was placed last.
   private func cutCycles() throws {
     for id in placed {
       var path = [id]
@@ -361,7 +361,7 @@ extension MergeDocument {
 }
 
 extension JointReplicas {
-  /// The bytes that name a commit in every store: the replica's identity and the counter.
+  /// Returns the replica's identity and the counter, which name a commit in every store.
   fileprivate func bytes(of dot: Dot) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(joined[dot.replica].identity)
@@ -371,7 +371,7 @@ extension JointReplicas {
 }
 
 extension JoinedDocument {
-  /// The entries of later versions, each of which comes with its part.
+  /// Returns the entries of later versions. Each entry comes with its part.
   fileprivate func extensionBytes(_ mine: MergeDocument, _ theirs: MergeDocument) -> [UInt8] {
     guard !mine.extensionBytes.isEmpty || !theirs.extensionBytes.isEmpty else { return [] }
     var taken: ExtensionPart.Parts = []

@@ -2,7 +2,7 @@ internal import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
 
-// Collections are joined part by part, as documents are. None is ever removed.
+// Collections are joined part by part, like documents. A collection is never removed.
 
 extension StoreMerge {
   func decide(_ there: CollectionRecord) throws {
@@ -56,7 +56,7 @@ extension StoreMerge {
     if joined.dots != here.dots || joined.isDropped != here.isDropped { add(.change(joined, from: here)) }
   }
 
-  /// Writes the collections. Keys of a collection that folds them in another way are looked up anew.
+  /// Writes the collections. Recomputes a collection's lookups if the collection now folds keys differently.
   func applyCollections() throws {
     for decision in collections {
       switch decision {

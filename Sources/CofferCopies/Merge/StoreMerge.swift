@@ -5,7 +5,8 @@ internal import CofferRecords
 extension StoreEngine {
   /// Merges another store's changes into this store in one transaction.
   ///
-  /// - Parameter older: An older file of both stores, if they're files of one replica and were both written to.
+  /// - Parameter older: The older file that both stores were copied from, if they're files of one replica and both were
+  ///   written to.
   package func merge(
     _ other: StoreEngine, by older: StoreEngine? = nil, from theirs: StoreTransaction, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
@@ -44,7 +45,7 @@ extension StoreEngine {
   }
 }
 
-/// A merge of another store's changes: first all decisions, then the rows (FORMAT, "Merging").
+/// A merge of another store's changes, which makes all decisions before it writes rows (FORMAT, "Merging").
 final class StoreMerge {
   let mine: StoreTransaction
   let other: OtherStore
@@ -80,7 +81,7 @@ final class StoreMerge {
     documents = MyDocuments(mine)
   }
 
-  /// Decides about every change, without writing.
+  /// Decides how to merge every change, without writing.
   func decide(_ changes: OtherStore.Changes) throws -> MergeReport {
     for record in changes.collections { try decide(record) }
     theirs.reserveCapacity(changes.documents.count)
@@ -142,7 +143,7 @@ final class StoreMerge {
     case (false, false): dots.stamp = fresh
     }
     if let side = joined.lostText {
-      // A text that lost becomes a document of its own, and keeps its dot, so every replica makes the same one.
+      // A losing text becomes a separate document and keeps its dot, so every replica creates the same document.
       copies.append(
         CopyDecision(
           document: side == .mine ? here : there, side: side, original: here.uid, id: here.id, otherID: there.id))
@@ -234,7 +235,7 @@ final class StoreMerge {
   private func decideDeletedHere(_ there: MergeDocument, _ deletion: DeletionRecord) throws {
     let theyKnow = replicas.theyInclude(deletion.dots)
     if replicas.iInclude(there.partDots) {
-      // The other store kept the document for an edit that was deleted here too, so renew the stamp to pass that on.
+      // The other store kept the document for an edit that this store also deleted, so renew the stamp to pass that on.
       if replicas.theyInclude(deletion.stamp) { decisions.append(.deletion(deletion, deletion.dots, fresh)) }
       return
     }
@@ -254,8 +255,8 @@ final class StoreMerge {
 
   /// Returns the dots of a kept document that the other side deleted.
   ///
-  /// The new stamp tells every other store. It's also `kept`, because a document that comes back can be older than what
-  /// was deleted and must then stay before it. A person's choice is an edit.
+  /// The new stamp passes the decision on to every other store. It's also the `kept` dot, because a restored document
+  /// can be older than the deleted document, and must then win. A person's choice is an edit.
   private func kept(_ dots: DocumentDots, byChoice: Bool) -> DocumentDots {
     var dots = dots
     if byChoice, isDecided { dots.born = fresh }
@@ -289,7 +290,7 @@ final class StoreMerge {
     }
   }
 
-  /// Returns the policy's choice for a conflict, or asks the caller.
+  /// Returns the policy's choice for a conflict, or calls the caller's closure.
   ///
   /// - Parameter withTexts: Whether the caller's closure receives the texts.
   func choose(
@@ -324,10 +325,10 @@ final class StoreMerge {
         collection: collection.map { CollectionID($0) }, action: action, reason: reason))
   }
 
-  /// Whether all of the other store's documents are compared, instead of only its changes.
+  /// Whether the merge compares all of the other store's documents, instead of only its changes.
   var readsWhole: Bool { options.verifiesOther }
 
-  /// The collections of the added documents.
+  /// The added documents' collections.
   private(set) lazy var collectionOfAdded: [UniqueID: UniqueID] = {
     var known: [UniqueID: UniqueID] = [:]
     for case .add(let document, _, _) in decisions { known[document.uid] = document.place.collection }
@@ -339,21 +340,21 @@ final class StoreMerge {
 
 /// What a merge does with one document.
 enum DocumentDecision {
-  /// Adds the other store's document, and removes its deletion if there is one.
+  /// Adds the other store's document, and removes this store's deletion of the document, if any.
   case add(MergeDocument, DocumentDots, deletion: DeletionRecord?)
   /// Gives a document the joined parts of both stores.
   case join(MergeDocument, MergeDocument, JoinedDocument, DocumentDots)
   /// Keeps this store's document against a deletion.
   case keep(MergeDocument, DocumentDots)
-  /// Deletes a document, with the other store's deletion, the dots of all deletions and a stamp.
+  /// Deletes a document. Carries the other store's deletion, the dots of all deletions, and a stamp.
   case delete(MergeDocument, DeletionRecord, [Dot], Dot)
-  /// Changes the dots and the stamp of a deletion of this store.
+  /// Changes the dots and the stamp of this store's deletion.
   case deletion(DeletionRecord, [Dot], Dot)
   /// Adds a deletion.
   case newDeletion(DeletionRecord, [Dot], Dot)
 }
 
-/// A text that lost a conflict and becomes a document of its own.
+/// A text that lost a conflict and becomes a separate document.
 struct CopyDecision {
   /// The document whose text lost, in its store.
   let document: MergeDocument

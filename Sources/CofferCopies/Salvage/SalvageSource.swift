@@ -10,7 +10,7 @@ struct SalvageSource {
   let keys: SessionKeys
   /// The latest state, or `nil` if it can't be decrypted.
   let state: StoreState?
-  /// What the new store has in common with this one, so that it merges with this one's copies. `nil` if the replicas
+  /// The family key and replicas that let the new store merge with the old store's copies, or `nil` if the replicas
   /// can't be proved.
   let heritage: StoreHeritage?
   /// The problems found while opening.
@@ -43,10 +43,10 @@ struct SalvageSource {
     return creation
   }
 
-  /// A counter above this one is forged, because no store has as many commits.
+  /// The maximum plausible counter. A higher counter is forged, because a store never has as many commits.
   private static let maximumCounter = UInt64(StoreFormat.maximumGeneration) / 2
 
-  /// Reads what the new store has in common with the old one, or `nil` if the old one's replicas can't be proved.
+  /// Reads the old store's family key and replicas, or returns `nil` if the replicas can't be proved.
   private static func heritage(
     of database: StoreDatabase, _ state: StoreState?, _ keys: SessionKeys
   ) -> StoreHeritage? {
@@ -60,7 +60,7 @@ struct SalvageSource {
     guard var replicas = found.first else { return nil }
     replicas.noteOwn(
       counter: state.counter, marks: replicas.ownMarks(of: state, mark: mark), at: replicas.ownReplica.rose)
-    // Leave out what a key holder forged: the new store's own counters begin above the state's.
+    // Ignore replicas that a key holder forged, because the new store's own counters begin above the state's counter.
     guard state.counter <= Self.maximumCounter, replicas.isConsistent else { return nil }
     return StoreHeritage(
       family: keys.keyring.family, replicas: replicas.copied, counter: state.counter, hasOwnRange: false)

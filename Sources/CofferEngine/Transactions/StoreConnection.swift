@@ -15,17 +15,17 @@ package final class StoreConnection {
   private var idleBatches: [RowBatch<OpenedRows>] = []
   private var attachments: [ObjectIdentifier: any ConnectionAttachment] = [:]
 
-  /// Returns the state that another target keeps on this connection.
+  /// Returns another target's state on this connection.
   package func attachment<Attached: ConnectionAttachment>(_ type: Attached.Type) -> Attached {
     attachments.attachment(type)
   }
 
   private var cipher: StateCipher
-  /// The state row last read or written, kept to open an unchanged row only once.
+  /// The last state row read or written. Caching it avoids opening an unchanged row again.
   private var lastState: (sealed: [UInt8], state: StoreState)?
-  /// The run of the last position that this connection gave a document, which the next document can continue.
+  /// The run of the last position that this connection assigned, which the next document can continue.
   var lastRun: PositionRun?
-  /// The version of the file whose row count matched the state's count.
+  /// The file version whose row count matched the state's count.
   var countedVersion: FileVersion?
 
   init(_ file: StoreFile, session: Session) throws(StoreError) {
@@ -40,15 +40,15 @@ package final class StoreConnection {
 
   // MARK: Canceling
 
-  // Internal, because the compiler checks each access to a package property at run time, and every lookup of a cached
-  // text makes one.
+  // The property is internal, because the compiler checks each access to a package property at run time, and every
+  // lookup of a cached text accesses it.
   private(set) var cancellation: Cancellation?
   /// The cancellation of the current work.
   package var currentCancellation: Cancellation? { cancellation }
-  /// The cancellation's action before this connection's work.
+  /// The cancellation's action before this connection's work began.
   private var outerAction: (@Sendable () -> Void)?
 
-  /// Begins work that throws `cancelled` soon after its cancellation, even during a wait for a lock or between rows.
+  /// Begins work that throws `cancelled` soon after it's canceled, even while waiting for a lock or between rows.
   func beginWork(_ cancellation: Cancellation?) throws(StoreError) {
     guard let cancellation else { return }
     let handle = database.connection.interruptHandle
@@ -82,7 +82,7 @@ package final class StoreConnection {
     defer { statement.reset() }
     let mark = try HeaderMark(statement)
     let current = session.snapshot
-    // Another thread may have changed the keys, or may be changing them.
+    // Try all known keys, because another thread may have changed them or may be changing them.
     let candidates = [known.keys, current.keys, known.next, current.next].compactMap { $0 }
     guard let held = candidates.first else { throw .storeClosed }
     guard mark.isAtLeast(held.header) else {
@@ -184,7 +184,7 @@ package final class StoreConnection {
     let statement = try database.statement(SQL.headerMark)
     defer { statement.reset() }
     let mark = try HeaderMark(statement)
-    // The keys have changed since, which their next user detects.
+    // Return if the keys have changed since then, because the next use of the keys detects the change.
     guard mark.names(new.header) else { return }
     let state = try StateCipher(new).open(Array(mark.sealedState))
     guard mark.mac.elementsEqual(state.headerMAC), state.generation >= known.generation else {
@@ -203,7 +203,7 @@ package final class StoreConnection {
 
   package func mark(of state: StoreState) throws(StoreError) -> [UInt8] { try cipher.mark(of: state) }
 
-  /// A version of the file, which changes with every commit of any program.
+  /// A file version, which changes with every commit by any program.
   struct FileVersion: Equatable {
     let dataVersion: Int64?
     let sealedState: [UInt8]?
@@ -250,7 +250,7 @@ private struct HeaderMark {
 
 extension [UInt8] {
   fileprivate func elementsAreEqual(to other: UnsafeRawBufferPointer) -> Bool {
-    // Anyone can read these bytes in the file, so the time of the comparison tells nothing.
+    // Anyone can read these bytes in the file, so the comparison's duration doesn't reveal secrets.
     withUnsafeBytes { $0.count == other.count && (isEmpty || memcmp($0.baseAddress!, other.baseAddress!, count) == 0) }
   }
 }
