@@ -104,14 +104,19 @@ package struct Replicas: Hashable, Sendable {
     entries[Int(own)].marks = marks.suffix(Replica.maximumMarks)
   }
 
-  /// Returns the marks of the own replica's last commits.
+  /// Returns the marks of the own replica's last commits, without gaps.
   ///
   /// - Parameters:
   ///   - state: The state of these replicas.
   ///   - mark: The mark of this state.
-  package func ownMarks(of state: StoreState, mark: [UInt8]) -> [Replica.Mark] {
-    var marks = ownReplica.marks
-    let first = max(ownReplica.rose, 1, state.generation - min(state.generation, UInt64(Replica.maximumMarks)))
+  ///   - limit: The maximum number of marks. The state lists up to a few hundred.
+  package func ownMarks(
+    of state: StoreState, mark: [UInt8], limit: Int = Replica.maximumMarks
+  ) -> [Replica.Mark] {
+    let first = max(
+      ownReplica.rose, 1, state.ring.known - 1, state.generation - min(state.generation, UInt64(limit)))
+    // Marks before a gap would look like another history's.
+    var marks = first > ownReplica.rose ? [] : ownReplica.marks
     // A replica that this transaction added doesn't have a commit yet.
     guard first <= state.generation else { return marks }
     for generation in first...state.generation {
@@ -119,7 +124,7 @@ package struct Replicas: Hashable, Sendable {
       let value = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
       marks.append(Replica.Mark(counter: generation + state.lead, mark: value))
     }
-    return marks.suffix(Replica.maximumMarks)
+    return marks.suffix(limit)
   }
 
   /// Returns an unused range.

@@ -39,7 +39,7 @@ struct JointReplicas {
         hint: "import what one of them exports into the other")
     }
     if let base { try take(base, here, there) }
-    try requireOneHistory(here, there)
+    try requireOneHistory(Commits(mine, here), Commits(theirs, there))
     guard self.theirs.allSatisfy({ $0 <= self.mine[Int(here.own)] || $0 - self.mine[Int(here.own)] <= 1 << 32 }) else {
       throw StoreError(.setMismatch, "the other store has a counter that no store reaches")
     }
@@ -63,8 +63,8 @@ struct JointReplicas {
     let counter = base.replicas[known].counter
     let (own, identity) = (here.own, base.newIdentity)
     guard counter <= mine[Int(own)], counter <= theirs[Int(own)],
-      haveCommonMarks(base.replicas[known], here.ownReplica),
-      haveCommonMarks(base.replicas[known], there.ownReplica)
+      Commits.compare(base.replicas[known].marks, here.ownReplica.marks) != .different,
+      Commits.compare(base.replicas[known].marks, there.ownReplica.marks) != .different
     else {
       throw StoreError(
         .anchorMismatch, "the base is not an older file of both stores", hint: "give a file that both were copied from")
@@ -90,36 +90,37 @@ struct JointReplicas {
 
   /// Requires each replica to have a single history: only this store raises its own counter, and a commit has equal
   /// marks in both stores.
-  private func requireOneHistory(_ here: Replicas, _ there: Replicas) throws(StoreError) {
-    if theirs[Int(here.own)] > mine[Int(here.own)] {
-      guard let known = there.number(of: here.ownReplica.identity), haveCommonMarks(here.ownReplica, there[known]),
-        known == there.own
-      else { throw Self.clone }
-      throw StoreError(
-        .anchorMismatch, "the other file is this one at a later time, so there is nothing to merge",
-        hint: "go on with the other file; if this one was written to as well, give their older copy with \(.mergeBase)")
+  private func requireOneHistory(_ here: Commits, _ there: Commits) throws(StoreError) {
+    for (number, entry) in there.replicas.entries.enumerated() {
+      guard let known = here.replicas.number(of: entry.identity), split?.own != numbers[number] else { continue }
+      let comparison = Commits.compare(here.marks(of: known), there.marks(of: UInt32(number)))
+      guard comparison != .different else { throw Self.clone }
+      let isMine = known == here.replicas.own
+      let isTheirs = number == there.replicas.own
+      // Only this store makes commits under its name, unless the other file is a copy of it.
+      guard !isMine || isTheirs || theirs[Int(known)] <= mine[Int(known)] else { throw Self.clone }
+      guard isMine, isTheirs, theirs[Int(known)] != mine[Int(known)] else { continue }
+      guard comparison == .equal else { throw Self.unknownClone }
+      guard theirs[Int(known)] < mine[Int(known)] else {
+        throw StoreError(
+          .anchorMismatch, "the other file is this one at a later time, so there is nothing to merge",
+          hint: "go on with the other file")
+      }
     }
-    for (number, entry) in there.entries.enumerated() {
-      guard let known = here.number(of: entry.identity), split?.own != numbers[number] else { continue }
-      guard haveCommonMarks(here[known], entry) else { throw Self.clone }
-    }
-  }
-
-  /// Returns whether two entries of one replica have equal marks in the range that both describe.
-  private func haveCommonMarks(_ one: Replica, _ other: Replica) -> Bool {
-    guard let first = one.marks.first, let last = one.marks.last, let otherFirst = other.marks.first,
-      let otherLast = other.marks.last
-    else { return true }
-    let (lower, upper) = (max(first.counter, otherFirst.counter), min(last.counter, otherLast.counter))
-    guard lower <= upper else { return true }
-    let range = lower...upper
-    return one.marks.filter { range.contains($0.counter) } == other.marks.filter { range.contains($0.counter) }
   }
 
   static var clone: StoreError {
     StoreError(
       .anchorMismatch, "both files are copies of one store and were written to, so their changes have the same names",
       hint: "promote one of them before it's written to, or give the file that both were copied from with \(.mergeBase)"
+    )
+  }
+
+  private static var unknownClone: StoreError {
+    StoreError(
+      .anchorMismatch,
+      "both files are copies of one store, and too many changes lie between them to tell if both were written to",
+      hint: "give the file that both were copied from with \(.mergeBase), or go on with the later one"
     )
   }
 
@@ -230,6 +231,36 @@ struct CloneBase {
     identity = replicas.ownReplica.identity
     let mark = try older.connection.mark(of: older.start)
     newIdentity = try UniqueID(hashing: "coffer3/clone", identity.bytes + mark)
+  }
+}
+
+/// The commits of a store's replicas, as far as the store has their marks.
+private struct Commits {
+  enum Comparison { case equal, different, unknown }
+
+  let replicas: Replicas
+  /// The marks of the own commits, of which the state lists more than the replicas.
+  private let own: [Replica.Mark]
+
+  /// - Parameter replicas: The replicas at the start of the transaction.
+  init(_ transaction: StoreTransaction, _ replicas: Replicas) throws(StoreError) {
+    self.replicas = replicas
+    own = try transaction.replicas.ownMarks(
+      of: transaction.start, mark: try transaction.connection.mark(of: transaction.start), limit: .max)
+  }
+
+  func marks(of number: UInt32) -> [Replica.Mark] { number == replicas.own ? own : replicas[number].marks }
+
+  /// Compares the marks of one replica in the range that both stores describe.
+  static func compare(_ one: [Replica.Mark], _ other: [Replica.Mark]) -> Comparison {
+    guard let first = one.first, let last = one.last, let otherFirst = other.first, let otherLast = other.last else {
+      return .unknown
+    }
+    let (lower, upper) = (max(first.counter, otherFirst.counter), min(last.counter, otherLast.counter))
+    guard lower <= upper else { return .unknown }
+    let range = lower...upper
+    return one.filter { range.contains($0.counter) } == other.filter { range.contains($0.counter) }
+      ? .equal : .different
   }
 }
 

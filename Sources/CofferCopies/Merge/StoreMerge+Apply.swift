@@ -185,9 +185,7 @@ private struct MergeApplication {
     new.key = key.map { DocumentKey(bytes: $0) }
     new.attributes = Attributes(
       joined.memberValues(here, there).map { Attributes.Member(name: $0.key, value: $0.value) })
-    let isDatedThere = merge.replicas.isBefore(here.dots.stamp, there.dots.stamp)
-    (new.created, new.modified) =
-      isDatedThere ? (there.createdDate, there.modifiedDate) : (here.createdDate, here.modifiedDate)
+    (new.created, new.modified) = dates(here, there, stamp: dots.stamp)
     var history = DocumentHistory(uid: here.uid, parent: here.place.parent, dots: dots.bytes)
     var position: DocumentPosition?
     var record = try collection(here.place.collection)
@@ -210,6 +208,16 @@ private struct MergeApplication {
       extensionBytes: joined.extensionBytes(here, there),
       isKeyHeldElsewhere: isKeyWritten
         ? try isHeld(new.key, by: here.id, in: record) : old.fields.isKeyHeldElsewhere)
+  }
+
+  /// Returns the dates that belong to a stamp. A new stamp has the later date of change.
+  private func dates(
+    _ here: MergeDocument, _ there: MergeDocument, stamp: Dot
+  ) -> (created: Timestamp, modified: Timestamp) {
+    if stamp == here.dots.stamp { return (here.createdDate, here.modifiedDate) }
+    if stamp == there.dots.stamp { return (there.createdDate, there.modifiedDate) }
+    let isLaterThere = merge.replicas.isBefore(here.dots.stamp, there.dots.stamp)
+    return (isLaterThere ? there.createdDate : here.createdDate, max(here.modifiedDate, there.modifiedDate))
   }
 
   /// Returns whether another document holds a key now.

@@ -160,7 +160,7 @@ final class StoreMerge {
       let hasDates = (here.created, here.modified) != (there.created, there.modified)
       if isTaken
         || hasDates && joined.parts.allSatisfy(\.isTheirs)
-          && replicas.isBefore(here.dots.stamp, there.dots.stamp)
+          && (!joined.parts.allSatisfy(\.isMine) || replicas.isBefore(here.dots.stamp, there.dots.stamp))
       {
         note(.changed, .editedThere, id: here.id, otherID: there.id)
       }

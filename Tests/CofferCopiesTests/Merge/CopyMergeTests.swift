@@ -77,6 +77,42 @@ struct CopyMergeTests {
     #expect(try text(pair.original, 2) == "Text 2")
   }
 
+  /// A move has no date of its own, so it doesn't set back the date of an edit elsewhere.
+  @Test func keepsLaterDateOfChange() throws {
+    let pair = try Pair()
+    let date = Timestamp(millisecondsSince1970: 4_000_000_000_000)
+    try pair.original.write { try $0.update(3) { ($0.text, $0.modified) = ("new", date) } }
+    for id: DocumentID in [1, 3] { try pair.copy.write { try $0.move(id, to: .top) } }
+    for (mine, theirs) in [(pair.original, pair.copy), (pair.copy, pair.original)] {
+      #expect(try mine.merge(theirs).isMerged)
+      #expect(try mine.read { try $0.header(of: 3).modified } == date)
+    }
+  }
+
+  /// Dates come with the stamp, so both stores have the same ones after an exchange in both directions.
+  @Test func mergesDatesWithStamp() throws {
+    let pair = try Pair()
+    func date(_ number: Int64) -> Timestamp { Timestamp(millisecondsSince1970: number) }
+    func sort(_ store: DocumentStore) throws {
+      try store.write { _ = try $0.sort(Self.notes, by: .title, descending: true) }
+    }
+    try pair.original.write { try $0.update(3) { ($0.text, $0.modified) = ("new", date(1000)) } }
+    // The copy's sort has the greater counter than the edit, and the lesser one than the original's sort.
+    try sort(pair.copy)
+    try edit(pair.copy, 5, "other")
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try edit(pair.original, 4, "other")
+    try pair.original.write { try $0.update(2) { ($0.attributes["x"], $0.modified) = (.number(1), date(2000)) } }
+    try sort(pair.original)
+    #expect(try pair.original.merge(pair.copy, policy: .both).isMerged)
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try texts(pair.copy) == texts(pair.original))
+    for id: DocumentID in [1, 2, 3, 4, 5] {
+      let headers = try [pair.copy, pair.original].map { try $0.read { try $0.header(of: id) } }
+      #expect(headers[0].modified == headers[1].modified && headers[0].created == headers[1].created, "\(id)")
+    }
+  }
+
   /// The message says which of both stores is damaged, so that nobody replaces the sound one.
   @Test(
     arguments: [false, true],
@@ -458,6 +494,50 @@ struct CopyMergeTests {
     }
     #expect(try texts(again) == texts(pair.original))
     #expect(try again.verify().isSound)
+  }
+
+  /// Two files of one store were written to, and one of them far more often.
+  @Test(arguments: [1, 31, 33, 100, 500])
+  func rejectsClonesAfterManyCommits(count: Int) throws {
+    let pair = try Pair()
+    let (older, file) = (pair.test.place.file("older.coffer"), pair.test.place.file("clone.coffer"))
+    try pair.copy.close()
+    try pair.original.close()
+    for target in [older, file] { try FileManager.default.copyItem(at: pair.test.url, to: target) }
+    let stores = try [pair.test.url, file, older].map {
+      try DocumentStore.open(at: $0, key: .published("primary"), options: .testing)
+    }
+    try edit(stores[1], 2, "clone")
+    for number in 0..<count { try edit(stores[0], 1, "\(number)") }
+    for (mine, theirs) in [(0, 1), (1, 0)] {
+      let before = try stores[mine].everything()
+      let error = try #require(throws: StoreError.self) {
+        try stores[mine].merge(stores[theirs], policy: .both)
+      }
+      #expect(error.code == .anchorMismatch && !error.message.contains("later time"), "\(error)")
+      #expect(try stores[mine].everything() == before)
+    }
+    #expect(try stores[0].merge(stores[1], base: stores[2], policy: .both).isMerged)
+    #expect(try text(stores[0], 2) == "clone" && text(stores[0], 1) == "\(count - 1)")
+  }
+
+  /// A file was put back by a program that leaves no trace, and went on under its name.
+  @Test(arguments: [1, 40, 100])
+  func rejectsFileThatWasPutBack(count: Int) throws {
+    let pair = try Pair()
+    let older = pair.test.place.file("older.coffer")
+    try pair.original.close()
+    try FileManager.default.copyItem(at: pair.test.url, to: older)
+    var original = try pair.test.reopened()
+    for number in 0..<10 { try edit(original, 1, "lost \(number)") }
+    #expect(try pair.copy.merge(original).isMerged)
+    try original.close()
+    try FileManager.default.removeItem(at: pair.test.url)
+    try FileManager.default.copyItem(at: older, to: pair.test.url)
+    original = try pair.test.reopened()
+    for number in 0..<count { try edit(original, 2, "\(number)") }
+    expect(.anchorMismatch) { try pair.copy.merge(original, policy: .both) }
+    expect(.anchorMismatch) { try original.merge(pair.copy, policy: .both) }
   }
 
   /// A restored file takes a new identity with its next change, so it merges with the file that it replaced.

@@ -116,13 +116,16 @@ private final class History {
     }
   }
 
-  /// The texts of each collection in their order.
+  /// The texts and dates of each collection in their order.
   private func order(_ store: DocumentStore) throws -> [String: [String]] {
     try store.read { reader in
       var order: [String: [String]] = [:]
       for collection in try reader.collections() {
         var texts: [String] = []
-        try reader.forEach(in: collection.handle) { texts.append($0.text) }
+        try reader.forEach(in: collection.handle) { document in
+          let header = document.header
+          texts.append("\(document.text) \(header.created) \(header.modified)")
+        }
         order[collection.name] = texts
       }
       return order
@@ -184,14 +187,16 @@ private final class History {
       return
     }
     switch random.number(below: 12) {
-    case 0, 1: try writer.update(id) { $0.text = text }
-    case 2: try writer.update(id) { $0.title = random.number(below: 4) == 0 ? nil : text }
+    case 0, 1: try update(id, writer) { $0.text = text }
+    case 2:
+      let title = random.number(below: 4) == 0 ? nil : text
+      try update(id, writer) { $0.title = title }
     case 3:
       try writer.setKey(of: id, to: random.number(below: 3) == 0 ? nil : DocumentKey("k\(random.number(below: 4))"))
     case 4:
       let name = ["a", "b", "c"][random.number(below: 3)]
       let value: AttributeValue? = random.number(below: 3) == 0 ? nil : .string("\(texts)")
-      try writer.update(id) { $0.attributes[name] = value }
+      try update(id, writer) { $0.attributes[name] = value }
     case 5, 6: try writer.move(id, to: placements[random.number(below: placements.count)])
     case 7: try writer.move(id, into: collection)
     case 8: try writer.setParent(of: id, to: random.number(below: 3) == 0 ? nil : ids[random.number(below: ids.count)])
@@ -206,6 +211,18 @@ private final class History {
     default:
       let deleted = try writer.deleteUndoably([id])
       if random.number(below: 2) == 0 { try writer.restore(deleted) }
+    }
+  }
+}
+
+extension History {
+  /// Changes a document at a date of its own, because edits of one millisecond would have equal dates.
+  private func update(
+    _ id: DocumentID, _ writer: borrowing WriteTransaction, _ change: (inout Document) -> Void
+  ) throws {
+    try writer.update(id) {
+      change(&$0)
+      $0.modified = Timestamp(millisecondsSince1970: Int64(texts) * 1000)
     }
   }
 }
