@@ -44,7 +44,8 @@ public struct MergeConflict: Sendable {
 
 /// Options for a merge.
 public struct MergeOptions: Sendable {
-  /// A Boolean value that indicates whether the merge only reports its changes, without committing them.
+  /// A Boolean value that indicates whether the merge only reports its changes, without committing them. The report then
+  /// lacks entries for hidden keys.
   public var isDryRun = false
   /// A Boolean value that indicates whether damaged documents in the other store are reported and skipped. Their changes
   /// are merged only by a later merge with ``verifiesOther``. If `false`, a damaged document ends the merge.

@@ -27,8 +27,8 @@ struct MergeVerb: ParsableCommand {
 
       A conflict is one part that changed on both sides, or a document that was edited on one side and deleted on the \
       other. With a conflict, nothing is changed, all are listed by id and reason, and the exit code is 4, unless \
-      --prefer decides: 'mine' and 'theirs' take one side, 'both' takes the later change of each part, and keeps a \
-      text that loses as a document of its own.
+      --prefer decides: 'mine' and 'theirs' take one side, 'both' takes the later change of each part, by the copies' \
+      own counts and not by the clock, and keeps a text that loses as a document of its own.
 
         dbtool merge mine.coffer shipped-2.coffer --key-file my.key
         dbtool merge mine.coffer shipped-2.coffer --dry-run
