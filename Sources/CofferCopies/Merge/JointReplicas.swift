@@ -58,7 +58,9 @@ struct JointReplicas {
     guard here.ownReplica.identity == there.ownReplica.identity, let known = base.replicas.number(of: base.identity),
       base.identity == here.ownReplica.identity
     else {
-      throw StoreError(.invalidArgument, "only two files of one store have a base: these are two stores")
+      throw StoreError(
+        .invalidArgument, "only two files of one store have a base: these are two stores",
+        hint: "merge them without a base")
     }
     let counter = base.replicas[known].counter
     let (own, identity) = (here.own, base.newIdentity)
