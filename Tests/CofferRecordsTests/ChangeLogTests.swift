@@ -144,8 +144,8 @@ struct ChangeLogTests {
     func scattered(_ count: Int64) -> RingChanges {
       changes { log in for id in 1...count { log.insert(row(2 * id, in: 1)) } }
     }
-    #expect(scattered(2960) != .everything)
-    #expect(scattered(2961) == .everything)
+    #expect(scattered(2936) != .everything)
+    #expect(scattered(2937) == .everything)
     #expect(scattered(20_000) == .everything)
     // Falling IDs are merged at the end.
     func falling(_ count: Int64) -> RingChanges {

@@ -125,6 +125,6 @@ struct ChangeRingModelTests {
       ])
       ring.append(generation, mark: mark, changes)
     }
-    #expect(ring.generation - ring.known + 1 == 185)
+    #expect(ring.generation - ring.known + 1 == 183)
   }
 }
