@@ -98,16 +98,17 @@ package struct StoreComparison {
     let pairs = try pairs(left, right)
     var differences = StoreDifferences()
     let counterparts = Dictionary(uniqueKeysWithValues: pairs.map { (left[$0.0].id, right[$0.1].id) })
-    let ids = Set(left.map(\.id))
+    let (ids, otherIDs) = (Set(left.map(\.id)), Set(right.map(\.id)))
     let moved = movedPairs(left, right, pairs, try collectionsOfPairs(left, right, pairs))
     for (index, pair) in pairs.enumerated() {
       if index.isMultiple(of: 256) { try progress?(WorkProgress(done: index, total: pairs.count)) }
       let (before, after) = (left[pair.0], right[pair.1])
-      // A deleted parent keeps its ID in both stores. An existing parent without a counterpart never matches.
-      let parent = before.parent.map { counterparts[$0] ?? (ids.contains($0) ? 0 : $0) }
+      // A deleted parent may keep its ID in one store only. An existing parent without a counterpart never matches.
+      let parent = before.parent.flatMap { ids.contains($0) ? counterparts[$0] ?? 0 : nil }
+      let otherParent = after.parent.flatMap { otherIDs.contains($0) ? $0 : nil }
       guard
         let difference = try difference(
-          before, after, parentDiffers: parent != after.parent, isMoved: moved.places.contains(index),
+          before, after, parentDiffers: parent != otherParent, isMoved: moved.places.contains(index),
           isElsewhere: moved.collections.contains(index))
       else {
         differences.same += 1

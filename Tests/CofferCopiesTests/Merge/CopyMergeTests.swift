@@ -77,6 +77,20 @@ struct CopyMergeTests {
     #expect(try text(pair.original, 2) == "Text 2")
   }
 
+  /// The copy that deleted the parent shows none, and the other one its former ID, which is no difference.
+  @Test func deletedParentIsNoDifference() throws {
+    let pair = try Pair()
+    try pair.copy.write { writer in
+      try writer.delete(1)
+      try writer.delete(2)
+    }
+    try pair.original.write { try $0.setParent(of: 2, to: 1) }
+    #expect(try pair.original.merge(pair.copy, policy: .both).isMerged)
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.copy.differences(to: pair.original).changed.isEmpty)
+    #expect(try pair.original.differences(to: pair.copy).changed.isEmpty)
+  }
+
   /// A move has no date of its own, so it doesn't set back the date of an edit elsewhere.
   @Test func keepsLaterDateOfChange() throws {
     let pair = try Pair()

@@ -8,8 +8,8 @@ import Testing
 
 /// Random histories of several copies, in which each merge is compared with the executable model.
 struct MergeHistoryTests {
-  // In history 5036, a title is in conflict while the text comes back from a deletion.
-  @Test(arguments: HistorySeeds.first(12) + [5036]) func mergesAsModel(_ seed: UInt64) throws {
+  // In these two histories, a text comes back from a deletion, in the second one beside a title in conflict.
+  @Test(arguments: HistorySeeds.first(12) + [333, 5036]) func mergesAsModel(_ seed: UInt64) throws {
     try History(seed, copies: 3).run(steps: 60)
   }
 
