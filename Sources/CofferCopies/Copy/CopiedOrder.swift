@@ -11,6 +11,7 @@ struct CopiedOrder {
   /// The documents ordered by ID, each with its place within its collection.
   private var places: [(id: Int64, place: Int64)] = []
   private var next = 0
+  private var hasTooManyEntries = false
   private var runs: [UInt32: PositionRun] = [:]
   /// Sums of keyed hashes over all index entries and over all proved rows. Only this process has the key.
   private var (indexed, proved) = (0, 0)
@@ -23,12 +24,18 @@ struct CopiedOrder {
     _ contains: (_ id: Int64, _ collection: UInt32) -> Bool
   ) throws(StoreError) {
     var place: [UInt32: Int64] = [:]
+    var count: UInt64 = 0
     let entries = try transaction.database.statement(SQL.allEntries)
+    defer { entries.reset() }
     while try entries.step() {
       let columns = entries.columns()
       let (collection, id) = (UInt32(truncatingIfNeeded: columns[0].integer), columns[2].integer)
       // Stop at too many entries, because a page cycle would repeat entries forever.
-      guard places.count <= transaction.state.count else { throw Self.damaged }
+      count += 1
+      guard count <= transaction.state.count else {
+        hasTooManyEntries = true
+        break
+      }
       guard contains(id, collection) else { continue }
       if runs[collection] == nil { runs[collection] = PositionRun(tag: try newTag()) }
       places.append((id, place[collection, default: 0]))
@@ -52,7 +59,7 @@ struct CopiedOrder {
   ///
   /// - Throws: `damaged`.
   func requireProof() throws(StoreError) {
-    guard next == places.count, indexed == proved else { throw Self.damaged }
+    guard !hasTooManyEntries, next == places.count, indexed == proved else { throw Self.damaged }
   }
 
   private static func hash(_ id: Int64, _ collection: UInt32, _ position: UnsafeRawBufferPointer) -> Int {

@@ -164,6 +164,26 @@ struct DamageTests {
     #expect(try !store.verify().isSound)
   }
 
+  /// A deleted document that was put back is a mismatch, although the index of the order has it, too.
+  @Test func replayedDocumentPreventsCopy() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for text in ["a", "b"] { try writer.insert(Document(text: text), into: test.notes, at: .bottom) }
+    }
+    let old = test.place.file("old.coffer")
+    try test.store.backup(to: old)
+    try test.store.write { try $0.delete(2) }
+    try test.store.close()
+    let database = try test.raw()
+    try database.execute("ATTACH '\(old.path)' AS old")
+    try database.execute("INSERT INTO main.coffer_record SELECT * FROM old.coffer_record WHERE id = 2")
+    try database.close()
+    let store = try test.reopened()
+    expect(.setMismatch) {
+      try store.copy(to: test.place.file("copy.coffer"), keys: [.published("next")])
+    }
+  }
+
   /// A copy takes the order from the index, and compares it with the documents.
   @Test func forgedIndexPreventsReorderedCopy() throws {
     let test = try TestStore()
