@@ -27,16 +27,16 @@ struct IdentityCheck {
     }
     var known: [UniqueID: Int64] = [:]
     known.reserveCapacity(seen.count)
-    var places: [Int64: Seen] = [:]
-    places.reserveCapacity(seen.count)
     for document in seen {
-      places[document.id] = document
       guard let other = known.updateValue(document.id, forKey: document.uid) else { continue }
       if let now = try reread(document, transaction), let then = try reread(other, transaction), now.uid == then.uid {
         note(document.id, "document \(other) has its identity")
       }
     }
-    for document in seen {
+    let children = seen.filter { $0.parent != nil }
+    let parents = Set(children.map { $0.parent! })
+    let places = Dictionary(seen.filter { parents.contains($0.id) }.map { ($0.id, $0) }) { _, last in last }
+    for document in children {
       guard let parent = document.parent, isWrong(document, parent, places[parent]) else { continue }
       guard let now = try reread(document, transaction), let parent = now.parent,
         isWrong(now, parent, try reread(parent, transaction))
