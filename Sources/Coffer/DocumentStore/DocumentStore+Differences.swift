@@ -17,14 +17,20 @@ extension DocumentStore {
   /// - Parameters:
   ///   - other: The second store, of a version that this library supports. It's only read.
   ///   - pairing: `identity` for a store, its backups and its editable copies, and key or title otherwise.
+  ///   - allowsRekey: Whether to accept two files of one store if one is from before a rekey. Whoever had the former key
+  ///     can have written that file.
   ///   - progress: Called with the number of compared documents. Throwing from it ends the comparison.
-  /// - Throws: `invalidArgument` if `identity` pairs stores that can't be merged. `damaged` with the ID,
-  ///   `setMismatch`, and errors of `progress`.
+  /// - Throws: `invalidArgument` if `identity` pairs stores that can't be merged. `rolledBack` for files of one store
+  ///   with two root keys, unless `allowsRekey` is `true`. `damaged` with the ID, `setMismatch`, and errors of
+  ///   `progress`.
   public func differences(
-    to other: DocumentStore, by pairing: StoreDifferences.Pairing = .identity, progress: ProgressHandler? = nil
+    to other: DocumentStore, by pairing: StoreDifferences.Pairing = .identity,
+    allowingRekey allowsRekey: Bool = false, progress: ProgressHandler? = nil
   ) throws -> StoreDifferences {
     try engine.read { one in
-      try other.engine.read { other in try StoreComparison(one, other, pairing, progress).run() }
+      try other.engine.read { other in
+        try StoreComparison(one, other, pairing, allowingRekey: allowsRekey, progress).run()
+      }
     }
   }
 

@@ -60,7 +60,8 @@ extension DocumentStore {
   /// - Returns: The changed documents and collections, and the conflicts.
   /// - Throws: `invalidArgument` if the stores don't descend from one store, or have no use for `base`.
   ///   `anchorMismatch` if both are files of the same store and were written to, or if `base` isn't an older file of
-  ///   both. `setMismatch` if the changes can't be verified. `damaged` if a document of either store can't be
+  ///   both. `rolledBack` if both are files of the same store, one of them from before a rekey, unless the options allow
+  ///   it. `setMismatch` if the changes can't be verified. `damaged` if a document of either store can't be
   ///   decrypted. `noNumberLeft` if the store would have too many replicas. `rekeyUnfinished`, and errors of
   ///   `progress`. This store is unchanged then. The other store is never changed.
   public func merge(
@@ -95,20 +96,23 @@ extension DocumentStore {
   ///   - backup: An open backup of this store, or another store that can be merged with it. It's only read.
   ///   - allowsDamage: Whether to accept a backup that fails the verification. Restored documents are intact, but may
   ///     be older than they were in the backup.
+  ///   - allowsRekey: Whether to accept a backup from before a rekey. Whoever had the former key can have written it.
   /// - Returns: The outcomes in the order of `ids`.
   /// - Throws: `noSuchDocument` for an ID that isn't in the backup. `alreadyExists` if the ID belongs to another
-  ///   document here. `duplicateKey`. `invalidArgument` for a store that can't be merged with this store.
+  ///   document here. `duplicateKey`. `invalidArgument` for a store that can't be merged with this store. `rolledBack`
+  ///   for a backup from before a rekey, unless `allowsRekey` is `true`.
   ///   `setMismatch` and `damaged` for the backup. This store is unchanged then.
   @discardableResult
-  public func restore(_ ids: [DocumentID], from backup: DocumentStore, allowingDamage allowsDamage: Bool = false) throws
-    -> [RestoreOutcome]
-  {
+  public func restore(
+    _ ids: [DocumentID], from backup: DocumentStore, allowingDamage allowsDamage: Bool = false,
+    allowingRekey allowsRekey: Bool = false
+  ) throws -> [RestoreOutcome] {
     try requireOtherFile(backup)
     return try backup.engine.read { there in
-      if !allowsDamage { try there.naming { () throws(StoreError) in try there.requireWhole() } }
+      let there = PairedStore(there)
+      if !allowsDamage { try there.requireWhole() }
       return try engine.write { here in
-        try here.requireCommonOrigin(with: there, hint: "export them there, and import them here")
-        let outcomes = try DocumentRestoration(into: here, from: there).restore(ids)
+        let outcomes = try DocumentRestoration(into: here, from: there, allowingRekey: allowsRekey).restore(ids)
         try backup.engine.connections.original?.requireUnchanged()
         return outcomes
       }

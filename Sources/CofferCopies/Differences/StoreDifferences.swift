@@ -76,17 +76,19 @@ package struct StoreComparison {
     let parent: Int64?
   }
 
-  private let one: StoreTransaction
-  private let other: StoreTransaction
+  private let one: PairedStore
+  private let other: PairedStore
   private let pairing: StoreDifferences.Pairing
   private let progress: ProgressHandler?
 
+  /// - Throws: `rolledBack` for files of one store with two root keys, unless `allowsRekey` is `true`.
   package init(
     _ one: StoreTransaction, _ other: StoreTransaction, _ pairing: StoreDifferences.Pairing,
-    _ progress: ProgressHandler?
-  ) {
-    self.one = one
-    self.other = other
+    allowingRekey allowsRekey: Bool, _ progress: ProgressHandler?
+  ) throws(StoreError) {
+    self.one = PairedStore(one)
+    self.other = PairedStore(other)
+    if !allowsRekey { try self.one.requireSameRootKey(as: self.other) }
     self.pairing = pairing
     self.progress = progress
   }
@@ -118,11 +120,11 @@ package struct StoreComparison {
     }
     let (pairedLeft, pairedRight) = (Set(pairs.map(\.0)), Set(pairs.map(\.1)))
     for index in left.indices where !pairedLeft.contains(index) {
-      let header = try one.header(of: DocumentID(left[index].id))
+      let header = try one.header(left[index].id)
       differences.removed.append(StoreDifferences.Difference(before: header, after: nil, parts: []))
     }
     for index in right.indices where !pairedRight.contains(index) {
-      let header = try other.header(of: DocumentID(right[index].id))
+      let header = try other.header(right[index].id)
       differences.added.append(StoreDifferences.Difference(before: nil, after: header, parts: []))
     }
     differences.changed.sort { ($0.before?.id ?? 0) < ($1.before?.id ?? 0) }
@@ -132,15 +134,13 @@ package struct StoreComparison {
   }
 
   /// Returns every document after verifying its head, sorted by ID, or by position to pair equal names in order.
-  private func entries(of transaction: StoreTransaction) throws(StoreError) -> [Entry] {
+  private func entries(of store: PairedStore) throws(StoreError) -> [Entry] {
     var entries: [Entry] = []
-    try transaction.naming { () throws(StoreError) in
-      try transaction.requireWhole { row, opener throws(StoreError) in
-        entries.append(
-          Entry(
-            id: row.fields.id, uid: try opener.openHead(row).uid, collection: row.fields.collection,
-            position: DocumentPosition(verified: row.position), parent: row.fields.parent))
-      }
+    try store.requireWhole { row, opener throws(StoreError) in
+      entries.append(
+        Entry(
+          id: row.fields.id, uid: try opener.openHead(row).uid, collection: row.fields.collection,
+          position: DocumentPosition(verified: row.position), parent: row.fields.parent))
     }
     if pairing != .identity { entries.sort { ($0.position, $0.id) < ($1.position, $1.id) } }
     return entries
@@ -188,12 +188,12 @@ package struct StoreComparison {
   }
 
   /// Returns each document's collection name and key or title as bytes.
-  private func names(of entries: [Entry], in transaction: StoreTransaction) throws(StoreError) -> [[[UInt8]]?] {
+  private func names(of entries: [Entry], in store: PairedStore) throws(StoreError) -> [[[UInt8]]?] {
     var collections: [UInt32: [UInt8]] = [:]
-    for record in try transaction.collections() { collections[record.id] = Array(record.name.utf8) }
+    for record in try store.transaction.collections() { collections[record.id] = Array(record.name.utf8) }
     var names: [[[UInt8]]?] = []
     for entry in entries {
-      let header = try transaction.header(of: DocumentID(entry.id))
+      let header = try store.header(entry.id)
       let name = pairing == .key ? header.key?.bytes : header.title.map { Array($0.utf8) }
       guard let name, let collection = collections[entry.collection] else {
         names.append(nil)
@@ -218,7 +218,7 @@ package struct StoreComparison {
       }
       return known
     }
-    let (known, others) = (try identities(one), try identities(other))
+    let (known, others) = (try identities(one.transaction), try identities(other.transaction))
     return pairs.map { known[left[$0.0].collection] == others[right[$0.1].collection] }
   }
 
@@ -250,8 +250,8 @@ package struct StoreComparison {
   private func difference(
     _ left: Entry, _ right: Entry, parentDiffers: Bool, isMoved: Bool, isElsewhere: Bool
   ) throws(StoreError) -> StoreDifferences.Difference? {
-    let before = try one.header(of: DocumentID(left.id))
-    let after = try other.header(of: DocumentID(right.id))
+    let before = try one.header(left.id)
+    let after = try other.header(right.id)
     var parts: StoreDifferences.Difference.Parts = []
     if !Self.haveIdenticalBytes(before.title, after.title) { parts.insert(.title) }
     if before.key != after.key { parts.insert(.key) }
@@ -271,8 +271,8 @@ package struct StoreComparison {
 
   private func textDiffers(_ before: DocumentHeader, _ after: DocumentHeader) throws(StoreError) -> Bool {
     guard before.byteCount == after.byteCount, before.isJSON == after.isJSON else { return true }
-    return try one.withOpened(before.id) { left throws(StoreError) in
-      try other.withOpened(after.id) { right throws(StoreError) in !left.utf8.elementsEqual(right.utf8) }
+    return try one.withText(before.id) { left throws(StoreError) in
+      try other.withText(after.id) { right throws(StoreError) in !left.utf8.elementsEqual(right.utf8) }
     }
   }
 }

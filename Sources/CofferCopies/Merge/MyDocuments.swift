@@ -4,17 +4,17 @@ internal import CofferRecords
 
 /// Finds this store's documents and deletions by identity, and reads all of them only if necessary.
 final class MyDocuments {
-  private let transaction: StoreTransaction
-  private let reader: RecordReader
+  private let store: PairedStore
   private var collections: [UInt32: UniqueID]?
   private var ids: [UniqueID: Int64]?
   private var deletions: [UniqueID: DeletionRecord]?
   /// Some documents' known IDs, which avoid reading all documents.
   private var likely: [UniqueID: Int64] = [:]
 
-  init(_ transaction: StoreTransaction) {
-    self.transaction = transaction
-    reader = RecordReader(transaction.database, transaction.keys)
+  private var transaction: StoreTransaction { store.transaction }
+
+  init(_ store: PairedStore) {
+    self.store = store
   }
 
   /// Returns this store's version of the other store's document, or `nil` if this store doesn't have it.
@@ -45,15 +45,9 @@ final class MyDocuments {
     if ids == nil {
       var known: [UniqueID: Int64] = [:]
       known.reserveCapacity(Int(clamping: transaction.state.count))
-      let statement = try transaction.database.statement(SQL.allRecords)
-      defer { statement.reset() }
-      try transaction.naming { () throws(StoreError) in
-        while try statement.step() {
-          let row = try RecordRow(statement.columns(), within: transaction.limits)
-          let uid = try reader.opener.openHead(row, acceptsNewer: true).uid
-          guard known.updateValue(row.fields.id, forKey: uid) == nil else {
-            throw .damagedDocument(row.fields.id, "another document has its identity")
-          }
+      try store.forEachRow { row, head throws(StoreError) in
+        guard known.updateValue(row.fields.id, forKey: head.uid) == nil else {
+          throw .damagedDocument(row.fields.id, "another document has its identity")
         }
       }
       ids = known
@@ -62,19 +56,11 @@ final class MyDocuments {
   }
 
   private func document(id: Int64) throws(StoreError) -> MergeDocument? {
-    defer { reader.reset() }
-    do throws(StoreError) {
-      return try transaction.naming { () throws(StoreError) in
-        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
-        let head = try reader.opener.openHead(row, acceptsNewer: true)
-        guard let collection = try collectionUIDs()[row.fields.collection] else {
-          throw .damagedDocument(id, "its collection is gone")
-        }
-        return try MergeDocument(row, head, in: collection) { dots in dots }
+    try store.rowIfPresent(id) { row, head throws(StoreError) in
+      guard let collection = try collectionUIDs()[row.fields.collection] else {
+        throw .damagedDocument(id, "its collection is gone")
       }
-    } catch {
-      guard error.code == .noSuchDocument else { throw error }
-      return nil
+      return try MergeDocument(row, head, in: collection) { dots in dots }
     }
   }
 

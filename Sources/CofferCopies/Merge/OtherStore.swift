@@ -5,29 +5,29 @@ internal import CofferSealing
 
 /// The other store of a merge. Compares its history with this store's, proves its changes, and reads its documents.
 final class OtherStore {
-  let transaction: StoreTransaction
-  let mine: StoreTransaction
   let replicas: JointReplicas
+  private let store: PairedStore
+  private let mine: PairedStore
   private let own: Replicas
-  private(set) var collections: [CollectionRecord]
-  private var collectionUIDs: [UInt32: UniqueID]
-  private let reader: RecordReader
+  private let collections: [CollectionRecord]
+  private let collectionUIDs: [UInt32: UniqueID]
+
+  var transaction: StoreTransaction { store.transaction }
 
   /// Compares the histories of both stores.
-  init(_ transaction: StoreTransaction, mine: StoreTransaction, base: CloneBase? = nil) throws(StoreError) {
-    self.transaction = transaction
+  init(_ store: PairedStore, mine: PairedStore, base: CloneBase? = nil) throws(StoreError) {
+    self.store = store
     self.mine = mine
-    (replicas, own, collections) = try transaction.namingOther { () throws(StoreError) in
-      (
-        try JointReplicas(mine, transaction, base: base), try transaction.replicas,
-        try transaction.storedCollections()
+    (replicas, own, collections) = try store.naming { () throws(StoreError) in
+      let collections = try store.transaction.storedCollections()
+      guard Set(collections.map(\.uid)).count == collections.count else {
+        throw StoreError(.setMismatch, "two collections have one identity")
+      }
+      return (
+        try JointReplicas(mine.transaction, store.transaction, base: base), try store.transaction.replicas, collections
       )
     }
-    guard Set(collections.map(\.uid)).count == collections.count else {
-      throw StoreError(.setMismatch, "\(transaction.connection.file.path): two collections have one identity")
-    }
     collectionUIDs = Dictionary(uniqueKeysWithValues: collections.map { ($0.id, $0.uid) })
-    reader = RecordReader(transaction.database, transaction.keys)
   }
 
   /// The changes that this store doesn't include.
@@ -52,22 +52,20 @@ final class OtherStore {
   /// - Throws: `setMismatch` if rows are missing, old or forged, or `damaged`.
   func changes(whole isWhole: Bool) throws(StoreError) -> Changes {
     let since = isWhole ? 0 : knownGeneration
-    let listed = try transaction.namingOther { () throws(StoreError) in
-      isWhole ? nil : try changesInRing(since: since)
-    }
+    let listed = try store.naming { () throws(StoreError) in isWhole ? nil : try changesInRing(since: since) }
     if let listed { return listed }
-    try mine.naming { () throws(StoreError) in try mine.requireWhole() }
-    return try transaction.namingOther { () throws(StoreError) in
-      var changes = Changes()
-      try transaction.requireWhole { row, _ throws(StoreError) in
-        if row.fields.revision > since { changes.documents.append(row.fields.id) }
-      }
+    try mine.requireWhole()
+    var changes = Changes()
+    try store.requireWhole { row, _ throws(StoreError) in
+      if row.fields.revision > since { changes.documents.append(row.fields.id) }
+    }
+    try store.naming { () throws(StoreError) in
       try add(collections.filter { $0.revision > since }, to: &changes, whole: isWhole)
       try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
         if row.revision > since { try add(row, to: &changes, whole: isWhole) }
       }
-      return changes
     }
+    return changes
   }
 
   /// A generation of the other store up to which this store includes all commits.
@@ -114,10 +112,9 @@ final class OtherStore {
     var changes = Changes()
     var deleted: [UInt64: Int] = [:]
     for (id, named) in last {
-      defer { reader.reset() }
       do throws(StoreError) {
-        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
-        guard !named.isDeleted, row.fields.revision == named.generation else { return nil }
+        let revision = try store.row(id) { row, _ in row.fields.revision }
+        guard !named.isDeleted, revision == named.generation else { return nil }
         changes.documents.append(id)
       } catch {
         switch (error.code, named.isDeleted) {
@@ -166,32 +163,18 @@ final class OtherStore {
 
   /// Returns a document's text, after comparing its digest with the digest in the head.
   func text(_ id: Int64) throws(StoreError) -> String {
-    defer { reader.reset() }
-    return try transaction.namingOther { () throws(StoreError) in
-      let row = try reader.row(DocumentID(id), withBody: true, within: transaction.limits)
-      let head = try reader.opener.openHead(row, acceptsNewer: true)
-      return String(decoding: try reader.opener.openBody(row, head, comparesDigest: true), as: UTF8.self)
-    }
+    try store.document(id, acceptingNewer: true).document.text
   }
 
   /// Returns a document with joint numbers in its dots.
   ///
   /// - Throws: `setMismatch` if the other store doesn't include a dot, or `damaged`.
   func document(_ id: Int64) throws(StoreError) -> MergeDocument {
-    defer { reader.reset() }
-    return try transaction.namingOther { () throws(StoreError) in
-      let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
-      let head = try reader.opener.openHead(row, acceptsNewer: true)
+    try store.row(id) { row, head throws(StoreError) in
       guard let collection = collectionUIDs[row.fields.collection] else {
         throw .damagedDocument(id, "its collection is gone")
       }
       return try MergeDocument(row, head, in: collection) { dots throws(StoreError) in try replicas.translate(dots) }
     }
-  }
-}
-
-extension StoreTransaction {
-  fileprivate func namingOther<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
-    try naming(hint: "verify it, and merge with a sound copy of it", work)
   }
 }

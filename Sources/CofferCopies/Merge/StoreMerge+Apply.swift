@@ -61,7 +61,7 @@ private struct MergeApplication {
   mutating func run() throws {
     writer.keepsOwnRange = true
     for copy in merge.copies where copy.side == .mine {
-      let stored = try storedHere(copy.document.id, provingText: true)
+      let stored = try storedHere(copy.document.id)
       lostTexts[copy.original] = stored.document.text
     }
     for decision in merge.decisions { try delete(decision) }
@@ -80,10 +80,8 @@ private struct MergeApplication {
     }
   }
 
-  private func storedHere(_ id: Int64, provingText provesText: Bool = false) throws(StoreError) -> StoredDocument {
-    try mine.naming { () throws(StoreError) in
-      try mine.storedDocument(DocumentID(id), acceptingNewer: true, provingText: provesText)
-    }
+  private func storedHere(_ id: Int64) throws(StoreError) -> StoredDocument {
+    try merge.here.document(id, acceptingNewer: true)
   }
 
   // MARK: Deletions

@@ -22,13 +22,16 @@ extension StoreEngine {
             hint: "finish it with \(.resumeRekey)")
         }
         _ = try mine.writer.upcomingDot()
-        let store = try OtherStore(theirs, mine: mine, base: base)
+        let here = PairedStore(mine)
+        let there = PairedStore(theirs, hint: "verify it, and merge with a sound copy of it")
+        if !options.allowsRekey { try here.requireSameRootKey(as: there) }
+        let store = try OtherStore(there, mine: here, base: base)
         guard !store.replicas.isUpToDate || options.verifiesOther else {
           return MergeReport(isMerged: !options.isDryRun)
         }
         let changes = try store.changes(whole: options.verifiesOther)
         guard !changes.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
-        let merge = StoreMerge(mine, store, policy, options, progress)
+        let merge = StoreMerge(here, store, policy, options, progress)
         var report = try merge.decide(changes)
         if case .fail = policy, !report.conflicts.isEmpty { return report }
         if !options.isDryRun {
@@ -47,7 +50,7 @@ extension StoreEngine {
 
 /// A merge of another store's changes, which makes all decisions before it writes rows (FORMAT, "Merging").
 final class StoreMerge {
-  let mine: StoreTransaction
+  let here: PairedStore
   let other: OtherStore
   let replicas: JointReplicas
   private let policy: MergePolicy
@@ -59,6 +62,8 @@ final class StoreMerge {
 
   // MARK: Decisions
 
+  var mine: StoreTransaction { here.transaction }
+
   private(set) var collections: [CollectionDecision] = []
   private(set) var decisions: [DocumentDecision] = []
   private(set) var copies: [CopyDecision] = []
@@ -67,18 +72,18 @@ final class StoreMerge {
   private var theirs: Set<UniqueID> = []
 
   init(
-    _ mine: StoreTransaction, _ other: OtherStore, _ policy: MergePolicy, _ options: MergeOptions,
+    _ here: PairedStore, _ other: OtherStore, _ policy: MergePolicy, _ options: MergeOptions,
     _ progress: ProgressHandler?
   ) {
-    self.mine = mine
+    self.here = here
     self.other = other
     self.policy = policy
     self.options = options
     self.progress = progress
     replicas = other.replicas
     fresh = Dot(
-      replica: replicas.joined.own, counter: max(replicas.greatestCounter, mine.start.counter) + 1)
-    documents = MyDocuments(mine)
+      replica: replicas.joined.own, counter: max(replicas.greatestCounter, here.transaction.start.counter) + 1)
+    documents = MyDocuments(here)
   }
 
   /// Decides how to merge every change, without writing.

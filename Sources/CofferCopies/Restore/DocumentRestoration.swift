@@ -24,29 +24,30 @@ private struct RestoredRow {
   var id: Int64 { fields.id }
 
   /// Returns a document's row, or `nil` if the document doesn't exist.
-  static func find(_ id: Int64, in transaction: StoreTransaction) throws(StoreError) -> RestoredRow? {
-    do throws(StoreError) {
-      return try transaction.reading { reader throws(StoreError) in
-        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
-        let head = try reader.opener.openHead(row)
-        return RestoredRow(
-          fields: row.fields, position: DocumentPosition(verified: row.position), history: DocumentHistory(head))
-      }
-    } catch {
-      guard error.code == .noSuchDocument else { throw error }
-      return nil
+  static func find(_ id: Int64, in store: PairedStore) throws(StoreError) -> RestoredRow? {
+    try store.rowIfPresent(id) { row, head in
+      RestoredRow(
+        fields: row.fields, position: DocumentPosition(verified: row.position), history: DocumentHistory(head))
     }
   }
 }
 
 /// Restores single documents from a backup.
 package struct DocumentRestoration {
-  package let transaction: StoreTransaction
-  private let backup: StoreTransaction
+  private let store: PairedStore
+  private let backup: PairedStore
 
-  package init(into transaction: StoreTransaction, from backup: StoreTransaction) {
-    self.transaction = transaction
+  private var transaction: StoreTransaction { store.transaction }
+
+  /// - Throws: `invalidArgument` for a backup without a common origin. `rolledBack` for files of one store with two root
+  ///   keys, unless `allowsRekey` is `true`.
+  package init(
+    into transaction: StoreTransaction, from backup: PairedStore, allowingRekey allowsRekey: Bool
+  ) throws(StoreError) {
+    store = PairedStore(transaction)
     self.backup = backup
+    try store.requireCommonOrigin(with: backup, hint: "export them there, and import them here")
+    if !allowsRekey { try store.requireSameRootKey(as: backup) }
   }
 
   /// Restores documents and returns the outcomes in the order of `ids`.
@@ -80,8 +81,8 @@ package struct DocumentRestoration {
   private func freeKeys(of rows: [RestoredRow]) throws(StoreError) {
     for row in rows {
       let id = DocumentID(row.id)
-      guard let here = try RestoredRow.find(row.id, in: transaction), here.uid == row.uid else { continue }
-      let (old, new) = (try transaction.header(of: id), try backup.header(of: id))
+      guard let here = try RestoredRow.find(row.id, in: store), here.uid == row.uid else { continue }
+      let (old, new) = (try store.header(row.id), try backup.header(row.id))
       if old.key != nil, old.key != new.key {
         try transaction.writer.rewrite(id, changing: .blindIndex, .key, as: .head) { content, _ throws(StoreError) in
           content.key = nil
@@ -94,11 +95,9 @@ package struct DocumentRestoration {
 
   private func restore(_ row: RestoredRow) throws(StoreError) -> RestoreOutcome {
     let id = DocumentID(row.id)
-    var document = try backup.naming { () throws(StoreError) in
-      try backup.storedDocument(id, provingText: true).document
-    }
+    var document = try backup.document(row.id).document
     let record = try collection(of: row)
-    guard let here = try RestoredRow.find(row.id, in: transaction) else {
+    guard let here = try RestoredRow.find(row.id, in: store) else {
       document.parent = try parent(of: row, in: record)
       try transaction.editor.requireUnusedKey(document.key, in: record, by: nil)
       let position = try transaction.order.position(for: place(of: row, in: record), in: record.id)
@@ -149,7 +148,7 @@ package struct DocumentRestoration {
 
   /// Returns a document's collection in the backup, found by identity or name, or recreated if it's missing.
   private func collection(of row: RestoredRow) throws(StoreError) -> CollectionRecord {
-    guard let there = try backup.collections().first(where: { $0.id == row.fields.collection }) else {
+    guard let there = try backup.transaction.collections().first(where: { $0.id == row.fields.collection }) else {
       throw .damagedDocument(row.id, "its collection is gone")
     }
     if let record = try transaction.collections().first(where: { $0.uid == there.uid }) { return record }
@@ -182,23 +181,23 @@ package struct DocumentRestoration {
   /// Returns a document's current placement, relative to the same documents.
   private func currentPlacement(of row: RestoredRow, in record: CollectionRecord) throws(StoreError) -> Placement {
     let collection = try RestoredRow.find(row.id, in: backup)?.fields.collection
-    return try placement(of: row, in: transaction) { id throws(StoreError) in
+    return try placement(of: row, in: store) { id throws(StoreError) in
       guard try isHere(id, record) else { return false }
-      return try backup.unverifiedFields(of: DocumentID(id))?.collection == collection
+      return try backup.transaction.unverifiedFields(of: DocumentID(id))?.collection == collection
     }
   }
 
   private func placement(
-    of row: RestoredRow, in transaction: StoreTransaction, beside matches: (Int64) throws(StoreError) -> Bool
+    of row: RestoredRow, in store: PairedStore, beside matches: (Int64) throws(StoreError) -> Bool
   ) throws(StoreError) -> Placement {
-    if let id = try nearest(to: row, SQL.entryBefore, in: transaction, where: matches) { return .after(DocumentID(id)) }
-    if let id = try nearest(to: row, SQL.entryAfter, in: transaction, where: matches) { return .before(DocumentID(id)) }
+    if let id = try nearest(to: row, SQL.entryBefore, in: store, where: matches) { return .after(DocumentID(id)) }
+    if let id = try nearest(to: row, SQL.entryAfter, in: store, where: matches) { return .before(DocumentID(id)) }
     return .top
   }
 
   /// Returns whether a document in the backup is also in this store's collection.
   private func isHere(_ id: Int64, _ record: CollectionRecord) throws(StoreError) -> Bool {
-    guard let here = try RestoredRow.find(id, in: transaction), here.fields.collection == record.id else {
+    guard let here = try RestoredRow.find(id, in: store), here.fields.collection == record.id else {
       return false
     }
     do throws(StoreError) {
@@ -212,11 +211,11 @@ package struct DocumentRestoration {
 
   /// Returns the nearest matching document before or after a row, depending on the statement.
   private func nearest(
-    to row: RestoredRow, _ next: String, in transaction: StoreTransaction,
+    to row: RestoredRow, _ next: String, in store: PairedStore,
     where matches: (Int64) throws(StoreError) -> Bool
   ) throws(StoreError) -> Int64? {
     var place = (position: row.position, id: row.id)
-    while let entry = try transaction.order.entry(next, in: row.fields.collection, place.position, place.id) {
+    while let entry = try store.transaction.order.entry(next, in: row.fields.collection, place.position, place.id) {
       if try matches(entry.id) { return entry.id }
       place = (entry.position, entry.id)
     }

@@ -136,17 +136,6 @@ public final class _StoreTransaction {
     StoreAnchor(state, keys.session, mark: try connection.mark(of: state))
   }
 
-  /// Checks that the stores have a replica in common, so their documents share identities.
-  ///
-  /// - Throws: `invalidArgument`.
-  package func requireCommonOrigin(with other: StoreTransaction, hint: ErrorHint? = nil) throws(StoreError) {
-    let known = Set(try replicas.entries.map(\.identity))
-    guard try !other.replicas.entries.contains(where: { known.contains($0.identity) }) else { return }
-    throw StoreError(
-      .invalidArgument, "the stores have no common origin, so their documents have no common identities",
-      hint: hint)
-  }
-
   // MARK: Ending
 
   /// Seals the state and commits. A transaction without writes leaves the file unchanged.

@@ -155,9 +155,9 @@ extension StoreOptions {
   }
 
   /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
-  func openOther(_ path: String) throws -> DocumentStore {
+  func openOther(_ path: String, pin: StorePin? = nil) throws -> DocumentStore {
     var options = openOptions(true)
-    options.pin = nil
+    options.pin = pin
     options.leavesFileUnchanged = true
     guard InputFile.exists(path) else {
       throw Failure(.noStore, kind: "no-such-file", "\(path): no such file")

@@ -46,10 +46,15 @@ struct DiffVerb: ParsableCommand {
   @Flag(help: "Without a key: the ids whose sealed rows differ between two files of one store.")
   var keyless = false
 
+  @OptionGroup(title: "The other store") var otherStore: OtherStoreOptions
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
     if keyless, text || by != nil { throw ValidationError("--keyless opens nothing: leave out --text and --by") }
+    if keyless, !otherStore.isEmpty {
+      throw ValidationError("--keyless proves nothing: leave out --other-pin, --other-anchor and --allow-rekey")
+    }
     if text, options.common.listFormat != nil {
       throw ValidationError("--text prints lines for people: leave out --json and --format")
     }
@@ -66,10 +71,12 @@ struct DiffVerb: ParsableCommand {
   func run() throws {
     guard !keyless else { return try compareRows() }
     let store = try options.open(readOnly: true)
-    let right = try options.openOther(other)
+    let right = try otherStore.open(other, with: options)
     let bar = Progress("diff", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let found = try Interrupt.deferring {
-      try store.differences(to: right, by: (by ?? .identity).pairing) { step in
+      try store.differences(
+        to: right, by: (by ?? .identity).pairing, allowingRekey: otherStore.allowRekey
+      ) { step in
         bar.update(step)
         try Interrupt.check()
       }

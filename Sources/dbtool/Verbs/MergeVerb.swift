@@ -58,16 +58,19 @@ struct MergeVerb: ParsableCommand {
   @Flag(help: "Prove all rows of both stores first, as 'verify --quick' does, and compare every document.")
   var verify = false
 
+  @OptionGroup(title: "The other store") var otherStore: OtherStoreOptions
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func run() throws {
     let store = try options.open(readOnly: false)
-    let right = try options.openOther(other)
+    let right = try otherStore.open(other, with: options)
     var merging = MergeOptions()
     merging.isDryRun = dryRun
     merging.skipsDamaged = skipDamaged
     merging.verifiesOther = verify
-    let older = try base.map(options.openOther)
+    merging.allowsRekey = otherStore.allowRekey
+    let older = try base.map { try options.openOther($0) }
     let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report = try Interrupt.deferring {
       try store.merge(right, base: older, policy: prefer?.policy ?? .fail, options: merging) { step in

@@ -17,7 +17,8 @@ struct RestoreVerb: ParsableCommand {
 
       With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a \
       backup or an editable copy of the store. Its set of rows is proved first; --allow-damage takes documents that \
-      open from one that isn't whole.
+      open from one that isn't whole. A FROM from before a rekey is refused without --allow-rekey, because whoever had \
+      the former key can have written it.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer 17 30-34 --key-file my.key
@@ -46,6 +47,8 @@ struct RestoreVerb: ParsableCommand {
   @Flag(help: "Take single documents that open from a damaged backup.")
   var allowDamage = false
 
+  @OptionGroup(title: "FROM, with names") var otherStore: OtherStoreOptions
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   private var store: StoreArgument { options.store }
@@ -55,6 +58,10 @@ struct RestoreVerb: ParsableCommand {
     if !words.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with names") }
     if discardReplaced, !force { throw ValidationError("--discard-replaced belongs to --force") }
     if words.isEmpty, allowDamage { throw ValidationError("--allow-damage is for single documents") }
+    if words.isEmpty, !otherStore.isEmpty {
+      throw ValidationError(
+        "--other-pin, --other-anchor and --allow-rekey are for single documents: --pin is for a whole backup")
+    }
   }
 
   func run() throws {
@@ -124,10 +131,11 @@ struct RestoreVerb: ParsableCommand {
   /// Single documents.
   private func bringBack() throws {
     let target = try options.open(readOnly: false)
-    let source = try options.openOther(backup)
+    let source = try otherStore.open(backup, with: options)
     let wanted = try source.read { try words.existing(in: $0, of: source).map(\.id) }
     let outcomes = try Interrupt.deferring {
-      try target.restore(wanted, from: source, allowingDamage: allowDamage)
+      try target.restore(
+        wanted, from: source, allowingDamage: allowDamage, allowingRekey: otherStore.allowRekey)
     }
     try source.close()
     try target.close()

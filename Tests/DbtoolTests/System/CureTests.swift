@@ -189,6 +189,19 @@ import Testing
       hint: "if you know of the rekey, accept it with --allow-rekey",
       cures: [["verify", "s.coffer", "--anchor", "a.anchor", "--allow-rekey"]]),
     Case(
+      name: "backup from before a rekey",
+      prepare: { sandbox in
+        try sandbox.succeed("put", "s.coffer", "--text", "y")
+        try sandbox.succeed("backup", "s.coffer", "b.coffer")
+        try sandbox.succeed("rekey", "s.coffer")
+      },
+      fails: ["restore", "s.coffer", "b.coffer", "1"],
+      hint: "if you know where the file was since, accept it with --allow-rekey",
+      cures: [
+        ["restore", "s.coffer", "b.coffer", "1", "--allow-rekey"], ["diff", "s.coffer", "b.coffer", "--allow-rekey"],
+        ["merge", "s.coffer", "b.coffer", "--allow-rekey"],
+      ]),
+    Case(
       name: "missing slot", fails: ["key", "remove", "s.coffer", "9"], hint: "key list lists the slots",
       cures: [["key", "list", "s.coffer"]]),
     Case(

@@ -50,6 +50,44 @@ import Testing
     #expect(result.errors.contains("warning: b.coffer is older"))
   }
 
+  /// The verbs that read a second store.
+  private static let verbsWithOther = [
+    ["restore", "s.coffer", "b.coffer", "1"], ["diff", "s.coffer", "b.coffer"], ["merge", "s.coffer", "b.coffer"],
+  ]
+
+  @Test(arguments: verbsWithOther)
+  func requiresConsentForFileFromBeforeRekey(_ words: [String]) throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed("rekey", "s.coffer")
+    let old = try sandbox.read("s.coffer")
+    for given in [words, [words[0], words[2], words[1]] + words.dropFirst(3)] {
+      let refused = try sandbox.run(given)
+      #expect(refused.status == 21 && refused.errors.contains("b.coffer is from before a rekey of "))
+    }
+    #expect(try sandbox.read("s.coffer") == old)
+    let accepted = try sandbox.run(words + ["--allow-rekey"])
+    #expect(accepted.status == (words[0] == "diff" ? 4 : 0), "\(accepted.errors)")
+  }
+
+  @Test(arguments: verbsWithOther)
+  func comparesOtherStoreWithPinAndAnchor(_ words: [String]) throws {
+    let sandbox = try sandbox()
+    func pin(_ path: String) throws -> String {
+      try sandbox.succeed("info", path).text.split(whereSeparator: \.isWhitespace)
+        .first { $0.hasPrefix("coffer-pin-") }.map(String.init)!
+    }
+    let expected: Int32 = words[0] == "diff" ? 4 : 0
+    try sandbox.succeed("verify", "b.coffer", "--save-anchor", "b.anchor")
+    try sandbox.succeed("verify", "s.coffer", "--save-anchor", "s.anchor")
+    try sandbox.succeed("create", "t.coffer")
+    #expect(
+      try sandbox.run(words + ["--other-pin", pin("b.coffer"), "--other-anchor", "b.anchor"]).status == expected)
+    let older = try sandbox.run(words + ["--other-anchor", "s.anchor"])
+    #expect(older.status == 21 && older.errors.contains("older than its anchor"), "\(older.errors)")
+    #expect(try sandbox.run(words + ["--other-pin", pin("t.coffer")]).status == 21)
+    #expect(try sandbox.run(words + ["--other-pin", "x"]).status == 64)
+  }
+
   @Test func discardsReplacedStoreOnRequest() throws {
     let sandbox = try sandbox()
     let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force", "--discard-replaced")

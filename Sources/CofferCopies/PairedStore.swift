@@ -1,0 +1,125 @@
+internal import CofferDocuments
+package import CofferEngine
+package import CofferRecords
+internal import CofferSealing
+
+/// One of two stores that are read together: a store, and the backup or copy that it's compared, merged or repaired
+/// with.
+///
+/// All operations on two stores verify and read rows with this type, so every error about a row names its store.
+package struct PairedStore {
+  package let transaction: StoreTransaction
+  /// What to do about errors in rows, or `nil` to keep the hints of the errors.
+  private let hint: ErrorHint?
+
+  package init(_ transaction: StoreTransaction, hint: ErrorHint? = nil) {
+    self.transaction = transaction
+    self.hint = hint
+  }
+
+  private var path: String { transaction.connection.file.path }
+  private var pin: StorePin { StorePin(transaction.keys.session.header) }
+
+  // MARK: Histories
+
+  /// Requires a replica that both stores know, so their documents share identities.
+  ///
+  /// - Throws: `invalidArgument`.
+  package func requireCommonOrigin(with other: PairedStore, hint: ErrorHint) throws(StoreError) {
+    let known = Set(try transaction.replicas.entries.map(\.identity))
+    let others = try other.naming { () throws(StoreError) in try other.transaction.replicas.entries }
+    guard !others.contains(where: { known.contains($0.identity) }) else { return }
+    throw StoreError(
+      .invalidArgument, "the stores have no common origin, so their documents have no common identities",
+      hint: hint)
+  }
+
+  /// Requires two files of one store to have the same root key, because whoever had the older key can have written the
+  /// file with it. Files of different stores have independent root keys, which only a pin can tell apart.
+  ///
+  /// - Throws: `rolledBack` with the path of the file with the older root key.
+  package func requireSameRootKey(as other: PairedStore) throws(StoreError) {
+    let (one, two) = (pin, other.pin)
+    guard one.storeID == two.storeID, one.rootGeneration != two.rootGeneration else { return }
+    let (older, newer) = one.rootGeneration < two.rootGeneration ? (path, other.path) : (other.path, path)
+    throw StoreError(
+      .rolledBack,
+      "\(older) is from before a rekey of \(newer), so whoever had the former key can have written it",
+      hint: "if you know where the file was since, accept it with \(.acceptRekey)")
+  }
+
+  // MARK: Rows
+
+  /// Adds the store's path to errors about its rows.
+  package func naming<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try work()
+    } catch {
+      guard error.code == .setMismatch || error.code == .damaged else { throw error }
+      throw StoreError(
+        error.code, "\(path): \(error.message)", hint: hint ?? error.advice, documentID: error.documentID)
+    }
+  }
+
+  /// Verifies all rows against the state's set hash and count.
+  ///
+  /// - Throws: `setMismatch` if rows are missing, old or forged, or `damaged`.
+  package func requireWhole(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in })
+    throws(StoreError)
+  {
+    try naming { () throws(StoreError) in try transaction.requireWhole(visit) }
+  }
+
+  /// Reads a document's row and its verified head, which a later version may have written.
+  ///
+  /// - Throws: `noSuchDocument`, or `damaged`.
+  func row<R>(_ id: Int64, _ read: (RecordRow, HeadData) throws(StoreError) -> R) throws(StoreError) -> R {
+    try naming { () throws(StoreError) in
+      try transaction.reading { reader throws(StoreError) in
+        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
+        return try read(row, try reader.opener.openHead(row, acceptsNewer: true))
+      }
+    }
+  }
+
+  /// Reads a document's row like ``row(_:_:)``, or returns `nil` if the document doesn't exist.
+  func rowIfPresent<R>(_ id: Int64, _ read: (RecordRow, HeadData) throws(StoreError) -> R) throws(StoreError) -> R? {
+    do throws(StoreError) {
+      return try row(id, read)
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      return nil
+    }
+  }
+
+  /// Calls `visit` with each document's row and its verified head, which a later version may have written.
+  func forEachRow(_ visit: (RecordRow, HeadData) throws(StoreError) -> Void) throws(StoreError) {
+    let statement = try transaction.database.statement(SQL.allRecords)
+    defer { statement.reset() }
+    try naming { () throws(StoreError) in
+      try transaction.reading { reader throws(StoreError) in
+        while try statement.step() {
+          let row = try RecordRow(statement.columns(), within: transaction.limits)
+          try visit(row, try reader.opener.openHead(row, acceptsNewer: true))
+        }
+      }
+    }
+  }
+
+  /// Returns a document whose text will be sealed again, after comparing the text's digest with the head.
+  func document(_ id: Int64, acceptingNewer acceptsNewer: Bool = false) throws(StoreError) -> StoredDocument {
+    try naming { () throws(StoreError) in
+      try transaction.storedDocument(DocumentID(id), acceptingNewer: acceptsNewer, provingText: true)
+    }
+  }
+
+  /// Calls `work` with a document's text.
+  func withText<R>(_ id: DocumentID, _ work: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R {
+    try naming { () throws(StoreError) in try transaction.withOpened(id, work) }
+  }
+
+  /// Returns a document's verified header.
+  func header(_ id: Int64) throws(StoreError) -> DocumentHeader {
+    try naming { () throws(StoreError) in try transaction.header(of: DocumentID(id)) }
+  }
+}

@@ -1,0 +1,61 @@
+import Coffer
+import CofferCopies
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferStoreTestSupport
+
+/// The rules that all operations on two stores share.
+struct PairedStoreTests {
+  private enum Operation: String, CaseIterable {
+    case merge, restore, differences, differencesFromOther = "differences from the other"
+
+    func run(_ store: DocumentStore, _ other: DocumentStore, allowingRekey: Bool) throws {
+      switch self {
+      case .merge:
+        var options = MergeOptions()
+        options.allowsRekey = allowingRekey
+        #expect(try store.merge(other, options: options).isMerged)
+      case .restore: #expect(try store.restore([1], from: other, allowingRekey: allowingRekey) == [.changed])
+      case .differences:
+        #expect(try store.differences(to: other, allowingRekey: allowingRekey).changed.count == 1)
+      case .differencesFromOther:
+        #expect(try other.differences(to: store, allowingRekey: allowingRekey).changed.count == 1)
+      }
+    }
+  }
+
+  /// A backup that an earlier key holder can have changed isn't read without consent.
+  @Test func readsFileFromBeforeRekeyOnlyWithConsent() throws {
+    for operation in Operation.allCases {
+      let test = try TestStore()
+      let id = try test.store.write { try $0.insert(Document(text: "old"), into: test.notes) }
+      #expect(id == 1)
+      let backup = test.place.file("backup.coffer")
+      try test.store.backup(to: backup)
+      _ = try test.store.rekey { _ in }
+      try test.store.write { try $0.update(1) { $0.text = "new" } }
+      let old = try DocumentStore.open(at: backup, key: .published("primary"), options: .testing)
+      let generation = try test.store.read { $0.generation }
+      let error = #expect(throws: StoreError.self) { try operation.run(test.store, old, allowingRekey: false) }
+      #expect(error?.code == .rolledBack && error?.message.hasPrefix("\(backup.path) is from before a rekey") == true)
+      #expect(try test.store.read { $0.generation } == generation)
+      try operation.run(test.store, old, allowingRekey: true)
+      try test.expectSound()
+    }
+  }
+
+  /// Root keys of different stores are independent.
+  @Test func acceptsRekeyedCopyOfAnotherStore() throws {
+    for operation in Operation.allCases {
+      let test = try TestStore()
+      try test.store.write { _ = try $0.insert(Document(text: "old"), into: test.notes) }
+      let copy = try DocumentStore.openEditableCopy(
+        of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+      _ = try test.store.rekey { _ in }
+      try copy.write { try $0.update(1) { $0.text = "new" } }
+      try operation.run(test.store, copy, allowingRekey: false)
+    }
+  }
+}
