@@ -621,6 +621,6 @@ extension SealedBatch.Row {
   fileprivate var place: String { record > 0 ? "record \(record): " : "" }
 
   fileprivate func duplicateKey(_ other: DocumentID) -> StoreError {
-    StoreError(.duplicateKey, "\(place)document \(other) has that key already", documentID: other)
+    .keyTaken(by: other, place: place)
   }
 }

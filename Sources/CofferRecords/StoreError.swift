@@ -197,6 +197,16 @@ extension StoreError {
       hint: "restore it from a backup, or bring what can be read into a new store with \(.salvage)")
   }
 
+  package static func keyTaken(by other: DocumentID, place: String = "") -> StoreError {
+    StoreError(
+      .duplicateKey, "\(place)document \(other) has that key already",
+      hint: "update document \(other) instead, or delete it first", documentID: other)
+  }
+
+  package static func noUnfinishedRekey(_ path: String) -> StoreError {
+    StoreError(.noUnfinishedRekey, "\(path) has no unfinished rekey", hint: "every document is under the current key")
+  }
+
   package static var setMismatch: StoreError {
     StoreError(
       .setMismatch, "the documents are not the set that was written: some are missing, older or changed",

@@ -52,7 +52,24 @@ struct ErrorReport {
       }
     }
     let harmless = withoutMisplacedSecrets(message)
-    return print(missingVerb(in: arguments) ?? misplacedWord(harmless) ?? usage(harmless))
+    return print(missingVerb(in: arguments) ?? unknownOption ?? misplacedWord(harmless) ?? usage(harmless))
+  }
+
+  /// The error for a long option that the verb doesn't have. The parser reports the words behind it first.
+  private var unknownOption: Failure? {
+    let options = HelpPage.longOptions(of: verbsSoFar.known)
+    var previous = ""
+    for word in arguments.dropFirst(verbsSoFar.known.count).prefix(while: { $0 != "--" }) {
+      defer { previous = word }
+      // A word behind an option can be its value.
+      guard word.hasPrefix("--"), !previous.hasPrefix("-") else { continue }
+      let name = String(word.prefix { $0 != "=" })
+      guard !options.isEmpty, !options.contains(name) else { continue }
+      let meant = VerbGuess.options(for: name, among: options)
+      let question = meant.isEmpty ? "" : "; did you mean \(meant.joined(separator: " or "))?"
+      return .usage("unknown option '\(name)'\(question)", hint: patternHint)
+    }
+    return nil
   }
 
   /// Returns the hint for a store behind other words, or `nil` for a verb that takes a second store there.

@@ -172,6 +172,8 @@ extension HelpPage {
 
     private var sortedNames: [String] { (names ?? []).map(\.text).sorted { $0.count < $1.count } }
 
+    var longNames: [String] { (names ?? []).map(\.text).filter { $0.hasPrefix("--") } }
+
     var shortestName: String { sortedNames.first ?? "" }
 
     func isOneOf(_ wanted: [String]) -> Bool { names?.contains { wanted.contains($0.text) } ?? false }
@@ -199,6 +201,13 @@ extension HelpPage {
       if let defaultValue, !text.contains("(default") { facts.append("default: \(defaultValue)") }
       return text + (facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))")
     }
+  }
+
+  /// Returns the long options of a verb, or none for a verb that has verbs.
+  static func longOptions(of words: [String]) -> [String] {
+    guard let verb = verb(words), verb.configuration.subcommands.isEmpty else { return [] }
+    let names = (facts(of: verb).arguments ?? []).flatMap(\.longNames)
+    return names + ["--help", "--help-hidden", "--version"]
   }
 
   private static func facts(of verb: any ParsableCommand.Type) -> Command {

@@ -1,4 +1,4 @@
-/// The verb that a word was likely meant to be.
+/// The verb or option that a word was likely meant to be.
 enum VerbGuess {
   /// Words of other programs, and the command that does the same.
   private static let others = [
@@ -24,6 +24,12 @@ enum VerbGuess {
       nearest.distance <= (word.utf8.count > 4 ? 2 : 1)
     else { return nil }
     return nearest.verb
+  }
+
+  /// Returns the options that begin with a word, else the options within two edits of it.
+  static func options(for word: String, among options: [String]) -> [String] {
+    let longer = options.filter { $0.hasPrefix(word) && word.count > 3 }
+    return longer.isEmpty ? options.filter { distance(Array(word.utf8), Array($0.utf8)) <= 2 } : longer
   }
 
   /// Letters to insert, remove or replace.

@@ -33,7 +33,7 @@ extension StoreEngine {
       try WorkProgress(done: 0, total: total, phase: .beginning).tell(handler, stopped: stopped)
     }
     if options.isResuming {
-      guard report.needsResuming else { throw StoreError(.noUnfinishedRekey, "\(path) has no unfinished rekey") }
+      guard report.needsResuming else { throw .noUnfinishedRekey(path) }
       try reportKeys(report.isFinished ? nil : report.finalPin)
     } else {
       let change = KeyChange(store: self, options: options, keys: keys, recipients: recipients)

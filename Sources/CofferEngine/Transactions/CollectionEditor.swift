@@ -67,7 +67,9 @@ package struct CollectionEditor {
         .invalidArgument, "a collection name must be 1 to \(StoreFormat.maximumCollectionName) bytes")
     }
     guard try transaction.collection(named: name) == nil else {
-      throw StoreError(.alreadyExists, "there is a collection of that name already")
+      throw StoreError(
+        .alreadyExists, "there is a collection of that name already",
+        hint: "use it, or choose another name: \(.collections) has the names")
     }
   }
 

@@ -110,7 +110,7 @@ package struct DocumentEditor {
   package func requireUnusedKey(_ key: DocumentKey?, in record: CollectionRecord, by id: DocumentID?) throws(StoreError)
   {
     guard let key, let other = try transaction.id(forKey: key, in: record), other != id else { return }
-    throw StoreError(.duplicateKey, "document \(other) has that key already", documentID: other)
+    throw .keyTaken(by: other)
   }
 
   /// Returns whether to store a document, because empty text may be skipped or rejected.

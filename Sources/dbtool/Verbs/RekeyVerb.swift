@@ -197,6 +197,6 @@ struct RekeyVerb: ParsableCommand {
       options.common.diagnostics.note("documents remain under old keys: go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)
     }
-    throw Failure(StoreError(.noUnfinishedRekey, "\(options.store.path) has no unfinished rekey"))
+    throw Failure(.noUnfinishedRekey(options.store.path))
   }
 }

@@ -27,12 +27,12 @@ struct RemoveVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: dryRun)
-    let headers: [DocumentHeader]
+    var usesPattern = false
+    let (headers, unreadable): ([DocumentHeader], [DocumentID])
     if dryRun {
-      headers = try store.read { try selection.words.existing(in: $0, of: store) }
+      (headers, unreadable) = try store.read { try named(in: $0, of: store, usesPattern: &usesPattern) }
     } else {
-      headers = try store.write { writer in
-        var usesPattern = false
+      (headers, unreadable) = try store.write { writer in
         let (found, unreadable) = try named(in: writer, of: store, usesPattern: &usesPattern)
         guard force || !usesPattern else {
           throw Failure.usage(
@@ -41,10 +41,15 @@ struct RemoveVerb: ParsableCommand {
         for id in Set(found.map(\.id) + unreadable) {
           try writer.delete(id)
         }
-        return found
+        return (found, unreadable)
       }
     }
     try store.close()
+    if !unreadable.isEmpty {
+      let ids = unreadable.map(\.description).joined(separator: ", ")
+      options.common.diagnostics.note(
+        "\(dryRun ? "would delete" : "deleted"), without a header that can be read: \(ids)")
+    }
     guard dryRun || options.common.isMachineReadable else { return }
     try HeaderField.print(headers, as: options.common.listFormat)
   }

@@ -189,6 +189,21 @@ import Testing
       hint: "if you know of the rekey, accept it with --allow-rekey",
       cures: [["verify", "s.coffer", "--anchor", "a.anchor", "--allow-rekey"]]),
     Case(
+      name: "key taken since the backup",
+      prepare: { sandbox in
+        try sandbox.succeed("put", "s.coffer", "-c", "notes", "--key-name", "k", "--text", "y")
+        try sandbox.succeed("backup", "s.coffer", "b.coffer")
+        try sandbox.succeed("rm", "s.coffer", "k")
+        try sandbox.succeed("put", "s.coffer", "-c", "notes", "--key-name", "k", "--text", "z")
+      },
+      fails: ["restore", "s.coffer", "b.coffer", "k"], hint: "update document 2 instead, or delete it first",
+      cures: [["rm", "s.coffer", "2"], ["put", "s.coffer", "--id", "2", "--text", "a"]]),
+    Case(
+      name: "collection that exists",
+      prepare: { try $0.succeed("collection", "create", "s.coffer", "notes") },
+      fails: ["collection", "create", "s.coffer", "notes"],
+      hint: "choose another name: collection list has the names", cures: [["collection", "list", "s.coffer"]]),
+    Case(
       name: "backup from before a rekey",
       prepare: { sandbox in
         try sandbox.succeed("put", "s.coffer", "--text", "y")

@@ -9,6 +9,20 @@ import Testing
     #expect(result.errors == "dbtool: error: unknown option '--bogus'\nhint: see 'dbtool ls --help'\n")
   }
 
+  /// A word behind an unknown option isn't reported in its place.
+  @Test func reportsUnknownOptionBeforeItsWord() throws {
+    let sandbox = try Sandbox()
+    let result = try sandbox.run("put", "s.coffer", "--key", "a", "--text", "x")
+    #expect(
+      result.errors.hasPrefix(
+        "dbtool: error: unknown option '--key'; did you mean --key-file or --key-command or --key-name?\n"),
+      "\(result.errors)")
+    #expect(try sandbox.run("rm", "s.coffer", "--titel", "a", "1").errors.contains("did you mean --title?"))
+    #expect(try sandbox.run("ls", "s.coffer", "--label=x", "y", "z").errors.contains("unknown option '--label'\n"))
+    // Values can begin with dashes.
+    #expect(try !sandbox.run("search", "s.coffer", "-e", "--key", "x", "y", "z").errors.contains("unknown option"))
+  }
+
   @Test func hintIncludesSubcommand() throws {
     let result = try Sandbox().run("key", "list", "--bogus")
     #expect(result.errors.hasSuffix("hint: see 'dbtool key list --help'\n"))
