@@ -43,6 +43,7 @@
 @_exported public import struct CofferEngine.CreateOptions
 @_exported public import struct CofferEngine.DocumentCollection
 @_exported public import enum CofferEngine.DocumentIndex
+@_exported public import struct CofferEngine.IndexedField
 @_exported public import struct CofferEngine.KeySlot
 @_exported public import struct CofferEngine.OlderValue
 @_exported public import struct CofferEngine.OpenOptions

@@ -15,23 +15,46 @@ extension DocumentStore {
   ///
   /// Building indexes decrypts every document in the collection. Other writers wait until it ends.
   ///
+  /// - Returns: The numbers of values and NULLs of all indexed fields of the collection. A field without any value
+  ///   probably has a wrong path or kind (``IndexedField/hasOnlyNulls``).
   /// - Throws: `noSuchCollection`, `invalidArgument` for an invalid path or name, `alreadyExists` for a column name
   ///   that's taken, or `damaged` with a document's ID. No index is declared then.
+  @discardableResult
   public func index(
     _ collection: DocumentCollection, _ indexes: DocumentIndex..., progress: ProgressHandler? = nil
-  ) throws(StoreError) {
+  ) throws(StoreError) -> [IndexedField] {
     try index(collection, indexes, progress: progress)
   }
 
   /// Declares a collection's indexes from an array, and builds them in one transaction.
   ///
+  /// - Returns: The result of the variadic form.
   /// - Throws: The errors of the variadic form. No index is declared then.
+  @discardableResult
   public func index(
     _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
-  ) throws(StoreError) {
+  ) throws(StoreError) -> [IndexedField] {
+    let dates = engine.options.values.dateNumbers
     try engine.changeIndexes(of: collection, progress) { entry throws(StoreError) in
-      for index in indexes { try entry.add(index) }
+      for index in indexes { try entry.add(index, dates: dates) }
     }
+    do throws(StoreError) {
+      return try engine.indexedFields(of: collection)
+    } catch {
+      // An index that was declared before can lack more documents than fit in memory.
+      guard error.code == .indexBehind else { throw error }
+      _ = try engine.updateIndexes(nil)
+      return try engine.indexedFields(of: collection)
+    }
+  }
+
+  /// Returns the numbers of values and NULLs of a collection's indexed fields.
+  ///
+  /// Reads one column of the index for each field, after adding documents that the index lacks.
+  ///
+  /// - Throws: `noSuchCollection`, `damaged`, or `indexBehind` if the index lacks too many documents.
+  public func indexedFields(of collection: DocumentCollection) throws(StoreError) -> [IndexedField] {
+    try engine.indexedFields(of: collection)
   }
 
   /// Drops a collection's indexes and deletes their pages. If you don't specify indexes, drops all of them.

@@ -1,3 +1,4 @@
+package import CofferDocuments
 public import CofferFoundation
 
 /// The strategies for encoding values as JSON and decoding them.
@@ -27,5 +28,33 @@ public struct ValueCoding: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     decoder = JSONDecoder()
     setDecoder(decoder)
+  }
+
+  /// The meaning of numbers that the encoder writes for dates, or `nil` if it writes dates in another form.
+  package var dateNumbers: DateNumbers? {
+    let start = Date(timeIntervalSinceReferenceDate: 0)
+    guard let text = try? encoder.encode([start]),
+      let number = Double(String(decoding: text.dropFirst().dropLast(), as: UTF8.self))
+    else { return nil }
+    return DateNumbers.allCases.first { $0.timestamp(number) == Timestamp(start) }
+  }
+}
+
+/// The meaning of a number that represents a date. The raw value is the name in the declaration of an index.
+package enum DateNumbers: String, Sendable, Codable, CaseIterable {
+  case secondsSince2001 = "2001"
+  case secondsSince1970 = "unix"
+  case millisecondsSince1970 = "unix-ms"
+
+  /// Returns the date, rounded to milliseconds, or `nil` outside the years 0 to 9999.
+  package func timestamp(_ number: Double) -> Timestamp? {
+    let milliseconds =
+      switch self {
+      case .secondsSince2001: (number + 978_307_200) * 1000
+      case .secondsSince1970: number * 1000
+      case .millisecondsSince1970: number
+      }
+    return Int64(exactly: milliseconds.rounded()).map { Timestamp(millisecondsSince1970: $0) }
+      .flatMap { (Timestamp.earliest...Timestamp.latest).contains($0) ? $0 : nil }
   }
 }

@@ -20,13 +20,33 @@ public enum DocumentIndex: Sendable, Hashable {
 
   /// The form in which a field is indexed. A value with another type is NULL in queries.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// JSON numbers. 64-bit integers are exact, and other numbers are doubles.
+    /// JSON numbers, and Booleans as 0 and 1. 64-bit integers are exact, and other numbers are doubles.
     case number
     /// JSON strings, compared byte by byte.
     case text
     /// JSON strings, folded so that strings that differ only in case or composition are equal.
     case folded
-    /// JSON strings with an ISO 8601 date, time and zone, as text in UTC with milliseconds.
+    /// Dates as text in UTC with milliseconds, like a `Date` that's bound to a query's parameter. JSON strings with an
+    /// ISO 8601 date, time and zone are dates. JSON numbers are dates if the ``ValueCoding`` of the store that declares
+    /// the index writes dates as numbers, as the default one does.
     case date
+  }
+}
+
+/// The values that a field's index found when it was declared.
+public struct IndexedField: Sendable, Hashable {
+  /// The field's name.
+  public let name: String
+  /// The number of the collection's documents with a value of the field's kind.
+  public let values: Int
+  /// The number of the collection's documents without one, which read as NULL.
+  public let nulls: Int
+
+  /// A Boolean value that indicates whether there are documents, but none has a value. The field's path or kind is
+  /// probably wrong.
+  public var hasOnlyNulls: Bool { values == 0 && nulls > 0 }
+
+  package init(name: String, values: Int, nulls: Int) {
+    (self.name, self.values, self.nulls) = (name, values, nulls)
   }
 }

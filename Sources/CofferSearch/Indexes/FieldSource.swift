@@ -14,10 +14,11 @@ struct FieldSource {
 
   private let place: Place
   private let kind: DocumentIndex.Kind
+  private let dates: DateNumbers?
 
   /// - Throws: `invalidArgument` if the path is invalid, or if its values can't have the field's kind.
   init(_ field: IndexDeclaration.Field) throws(StoreError) {
-    kind = field.kind
+    (kind, dates) = (field.kind, field.dates)
     func path(_ text: some StringProtocol) throws(StoreError) -> JSONPath {
       guard let path = JSONPath(text) else {
         throw StoreError(
@@ -92,14 +93,19 @@ struct FieldSource {
   }
 
   private func value(_ found: JSONValueRange, in json: UnsafeRawBufferPointer) -> SQLiteValue {
-    if kind == .number {
-      guard found.kind == .number else { return .null }
-      let literal = String(decoding: json[found.range], as: UTF8.self)
+    var literal: String { String(decoding: json[found.range], as: UTF8.self) }
+    switch (kind, found.kind) {
+    case (.number, .bool): return .integer(literal == "true" ? 1 : 0)
+    case (.number, .number):
       if let integer = Int64(literal) { return .integer(integer) }
       return Double(literal).map { .real($0) } ?? .null
+    case (.date, .number):
+      guard let dates, let number = Double(literal), let timestamp = dates.timestamp(number) else { return .null }
+      return .text(timestamp.description)
+    case (.text, .string), (.folded, .string), (.date, .string):
+      return string(String(decoding: JSONPath.bytes(ofStringAt: found.range, in: json), as: UTF8.self))
+    default: return .null
     }
-    guard found.kind == .string else { return .null }
-    return string(String(decoding: JSONPath.bytes(ofStringAt: found.range, in: json), as: UTF8.self))
   }
 
   private func string(_ text: String) -> SQLiteValue {

@@ -9,6 +9,8 @@ package struct IndexDeclaration: Codable, Equatable {
     var name: String
     var path: String
     var kind: DocumentIndex.Kind
+    /// The meaning of numbers in a field of dates, or `nil` if numbers aren't dates.
+    var dates: DateNumbers?
   }
 
   package struct Collection: Codable, Equatable {
@@ -119,13 +121,13 @@ package struct IndexDeclaration: Codable, Equatable {
 extension IndexDeclaration.Collection {
   /// - Throws: `invalidArgument` for an invalid field name or path, `alreadyExists` if the column name is taken, or
   ///   `tooLarge` if the collection has too many fields.
-  package mutating func add(_ index: DocumentIndex) throws(StoreError) {
+  package mutating func add(_ index: DocumentIndex, dates: DateNumbers? = nil) throws(StoreError) {
     switch index {
     case .words(let keepsDiacritics): self.keepsDiacritics = keepsDiacritics
     case .substrings: hasSubstrings = true
     case .titles: hasTitles = true
     case .field(let name, let path, let kind):
-      let field = IndexDeclaration.Field(name: name, path: path, kind: kind)
+      let field = IndexDeclaration.Field(name: name, path: path, kind: kind, dates: kind == .date ? dates : nil)
       let isThere = fields.contains {
         $0.kind == kind && $0.name.utf8.elementsEqual(name.utf8) && $0.path.utf8.elementsEqual(path.utf8)
       }

@@ -87,6 +87,13 @@ extension StoreEngine {
     return hasWritten
   }
 
+  /// Counts the values of a collection's indexed fields, after adding missing documents in memory.
+  package func indexedFields(of collection: DocumentCollection) throws(StoreError) -> [IndexedField] {
+    try reading { transaction throws(StoreError) in
+      try StoreIndexes(transaction).fields(of: try transaction.requireCollection(collection).id)
+    }
+  }
+
   /// Compares all indexes with the documents, after adding missing documents in memory.
   package func checkIndexes(_ progress: ProgressHandler?) throws(StoreError) -> [Verdict.IndexProblem] {
     try reading { transaction throws(StoreError) in

@@ -45,6 +45,29 @@ extension StoreIndexes {
   }
 }
 
+// MARK: - Values
+
+extension StoreIndexes {
+  /// Counts the values of a collection's fields. Adds missing documents to the index in memory.
+  func fields(of collection: UInt32) throws(StoreError) -> [IndexedField] {
+    guard let entry = try declaration().collection(collection), !entry.fields.isEmpty,
+      let file = try reopen(IndexPart.contents)
+    else { return [] }
+    try update(file)
+    return try file.watching(transaction) { () throws(StoreError) in
+      try file.run { database throws(SQLiteError) in
+        let columns = entry.fields.indices.map { "count(\(ContentIndex.column($0)))" }
+        let row = try database.query(
+          "SELECT count(*),\(columns.joined(separator: ",")) FROM main.\(ContentIndex.fields(collection))"
+        ).rows[0].values.map { Int($0.integer ?? 0) }
+        return entry.fields.enumerated().map { index, field in
+          IndexedField(name: field.name, values: row[index + 1], nulls: row[0] - row[index + 1])
+        }
+      }
+    }
+  }
+}
+
 // MARK: - Copies and keys
 
 extension StoreIndexes {

@@ -57,8 +57,9 @@ struct IndexAddVerb: ParsableCommand {
       titles: titles, dates and sizes, for 'ls'.
 
       NAME=PATH:KIND is a column for 'query'. PATH leads to a value within texts that are JSON ($.price, $.tags[0]), or \
-      is @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number, text, folded (text without \
-      differences of case and composition) or date.
+      is @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number (true and false are 1 and 0), text, \
+      folded (text without differences of case and composition) or date (ISO 8601, or seconds since 2001, as Swift writes \
+      dates). A note counts the documents that have no value of that kind.
 
         dbtool index add texts.coffer -c notes words substrings titles
         dbtool index add shop.coffer -c orders price=$.price:number 'day=$.date:date'
@@ -98,11 +99,18 @@ struct IndexAddVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    try Interrupt.deferring {
-      try store.index(try choice.collection(in: store), indexes()) { bar.update($0) }
+    let indexes = try indexes()
+    let fields = try Interrupt.deferring {
+      try store.index(try choice.collection(in: store), indexes) { bar.update($0) }
     }
     bar.finish()
     try store.close()
+    let added = Set(indexes.compactMap { $0.field?.name })
+    for field in fields where field.nulls > 0 && added.contains(field.name) {
+      options.common.diagnostics.note(
+        "\(field.name): \(field.values) of \(counted(field.values + field.nulls, "document")) have a value of that kind there"
+      )
+    }
   }
 }
 
@@ -173,6 +181,14 @@ struct IndexCheckVerb: ParsableCommand {
     defer { bar.finish() }
     let problems = try store.checkIndexes { bar.update($0) }
     bar.finish()
+    if problems.isEmpty {
+      for collection in try store.read({ try $0.collectionNames() }) {
+        for field in try store.indexedFields(of: DocumentCollection(collection.name)) where field.nulls > 0 {
+          options.common.diagnostics.note(
+            "\(collection.name).\(field.name): \(counted(field.nulls, "document")) without a value")
+        }
+      }
+    }
     try store.close()
     var table = options.common.table(["collection", "index", "field", "id", "problem"], numbers: ["id"])
     for problem in problems {
