@@ -75,8 +75,7 @@ extension DocumentStore {
       ? .copied
       : try copy.engine.follow(source.engine, onNewer: choice, progress)
     try source.close()
-    // Don't keep a secret that the user was asked for.
-    copy.engine.holder.withLock { $0 = KeyHolder(key: given, slot: $0.slot) }
+    copy.engine.keepKey(given)
     return DocumentStore(copy.engine, opening, original: check)
   }
 

@@ -99,7 +99,8 @@ extension DocumentStore {
   /// - Parameters:
   ///   - url: The store's file. Its folder must exist.
   ///   - key: The key, or several keys that are tried in order.
-  ///   - creatingIfMissing: Whether to create a missing store with one slot for each key in `key`.
+  ///   - creatingIfMissing: Whether to create a missing store with one slot for each key in `key`. If several processes
+  ///     create it at once, one of them does, and the others open it.
   ///   - startingAfresh: Whether to empty an existing store in one transaction. This deletes its collections with all
   ///     documents, even damaged documents, without leaving deletions, so other copies keep their documents. IDs
   ///     restart. The store keeps its identity and keys, and ``opening`` is `reset`. Use it for data that can be
@@ -117,7 +118,18 @@ extension DocumentStore {
       engine = try StoreEngine(at: url.path, key: key, options: options)
     } catch {
       guard error.code == .noSuchFile, creatingIfMissing, !options.isReadOnly else { throw error }
-      return try create(at: url, keys: [key], creation: options.creation, options: options)
+      // Ask for the secret once, even if another process creates the store first.
+      let remembering = key.remembering()
+      do throws(StoreError) {
+        let created = try create(at: url, keys: [remembering], creation: options.creation, options: options)
+        created.engine.keepKey(key)
+        return created
+      } catch {
+        // Without the file, only a journal that another store left is there.
+        guard error.code == .alreadyExists, (try? FileLocation(of: url.path)) != nil else { throw error }
+        engine = try StoreEngine(at: url.path, key: remembering, options: options)
+        engine.keepKey(key)
+      }
     }
     if startingAfresh {
       try engine.writing { transaction throws(StoreError) in

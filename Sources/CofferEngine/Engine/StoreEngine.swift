@@ -16,6 +16,11 @@ package final class StoreEngine: Sendable {
   /// The absolute path used to open the store, with unresolved links, and the file found at that path.
   private let opened: (path: String, place: FileLocation)
 
+  /// Replaces the key that unlocks the store after a change of keys, to forget a secret that the user was asked for.
+  package func keepKey(_ key: StoreKey) {
+    holder.withLock { $0 = KeyHolder(key: key, slot: $0.slot) }
+  }
+
   /// Creates the engine for an opened file, and verifies its state. The log message begins with `verb`.
   /// - Parameter path: The path from the caller.
   package init(

@@ -82,16 +82,28 @@ struct ImportVerb: ParsableCommand {
         .noStore, kind: "no-such-file",
         "no such file: \(options.store.path), so it is not the store that --pin names")
     }
-    let rejects = try rejects.map { try RejectsFile(at: $0, input: inputs[0], store: options.store.path) }
-    let outcome: ImportOutcome
-    do {
-      outcome = try run(ImportRunner(self, rejects), isNew: isNew)
-    } catch {
-      rejects?.discard()
-      throw error
-    }
+    let (outcome, rejects) = try importing(isNew: isNew)
     try rejects?.commit()
     try printReport(outcome)
+  }
+
+  private func importing(isNew: Bool) throws -> (ImportOutcome, RejectsFile?) {
+    let rejects = try rejects.map { try RejectsFile(at: $0, input: inputs[0], store: options.store.path) }
+    do {
+      return (try run(ImportRunner(self, rejects), isNew: isNew), rejects)
+    } catch {
+      rejects?.discard()
+      guard isNew, (error as? StoreError)?.code == .alreadyExists, access(options.store.path, F_OK) == 0 else {
+        throw error
+      }
+      guard !inputs.contains(InputFile.standardInput) else {
+        throw Failure(
+          .failed, kind: "already-exists", "\(options.store.path) was made by another process meanwhile",
+          hint: "give the input again: it is added to that store")
+      }
+      // Another process made the store meanwhile, so the documents go there.
+      return try importing(isNew: false)
+    }
   }
 
   private func run(_ runner: ImportRunner, isNew: Bool) throws -> ImportOutcome {

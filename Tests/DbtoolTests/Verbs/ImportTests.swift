@@ -212,4 +212,23 @@ import Testing
     #expect(result.output.isEmpty)
     #expect(result.errors.isEmpty)
   }
+
+  /// Imports that start together make one store, and each adds its documents.
+  @Test func concurrentImportsMakeOneStore() throws {
+    for _ in 0..<4 {
+      let sandbox = try Sandbox()
+      sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+      let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+      defer { close(nowhere) }
+      let children = try (1...8).map { number in
+        try sandbox.write("\(number).txt", "text \(number)")
+        return try Child(
+          ["import", "--create", "s.coffer", "\(number).txt"], in: sandbox,
+          streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+      }
+      for child in children { #expect(child.wait() == 0) }
+      #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 8)
+      try sandbox.succeed("verify", "s.coffer")
+    }
+  }
 }
