@@ -45,7 +45,7 @@ public struct ReplicationService: Sendable {
 extension StoreEngine {
   /// Returns the current state's anchor after the service has confirmed that the replica contains this state.
   func confirm(by service: ReplicationService, timeout: Duration) throws(StoreError) -> StoreAnchor {
-    try connections.requireOutsideWrite()
+    try connections.requireOutsideScope()
     let anchor = try reading { transaction throws(StoreError) in try transaction.anchor() }
     do {
       try service.synchronize(path, timeout)

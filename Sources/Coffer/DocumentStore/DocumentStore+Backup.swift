@@ -87,7 +87,7 @@ extension DocumentStore {
     to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     progress: ProgressHandler? = nil
   ) throws(StoreError) {
-    try engine.connections.requireOutsideWrite()
+    try engine.connections.requireOutsideScope()
     try Self.backup(
       at: URL(filePath: engine.path), to: target, replacing: isReplacing, allowingDamage: allowsDamage,
       wait: engine.options.wait, progress: progress)

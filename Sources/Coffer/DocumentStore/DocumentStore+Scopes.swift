@@ -14,7 +14,7 @@ extension DocumentStore {
   ///
   /// - Returns: The result of the closure.
   /// - Throws: Errors of the closure, `locked`, `keyChanged`, `rolledBack`, `damaged`, `closed`, or `misuse` inside
-  ///   `write` in rollback journal mode.
+  ///   this store's `read` or `write`.
   @discardableResult
   public func read<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T {
     let result: T
@@ -40,8 +40,7 @@ extension DocumentStore {
   ///
   /// - Returns: The result of the closure, after its changes are on disk.
   /// - Throws: Errors of the closure, `locked`, `readOnly`, `diskFull`, `keyChanged`, `rolledBack`, `damaged`,
-  ///   `closed`, or `misuse` inside `write`, and in rollback journal mode also inside `read`. No changes are stored
-  ///   then. `ioFailure` if the disk doesn't confirm the commit, which may or may not be stored.
+  ///   `closed`, or `misuse` inside this store's `read` or `write`. No changes are stored then. `ioFailure` if the disk doesn't confirm the commit, which may or may not be stored.
   @discardableResult
   public func write<T>(_ body: (inout WriteTransaction) throws -> T) throws -> T {
     let write = try engine.beginWriting()

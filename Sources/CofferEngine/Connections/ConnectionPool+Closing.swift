@@ -12,7 +12,7 @@ extension ConnectionPool {
     try requireOwnProcess()
     let thread = currentThread()
     let interrupts = try idle.withLock { idle throws(StoreError) in
-      guard writingThread.load(ordering: .acquiring) != thread, idle.reading[thread] == nil else {
+      guard writingThread.load(ordering: .acquiring) != thread, !idle.reading.contains(thread) else {
         throw StoreError(.misuse, "a store can't be closed inside its own read or write")
       }
       idle.isClosed = true

@@ -14,8 +14,8 @@ package final class ConnectionPool: Sendable {
     // A connection is used only by the thread that removed it from this array.
     nonisolated(unsafe) var readers: [StoreConnection] = []
     var isClosed = false
-    /// The nesting depth of each thread inside `read`.
-    var reading: [UInt: Int] = [:]
+    /// The threads inside `read`.
+    var reading: Set<UInt> = []
     /// The interrupt handles of active readers. Closing the store interrupts their waits for a lock.
     var interrupts: [ObjectIdentifier: InterruptHandle] = [:]
     /// Signaled when the last thread leaves `read` of a closed store.
@@ -80,18 +80,20 @@ package final class ConnectionPool: Sendable {
 
   /// Registers this thread as a reader.
   ///
-  /// - Throws: `closed`, or `misuse` inside this thread's `write` in rollback journal mode.
+  /// - Throws: `closed`, or `misuse` inside this thread's `read` or `write`. In rollback journal mode, also inside this
+  ///   thread's `write` of another open store of the file.
   func beginReading() throws(StoreError) -> UInt {
     try requireOwnProcess()
     let thread = currentThread()
+    guard writingThread.load(ordering: .acquiring) != thread else { throw Self.nested }
     guard isWriteAhead || locks.writer.load(ordering: .acquiring) != thread else {
       throw StoreError(
-        .misuse, "read inside of write would wait for itself in the rollback journal",
-        hint: "read with what write was given, which sees its changes too")
+        .misuse, "a read inside of the write of another open store of the same file would wait for itself",
+        hint: "read with what the outer write was given, or end it first")
     }
     try idle.withLock { idle throws(StoreError) in
       guard !idle.isClosed else { throw StoreError.storeClosed }
-      idle.reading[thread, default: 0] += 1
+      guard idle.reading.insert(thread).inserted else { throw Self.nested }
     }
     if !isWriteAhead { locks.beginReading(thread) }
     return thread
@@ -159,13 +161,16 @@ package final class ConnectionPool: Sendable {
   func beginWriting(wait: Duration?, _ cancellation: Cancellation?) throws(StoreError) {
     try requireOwnProcess()
     let thread = currentThread()
-    guard locks.writer.load(ordering: .acquiring) != thread else {
-      throw ProcessLocks.nestedWrite(isOther: writingThread.load(ordering: .acquiring) != thread)
+    guard writingThread.load(ordering: .acquiring) != thread else { throw Self.nested }
+    guard locks.writer.load(ordering: .acquiring) != thread else { throw ProcessLocks.nestedWrite }
+    try idle.withLock { idle throws(StoreError) in
+      guard !idle.isClosed else { throw StoreError.storeClosed }
+      guard !idle.reading.contains(thread) else { throw Self.nested }
     }
-    guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
     guard isWriteAhead || !locks.isReading(thread) else {
       throw StoreError(
-        .misuse, "a write inside of a read would wait for that read without end, in the rollback journal",
+        .misuse,
+        "a write inside of the read of another open store of the same file would wait for that read without end",
         hint: "end the read first, or create the store with the journal writeAheadLog")
     }
     try locks.writers.lock(wait: wait ?? self.wait, owner: ObjectIdentifier(self), cancellation)
@@ -219,17 +224,21 @@ package final class ConnectionPool: Sendable {
   package var canWriteImmediately: Bool {
     let thread = currentThread()
     return locks.writer.load(ordering: .acquiring) == 0
-      && (isWriteAhead ? idle.withLock { $0.reading[thread] == nil } : !locks.isReading(thread))
+      && (isWriteAhead ? idle.withLock { !$0.reading.contains(thread) } : !locks.isReading(thread))
   }
 
-  /// Throws `closed`, or `misuse` inside this thread's `write`, because other connections can't see its changes.
-  package func requireOutsideWrite() throws(StoreError) {
+  /// Throws `closed`, or `misuse` inside this thread's `read` or `write`, also inside the `write` of another open store
+  /// of the file, because other connections can't see its changes.
+  package func requireOutsideScope() throws(StoreError) {
     guard locks.writer.load(ordering: .acquiring) != currentThread() else {
       throw StoreError(
         .misuse, "this call reads the file, which lacks the changes of the write that it is in",
         hint: "call it after the write")
     }
-    guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
+    try idle.withLock { idle throws(StoreError) in
+      guard !idle.isClosed else { throw StoreError.storeClosed }
+      guard !idle.reading.contains(currentThread()) else { throw Self.nested }
+    }
   }
 
   /// Opens a connection, or throws `noSuchFile` if a different file is now at the path.
@@ -308,7 +317,7 @@ package final class ConnectionPool: Sendable {
   /// Requires this thread to be outside `read`, and throws `misuse` otherwise.
   package func requireNoRead(_ work: String) throws(StoreError) {
     let thread = currentThread()
-    let isReading = idle.withLock { $0.reading[thread] != nil }
+    let isReading = idle.withLock { $0.reading.contains(thread) }
     guard !isReading else { throw StoreError(.misuse, "\(work) inside of a read would wait for that read without end") }
   }
 
@@ -319,6 +328,13 @@ package final class ConnectionPool: Sendable {
         .misuse, "the store was opened by the parent of this process",
         hint: "fork before a store is opened, or exec: a child can't use what its parent opened")
     }
+  }
+
+  /// The error of a call inside of a scope, which has one transaction.
+  private static var nested: StoreError {
+    StoreError(
+      .misuse, "this call is inside of read or write of the same store",
+      hint: "use what the scope was given, or make the call after the scope")
   }
 
   private static var notConfirmed: StoreError {
@@ -345,8 +361,7 @@ extension ConnectionPool.Idle {
   }
 
   fileprivate mutating func endReading(_ thread: UInt) {
-    reading[thread, default: 1] -= 1
-    if reading[thread] == 0 { reading[thread] = nil }
+    reading.remove(thread)
     if reading.isEmpty { closer?.signal() }
   }
 }

@@ -73,7 +73,7 @@ package final class ProcessLocks: Sendable {
   ///   `cancelled`.
   package func asWriter<R>(wait: Duration?, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     let thread = UInt(pthread_self())
-    guard writer.load(ordering: .acquiring) != thread else { throw Self.nestedWrite(isOther: true) }
+    guard writer.load(ordering: .acquiring) != thread else { throw Self.nestedWrite }
     guard !isReading(thread) else {
       throw StoreError(
         .misuse, "this call needs the lock of writers, and would wait without end for the read that it is in",
@@ -105,12 +105,9 @@ package final class ProcessLocks: Sendable {
     reading.withLock { $0[thread] != nil }
   }
 
-  /// Returns the error for a nested write, where `isOther` means that another store of the file runs the outer write.
-  static func nestedWrite(isOther: Bool) -> StoreError {
-    guard isOther else {
-      return StoreError(.misuse, "write inside of write would wait for itself", hint: "use savepoint")
-    }
-    return StoreError(
+  /// The error of a write inside of the write of another open store of the file.
+  static var nestedWrite: StoreError {
+    StoreError(
       .misuse, "write inside of the write of another open store of the same file would wait for itself",
       hint: "write with what the outer write was given, or end it first")
   }

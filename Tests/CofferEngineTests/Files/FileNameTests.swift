@@ -108,7 +108,9 @@ struct FileNameTests {
     _ = rename(copy.path, test.url.path)
     expect(.noSuchFile) { try test.store.write { try $0.insert(Document(text: "no"), into: test.notes) } }
     // A concurrent reader needs a second connection.
-    try test.store.read { _ in expect(.noSuchFile) { try content(test.store) } }
+    try test.store.read { _ in
+      expect(.noSuchFile) { try Background { [store = test.store] in try store.read { _ in } }.value() }
+    }
   }
 
   // MARK: A lost journal

@@ -79,10 +79,13 @@ struct TextCacheTests {
       let id = try filled(1, test)[0]
       try test.store.read { reader in
         #expect(try reader.text(of: id) == "text 0")
-        try test.store.write { try $0.update(id) { $0.text = "new" } }
-        #expect(try test.store.read { try $0.text(of: id) } == "new")
-        #expect(try reader.text(of: id) == "text 0")
-        #expect(try test.store.read { try $0.text(of: id) } == "new")
+        let store = test.store
+        let read: @Sendable () throws -> String = { try store.read { try $0.text(of: id) } }
+        _ = try Background { try store.write { try $0.update(id) { $0.text = "new" } } }.value()
+        let new = try Background(read).value()
+        let old = try reader.text(of: id)
+        let again = try Background(read).value()
+        #expect([new, old, again] == ["new", "text 0", "new"])
       }
     }
   }
