@@ -75,8 +75,11 @@ public final class DocumentStore: Sendable {
   /// Indexes that reads had to update in memory are updated in the file first, if the store is writable and no other
   /// writer is active. A store that's no longer referenced closes automatically, without that update.
   ///
-  /// - Throws: `misuse` inside this store's `read` or `write`. `locked` if another process has the lock for the last
-  ///   copy of the write-ahead log to the file. This store is closed then, and the other process makes the copy.
+  /// With a write-ahead log, the last store to close copies the log to the file and removes the log. A store that was
+  /// only read doesn't wait for a writer, and a store that was written to waits for its waiting time at most. The next
+  /// store of the file to close makes the copy otherwise.
+  ///
+  /// - Throws: `misuse` inside this store's `read` or `write`.
   public func close() throws(StoreError) {
     engine.updateOutdatedIndexes()
     try engine.connections.close()

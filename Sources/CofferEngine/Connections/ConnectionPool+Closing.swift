@@ -56,26 +56,21 @@ extension ConnectionPool {
     writing.wait()
     defer { writing.signal() }
     let open = readers + [writingConnection].compactMap { $0 }
+    let hasWriter = writingConnection != nil
     // Release the keys even if the files fail to close.
     session.releaseKeys()
     writingConnection = nil
     // The last connection to close copies the log into the file and removes the log, under our lock. If another
-    // process is still reading, the next connection to close does that.
+    // process is still reading or writing, the next connection to close does that.
     // This thread already holds the lock inside the write of another open store of this file.
     let isInsideWrite = locks.writer.load(ordering: .acquiring) == currentThread()
-    var lockFailure: StoreError?
     var hasLock = false
     if !open.isEmpty, !isInsideWrite, let writeAheadLock {
-      do throws(StoreError) {
-        try writeAheadLock.lock(wait: wait)
-        hasLock = true
-      } catch {
-        lockFailure = error
-      }
+      // A session that only read doesn't wait for a writer, which may be stopped.
+      hasLock = (try? writeAheadLock.lock(wait: hasWriter ? wait : .zero)) != nil
     }
     defer { if hasLock { writeAheadLock?.unlock() } }
     for connection in open { try close(connection, mayCheckpoint: hasLock) }
-    if let lockFailure { throw lockFailure }
   }
 
   private func close(_ connection: StoreConnection, mayCheckpoint: Bool) throws(StoreError) {
