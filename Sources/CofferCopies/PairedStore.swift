@@ -34,18 +34,20 @@ package struct PairedStore {
       hint: hint)
   }
 
-  /// Requires two files of one store to have the same root key, because whoever had the older key can have written the
-  /// file with it. Files of different stores have independent root keys, which only a pin can tell apart.
+  /// Requires two files of one store to have the same root key, because a holder of a former key can have written the
+  /// other file, and rekeyed it any number of times. Numbers of root keys therefore prove nothing. Files of different
+  /// stores have independent root keys, which only a pin can tell apart.
   ///
-  /// - Throws: `rolledBack` with the path of the file with the older root key.
+  /// - Throws: `rolledBack`.
   package func requireSameRootKey(as other: PairedStore) throws(StoreError) {
-    let (one, two) = (pin, other.pin)
-    guard one.storeID == two.storeID, one.rootGeneration != two.rootGeneration else { return }
-    let (older, newer) = one.rootGeneration < two.rootGeneration ? (path, other.path) : (other.path, path)
+    guard pin.storeID == other.pin.storeID else { return }
+    let (one, two) = (transaction.keys.session.root, other.transaction.keys.session.root)
+    guard try StorePin(one, phase: 0) != StorePin(two, phase: 0) else { return }
     throw StoreError(
       .rolledBack,
-      "\(older) is from before a rekey of \(newer), so whoever had the former key can have written it",
-      hint: "if you know where the file was since, accept it with \(.acceptRekey)")
+      "\(path) and \(other.path) are files of one store with different root keys, so a holder of a former key can have "
+        + "written one of them",
+      hint: "if you know where both files were since, accept them with \(.acceptRekey)")
   }
 
   // MARK: Rows

@@ -17,7 +17,7 @@ extension DocumentStore {
   /// - Parameters:
   ///   - other: The second store, of a version that this library supports. It's only read.
   ///   - pairing: `identity` for a store, its backups and its editable copies, and key or title otherwise.
-  ///   - allowsRekey: Whether to accept two files of one store if one is from before a rekey. Whoever had the former key
+  ///   - allowsRekey: Whether to accept two files of one store with different root keys. Whoever had a former key
   ///     can have written that file.
   ///   - progress: Called with the number of compared documents. Throwing from it ends the comparison.
   /// - Throws: `invalidArgument` if `identity` pairs stores that can't be merged. `rolledBack` for files of one store

@@ -60,7 +60,7 @@ extension DocumentStore {
   /// - Returns: The changed documents and collections, and the conflicts.
   /// - Throws: `invalidArgument` if the stores don't descend from one store, or have no use for `base`.
   ///   `anchorMismatch` if both are files of the same store and were written to, or if `base` isn't an older file of
-  ///   both. `rolledBack` if both are files of the same store, one of them from before a rekey, unless the options allow
+  ///   both. `rolledBack` if both are files of the same store with different root keys, unless the options allow
   ///   it. `setMismatch` if the changes can't be verified. `damaged` if a document of either store can't be
   ///   decrypted. `noNumberLeft` if the store would have too many replicas. `rekeyUnfinished`, and errors of
   ///   `progress`. This store is unchanged then. The other store is never changed.
@@ -96,11 +96,11 @@ extension DocumentStore {
   ///   - backup: An open backup of this store, or another store that can be merged with it. It's only read.
   ///   - allowsDamage: Whether to accept a backup that fails the verification. Restored documents are intact, but may
   ///     be older than they were in the backup.
-  ///   - allowsRekey: Whether to accept a backup from before a rekey. Whoever had the former key can have written it.
+  ///   - allowsRekey: Whether to accept a backup with another root key. Whoever had a former key can have written it.
   /// - Returns: The outcomes in the order of `ids`.
   /// - Throws: `noSuchDocument` for an ID that isn't in the backup. `alreadyExists` if the ID belongs to another
   ///   document here. `duplicateKey`. `invalidArgument` for a store that can't be merged with this store. `rolledBack`
-  ///   for a backup from before a rekey, unless `allowsRekey` is `true`.
+  ///   for a backup with another root key, unless `allowsRekey` is `true`.
   ///   `setMismatch` and `damaged` for the backup. This store is unchanged then.
   @discardableResult
   public func restore(

@@ -54,8 +54,8 @@ public struct MergeOptions: Sendable {
   /// compares every document, even if the other store's state lists the changes. This also merges documents that an
   /// earlier merge skipped.
   public var verifiesOther = false
-  /// A Boolean value that indicates whether the other store may be a file of this store from before or after a rekey.
-  /// Whoever had the former key can have written the older file.
+  /// A Boolean value that indicates whether the other store may be a file of this store with another root key.
+  /// Whoever had a former key can have written it.
   public var allowsRekey = false
   /// Creates options for a merge that commits its changes and stops at a damaged document.
   public init() {}

@@ -31,7 +31,7 @@ public struct StorePin: Sendable, Hashable, Codable, LosslessStringConvertible {
   }
 
   /// Creates the pin for a store with this root key in this phase.
-  init(_ root: RootKey, phase: UInt64) throws(StoreError) {
+  package init(_ root: RootKey, phase: UInt64) throws(StoreError) {
     storeID = root.storeID
     rootGeneration = root.generation
     self.phase = phase

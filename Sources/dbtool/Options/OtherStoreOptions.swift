@@ -12,7 +12,7 @@ struct OtherStoreOptions: ParsableArguments {
     completion: .file())
   var otherAnchor: String?
 
-  @Flag(help: "Accept a file of the same store from before a rekey, which a holder of the former key can have written.")
+  @Flag(help: "Accept a file of the same store with another root key, which a holder of a former key can have written.")
   var allowRekey = false
 
   var isEmpty: Bool { otherPin == nil && otherAnchor == nil && !allowRekey }

@@ -17,7 +17,7 @@ struct RestoreVerb: ParsableCommand {
 
       With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a \
       backup or an editable copy of the store. Its set of rows is proved first; --allow-damage takes documents that \
-      open from one that isn't whole. A FROM from before a rekey is refused without --allow-rekey, because whoever had \
+      open from one that isn't whole. A FROM with another root key is refused without --allow-rekey, because whoever had \
       the former key can have written it.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force

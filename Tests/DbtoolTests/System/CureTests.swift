@@ -211,7 +211,7 @@ import Testing
         try sandbox.succeed("rekey", "s.coffer")
       },
       fails: ["restore", "s.coffer", "b.coffer", "1"],
-      hint: "if you know where the file was since, accept it with --allow-rekey",
+      hint: "if you know where both files were since, accept them with --allow-rekey",
       cures: [
         ["restore", "s.coffer", "b.coffer", "1", "--allow-rekey"], ["diff", "s.coffer", "b.coffer", "--allow-rekey"],
         ["merge", "s.coffer", "b.coffer", "--allow-rekey"],
