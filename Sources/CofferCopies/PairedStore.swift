@@ -17,7 +17,8 @@ package struct PairedStore {
     self.hint = hint
   }
 
-  private var path: String { transaction.connection.file.path }
+  /// The path from the caller, because a store beside a journal or log may be read from a private copy.
+  private var path: String { transaction.connection.session.path }
   private var pin: StorePin { StorePin(transaction.keys.session.header) }
 
   // MARK: Histories
@@ -26,7 +27,7 @@ package struct PairedStore {
   ///
   /// - Throws: `invalidArgument`.
   package func requireCommonOrigin(with other: PairedStore, hint: ErrorHint) throws(StoreError) {
-    let known = Set(try transaction.replicas.entries.map(\.identity))
+    let known = Set(try naming { () throws(StoreError) in try transaction.replicas.entries }.map(\.identity))
     let others = try other.naming { () throws(StoreError) in try other.transaction.replicas.entries }
     guard !others.contains(where: { known.contains($0.identity) }) else { return }
     throw StoreError(
@@ -57,7 +58,9 @@ package struct PairedStore {
     do throws(StoreError) {
       return try work()
     } catch {
-      guard error.code == .setMismatch || error.code == .damaged else { throw error }
+      guard error.code == .setMismatch || error.code == .damaged, !error.message.hasPrefix("\(path): ") else {
+        throw error
+      }
       throw StoreError(
         error.code, "\(path): \(error.message)", hint: hint ?? error.advice, documentID: error.documentID)
     }
@@ -118,6 +121,10 @@ package struct PairedStore {
   /// Calls `work` with a document's text.
   func withText<R>(_ id: DocumentID, _ work: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R {
     try naming { () throws(StoreError) in try transaction.withOpened(id, work) }
+  }
+
+  func collections() throws(StoreError) -> [CollectionRecord] {
+    try naming { () throws(StoreError) in try transaction.collections() }
   }
 
   /// Returns a document's verified header.

@@ -190,7 +190,7 @@ package struct StoreComparison {
   /// Returns each document's collection name and key or title as bytes.
   private func names(of entries: [Entry], in store: PairedStore) throws(StoreError) -> [[[UInt8]]?] {
     var collections: [UInt32: [UInt8]] = [:]
-    for record in try store.transaction.collections() { collections[record.id] = Array(record.name.utf8) }
+    for record in try store.collections() { collections[record.id] = Array(record.name.utf8) }
     var names: [[[UInt8]]?] = []
     for entry in entries {
       let header = try store.header(entry.id)
@@ -210,15 +210,15 @@ package struct StoreComparison {
   private func collectionsOfPairs(_ left: [Entry], _ right: [Entry], _ pairs: [(Int, Int)]) throws(StoreError)
     -> [Bool]
   {
-    func identities(_ transaction: StoreTransaction) throws(StoreError) -> [UInt32: [UInt8]] {
+    func identities(_ store: PairedStore) throws(StoreError) -> [UInt32: [UInt8]] {
       var known: [UInt32: [UInt8]] = [:]
-      for record in try transaction.collections() {
+      for record in try store.collections() {
         known[record.id] =
           pairing == .identity ? record.uid.bytes : Array(record.name.utf8)
       }
       return known
     }
-    let (known, others) = (try identities(one.transaction), try identities(other.transaction))
+    let (known, others) = (try identities(one), try identities(other))
     return pairs.map { known[left[$0.0].collection] == others[right[$0.1].collection] }
   }
 

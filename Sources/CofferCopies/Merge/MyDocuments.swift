@@ -69,9 +69,11 @@ final class MyDocuments {
     if deletions == nil {
       var known: [UniqueID: DeletionRecord] = [:]
       if transaction.state.deletionCount > 0 {
-        try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
-          let record = try DeletionRecord(row, transaction.keys)
-          known[record.uid] = record
+        try store.naming { () throws(StoreError) in
+          try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+            let record = try DeletionRecord(row, transaction.keys)
+            known[record.uid] = record
+          }
         }
       }
       deletions = known

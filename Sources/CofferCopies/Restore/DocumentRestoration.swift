@@ -148,10 +148,10 @@ package struct DocumentRestoration {
 
   /// Returns a document's collection in the backup, found by identity or name, or recreated if it's missing.
   private func collection(of row: RestoredRow) throws(StoreError) -> CollectionRecord {
-    guard let there = try backup.transaction.collections().first(where: { $0.id == row.fields.collection }) else {
+    guard let there = try backup.collections().first(where: { $0.id == row.fields.collection }) else {
       throw .damagedDocument(row.id, "its collection is gone")
     }
-    if let record = try transaction.collections().first(where: { $0.uid == there.uid }) { return record }
+    if let record = try store.collections().first(where: { $0.uid == there.uid }) { return record }
     if let record = try transaction.collection(named: there.name) { return record }
     let record = try transaction.collectionEditor.newCollection(there.name, there.settings)
     try transaction.writer.insertCollection(record)

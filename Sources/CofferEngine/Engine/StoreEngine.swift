@@ -34,7 +34,7 @@ package final class StoreEngine: Sendable {
     isReadOnly =
       options.isReadOnly || original != nil || keys.header.readOnlyCompatible != 0
       || file.database.connection.isReadOnly
-    session = Session(keys: keys, generation: 0, options: options)
+    session = Session(keys: keys, generation: 0, options: options, path: opened.path)
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options, original: original)
     // Verify the header and generation with the state before trusting any other data.

@@ -22,9 +22,12 @@ package final class Session: Sendable {
   package let outdatedIndexDocuments = Atomic<Int>(0)
 
   private let options: OpenOptions
+  /// The absolute path from the caller.
+  package let path: String
   private let attachments = Mutex<[ObjectIdentifier: any SessionAttachment]>([:])
 
-  init(keys: SessionKeys, generation: UInt64, options: OpenOptions) {
+  init(keys: SessionKeys, generation: UInt64, options: OpenOptions, path: String) {
+    self.path = path
     let cacheBytes = options.textCacheBytes
     values = CodableValues(coding: options.values)
     self.options = options

@@ -28,7 +28,9 @@ struct OtherStoreOptions: ParsableArguments {
     // Read the anchor first, so a file without one asks for no passphrase.
     let anchor = try otherAnchor.map { try StoreAnchor(word: $0) }
     let store = try options.openOther(path, pin: otherPin.map { StorePin($0)! })
-    if let anchor { _ = try store.relation(to: anchor, allowingRekey: allowRekey) }
+    if let anchor {
+      _ = try Failure.naming(path) { try store.relation(to: anchor, allowingRekey: allowRekey) }
+    }
     return store
   }
 }

@@ -166,7 +166,8 @@ extension StoreOptions {
     let opened = Result { () throws(StoreError) in
       try DocumentStore.open(at: URL(filePath: path), key: key, options: options)
     }
-    return try opened.mapError { namingKeys($0, for: path) }.get()
+    if case .failure(let error) = opened, error.code == .cannotUnlock { throw namingKeys(error, for: path) }
+    return try Failure.naming(path) { try opened.get() }
   }
 
   /// An error of a wrong key, with the names of key and store.

@@ -22,6 +22,19 @@ struct Failure: Error {
 }
 
 extension Failure {
+  /// Adds a store's path to errors that don't name a store, for verbs that read two.
+  static func naming<R>(_ path: String, _ work: () throws -> R) throws -> R {
+    do {
+      return try work()
+    } catch let error as StoreError {
+      let failure = Failure(error)
+      guard failure.status == .damaged || failure.status == .mismatch, !failure.message.contains(path) else {
+        throw failure
+      }
+      throw Failure(failure.status, kind: failure.kind, "\(path): \(failure.message)", hint: failure.hint)
+    }
+  }
+
   static func usage(_ message: String, hint: String? = nil) -> Failure {
     Failure(.usage, kind: "usage", message, hint: hint)
   }

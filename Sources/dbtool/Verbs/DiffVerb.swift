@@ -143,8 +143,8 @@ struct DiffVerb: ParsableCommand {
 
   private func printTexts(_ found: StoreDifferences, _ store: DocumentStore, _ right: DocumentStore) throws {
     let output = StandardOutput()
-    func text(_ header: DocumentHeader?, in store: DocumentStore) throws -> String {
-      try header.map { header in try store.read { try $0.text(of: header.id) } } ?? ""
+    func text(_ header: DocumentHeader?, in store: DocumentStore, _ path: String) throws -> String {
+      try Failure.naming(path) { try header.map { header in try store.read { try $0.text(of: header.id) } } ?? "" }
     }
     func name(_ header: DocumentHeader?, _ path: String) -> String {
       guard let header else { return "/dev/null" }
@@ -159,7 +159,9 @@ struct DiffVerb: ParsableCommand {
         try output.write(line: "differs in: \(Self.names(of: difference.parts).joined(separator: ", "))")
       }
       guard isWhole || difference.parts.contains(.text) else { continue }
-      let lines = UnifiedDiff(try text(difference.before, in: store), try text(difference.after, in: right)).text
+      let lines = UnifiedDiff(
+        try text(difference.before, in: store, options.store.path), try text(difference.after, in: right, other)
+      ).text
       for line in lines { try output.write(line: line) }
     }
     try output.flush()

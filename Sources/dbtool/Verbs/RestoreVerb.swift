@@ -132,7 +132,9 @@ struct RestoreVerb: ParsableCommand {
   private func bringBack() throws {
     let target = try options.open(readOnly: false)
     let source = try otherStore.open(backup, with: options)
-    let wanted = try source.read { try words.existing(in: $0, of: source).map(\.id) }
+    let wanted = try Failure.naming(backup) {
+      try source.read { try words.existing(in: $0, of: source).map(\.id) }
+    }
     let outcomes = try Interrupt.deferring {
       try target.restore(
         wanted, from: source, allowingDamage: allowDamage, allowingRekey: otherStore.allowRekey)

@@ -88,6 +88,37 @@ import Testing
     #expect(try sandbox.run(words + ["--other-pin", "x"]).status == 64)
   }
 
+  /// Verbs with two stores name the damaged one, also if a log makes them read a private copy of it.
+  @Test func namesDamagedStoreOfTwo() throws {
+    let damages = [
+      "head": "UPDATE coffer_record SET head = CAST(substr(head, 1, length(head) - 1) || x'00' AS BLOB) WHERE id = 1",
+      "text": "UPDATE coffer_record SET body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB) WHERE id = 1",
+      "collection":
+        "UPDATE coffer_collection SET sealed = CAST(substr(sealed, 1, length(sealed) - 1) || x'00' AS BLOB)",
+      "replicas": "UPDATE coffer_replica SET sealed = CAST(substr(sealed, 1, length(sealed) - 1) || x'00' AS BLOB)",
+    ]
+    for journal in ["rollback", "wal"] {
+      for (name, sql) in damages {
+        let sandbox = try journal == "wal" ? sandbox("--wal") : sandbox()
+        try sandbox.succeed("put", "b.coffer", "--id", "1", "--text", "another")
+        // With a log, the open connection keeps it beside the store.
+        let database = try Database(sandbox.path("b.coffer"))
+        try database.execute(sql)
+        for words in [
+          ["restore", "s.coffer", "b.coffer", "1"], ["restore", "s.coffer", "b.coffer", "1", "--allow-damage"],
+          ["diff", "s.coffer", "b.coffer", "--text"], ["diff", "b.coffer", "s.coffer"],
+        ] {
+          let result = try sandbox.run(words)
+          guard result.status != 0, result.status != 4 else { continue }
+          #expect(
+            result.errors.contains("b.coffer: ") || words[1] == "b.coffer",
+            "\(journal), \(name), \(words): \(result.errors)")
+          #expect(!result.errors.contains("/copy"), "\(journal), \(name), \(words): \(result.errors)")
+        }
+      }
+    }
+  }
+
   @Test func discardsReplacedStoreOnRequest() throws {
     let sandbox = try sandbox()
     let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force", "--discard-replaced")
