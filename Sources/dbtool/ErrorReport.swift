@@ -55,19 +55,24 @@ struct ErrorReport {
     return print(missingVerb(in: arguments) ?? unknownOption ?? misplacedWord(harmless) ?? usage(harmless))
   }
 
-  /// The error for a long option that the verb doesn't have. The parser reports the words behind it first.
+  /// The error for an option that the verb doesn't have. The parser reports the words behind it first.
   private var unknownOption: Failure? {
-    let options = HelpPage.longOptions(of: verbsSoFar.known)
-    var previous = ""
+    let options = HelpPage.options(of: verbsSoFar.known)
+    guard !options.isEmpty else { return nil }
+    var takesWord = false
     for word in arguments.dropFirst(verbsSoFar.known.count).prefix(while: { $0 != "--" }) {
-      defer { previous = word }
-      // A word behind an option can be its value.
-      guard word.hasPrefix("--"), !previous.hasPrefix("-") else { continue }
-      let name = String(word.prefix { $0 != "=" })
-      guard !options.isEmpty, !options.contains(name) else { continue }
-      let meant = VerbGuess.options(for: name, among: options)
-      let question = meant.isEmpty ? "" : "; did you mean \(meant.joined(separator: " or "))?"
-      return .usage("unknown option '\(name)'\(question)", hint: patternHint)
+      let isValue = takesWord
+      takesWord = false
+      guard !isValue, word.hasPrefix("-"), word != "-" else { continue }
+      let name = String(word.hasPrefix("--") ? word.prefix { $0 != "=" } : word.prefix(2))
+      guard let takesValue = options[name] else {
+        let meant = VerbGuess.options(for: name, among: options.keys.filter { $0.hasPrefix("--") }.sorted())
+        let question = meant.isEmpty ? "" : "; did you mean \(meant.joined(separator: " or "))?"
+        return .usage("unknown option '\(name)'\(question)", hint: patternHint)
+      }
+      // In a cluster of letters, the last one can take the next word.
+      let last = word.hasPrefix("--") ? takesValue : options["-\(word.last ?? "-")"] ?? false
+      takesWord = last && !word.contains("=")
     }
     return nil
   }

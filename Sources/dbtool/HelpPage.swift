@@ -172,8 +172,6 @@ extension HelpPage {
 
     private var sortedNames: [String] { (names ?? []).map(\.text).sorted { $0.count < $1.count } }
 
-    var longNames: [String] { (names ?? []).map(\.text).filter { $0.hasPrefix("--") } }
-
     var shortestName: String { sortedNames.first ?? "" }
 
     func isOneOf(_ wanted: [String]) -> Bool { names?.contains { wanted.contains($0.text) } ?? false }
@@ -203,11 +201,14 @@ extension HelpPage {
     }
   }
 
-  /// Returns the long options of a verb, or none for a verb that has verbs.
-  static func longOptions(of words: [String]) -> [String] {
-    guard let verb = verb(words), verb.configuration.subcommands.isEmpty else { return [] }
-    let names = (facts(of: verb).arguments ?? []).flatMap(\.longNames)
-    return names + ["--help", "--help-hidden", "--version"]
+  /// Returns a verb's options, and whether each takes a value, or none for a verb that has verbs.
+  static func options(of words: [String]) -> [String: Bool] {
+    guard let verb = verb(words), verb.configuration.subcommands.isEmpty else { return [:] }
+    var options = ["-h": false, "--help": false, "--help-hidden": false, "--version": false]
+    for argument in facts(of: verb).arguments ?? [] where argument.kind != "positional" {
+      for name in argument.names ?? [] { options[name.text] = argument.kind == "option" }
+    }
+    return options
   }
 
   private static func facts(of verb: any ParsableCommand.Type) -> Command {

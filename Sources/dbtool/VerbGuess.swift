@@ -29,7 +29,8 @@ enum VerbGuess {
   /// Returns the options that begin with a word, else the options within two edits of it.
   static func options(for word: String, among options: [String]) -> [String] {
     let longer = options.filter { $0.hasPrefix(word) && word.count > 3 }
-    return longer.isEmpty ? options.filter { distance(Array(word.utf8), Array($0.utf8)) <= 2 } : longer
+    return longer.isEmpty && word.count > 3
+      ? options.filter { distance(Array(word.utf8), Array($0.utf8)) <= 2 } : longer
   }
 
   /// Letters to insert, remove or replace.

@@ -15,10 +15,17 @@ import Testing
     let result = try sandbox.run("put", "s.coffer", "--key", "a", "--text", "x")
     #expect(
       result.errors.hasPrefix(
-        "dbtool: error: unknown option '--key'; did you mean --key-file or --key-command or --key-name?\n"),
+        "dbtool: error: unknown option '--key'; did you mean --key-command or --key-file or --key-name?\n"),
       "\(result.errors)")
     #expect(try sandbox.run("rm", "s.coffer", "--titel", "a", "1").errors.contains("did you mean --title?"))
     #expect(try sandbox.run("ls", "s.coffer", "--label=x", "y", "z").errors.contains("unknown option '--label'\n"))
+    for words in [
+      ["put", "s.coffer", "-q", "--key", "a", "--text", "x"], ["put", "s.coffer", "--text=x", "--key", "a"],
+      ["put", "s.coffer", "--json", "--key", "a", "--text", "x"], ["put", "s.coffer", "-c", "n", "--key", "a", "b"],
+    ] {
+      #expect(try sandbox.run(words).errors.contains("unknown option '--key'"), "\(words)")
+    }
+    #expect(try sandbox.run("put", "s.coffer", "-z", "f", "--text", "x").errors.contains("unknown option '-z'"))
     // Values can begin with dashes.
     #expect(try !sandbox.run("search", "s.coffer", "-e", "--key", "x", "y", "z").errors.contains("unknown option"))
   }
