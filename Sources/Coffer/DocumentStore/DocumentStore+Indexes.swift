@@ -15,8 +15,8 @@ extension DocumentStore {
   ///
   /// Building indexes decrypts every document in the collection. Other writers wait until it ends.
   ///
-  /// - Returns: The numbers of values and NULLs of all indexed fields of the collection. A field without any value
-  ///   probably has a wrong path or kind (``IndexedField/hasOnlyNulls``).
+  /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the call doesn't
+  ///   add a field. A field without any value probably has a wrong path or kind (``IndexedField/hasOnlyNulls``).
   /// - Throws: `noSuchCollection`, `invalidArgument` for an invalid path or name, `alreadyExists` for a column name
   ///   that's taken, or `damaged` with a document's ID. No index is declared then.
   @discardableResult
@@ -35,17 +35,10 @@ extension DocumentStore {
     _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
   ) throws(StoreError) -> [IndexedField] {
     let dates = engine.options.values.dateNumbers
-    try engine.changeIndexes(of: collection, progress) { entry throws(StoreError) in
+    let hasNewFields = try engine.changeIndexes(of: collection, progress) { entry throws(StoreError) in
       for index in indexes { try entry.add(index, dates: dates) }
     }
-    do throws(StoreError) {
-      return try engine.indexedFields(of: collection)
-    } catch {
-      // An index that was declared before can lack more documents than fit in memory.
-      guard error.code == .indexBehind else { throw error }
-      _ = try engine.updateIndexes(nil)
-      return try engine.indexedFields(of: collection)
-    }
+    return hasNewFields ? try engine.indexedFields(of: collection) : []
   }
 
   /// Returns the numbers of values and NULLs of a collection's indexed fields.

@@ -36,10 +36,13 @@ extension StoreEngine {
   }
 
   /// Changes a collection's index declaration and builds new indexes in one transaction.
+  ///
+  /// - Returns: Whether the declared fields have changed.
+  @discardableResult
   package func changeIndexes(
     of collection: DocumentCollection, _ progress: ProgressHandler?,
     _ change: (inout IndexDeclaration.Collection) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Bool {
     try writing { transaction throws(StoreError) in
       let indexes = StoreIndexes(transaction)
       let record = try transaction.requireCollection(collection)
@@ -49,10 +52,11 @@ extension StoreEngine {
       declaration.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
       let before = declaration.collection(record.id)
       try declaration.change(record, change)
-      guard declaration.collection(record.id) != before else { return }
+      guard declaration.collection(record.id) != before else { return false }
       let step = try Self.step(progress, total: transaction.state.count)
       try indexes.declare(declaration, changing: record.id, step)
       try transaction.commit()
+      return declaration.collection(record.id)?.fields != before?.fields
     }
   }
 

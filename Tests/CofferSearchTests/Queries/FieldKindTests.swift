@@ -81,7 +81,8 @@ struct FieldKindTests {
     #expect(fields.map(\.hasOnlyNulls) == [true, true, false, true])
     #expect(fields[2].values == 10 && fields[2].nulls == 1)
     // Declared again, and after another document.
-    #expect(try test.store.index(test.notes, .words()) == fields)
+    #expect(try test.store.index(test.notes, .words(), .field("a", "$.nmae", as: .text)).isEmpty)
+    #expect(try test.store.indexedFields(of: test.notes) == fields)
     try test.store.write { _ = try $0.insert(Document(text: #"{"nmae":"x"}"#, isJSON: true), into: test.notes) }
     #expect(try test.store.indexedFields(of: test.notes)[0] == IndexedField(name: "a", values: 1, nulls: 11))
   }
