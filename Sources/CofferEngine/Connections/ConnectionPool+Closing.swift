@@ -64,13 +64,20 @@ extension ConnectionPool {
     // process is still reading or writing, the next connection to close does that.
     // This thread already holds the lock inside the write of another open store of this file.
     let isInsideWrite = locks.writer.load(ordering: .acquiring) == currentThread()
+    var lockFailure: StoreError?
     var hasLock = false
     if !open.isEmpty, !isInsideWrite, let writeAheadLock {
-      // A session that only read doesn't wait for a writer, which may be stopped.
-      hasLock = (try? writeAheadLock.lock(wait: hasWriter ? wait : .zero)) != nil
+      do throws(StoreError) {
+        // A session that only read doesn't wait for a writer, which may be stopped.
+        try writeAheadLock.lock(wait: hasWriter ? wait : .zero)
+        hasLock = true
+      } catch {
+        if error.code != .locked { lockFailure = error }
+      }
     }
     defer { if hasLock { writeAheadLock?.unlock() } }
     for connection in open { try close(connection, mayCheckpoint: hasLock) }
+    if let lockFailure { throw lockFailure }
   }
 
   private func close(_ connection: StoreConnection, mayCheckpoint: Bool) throws(StoreError) {
