@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 
 /// A connection to one SQLite database.
 ///
@@ -68,7 +69,7 @@ public final class Database {
     try ForkGuard.willOpen()
     var handle: OpaquePointer?
     // NOMUTEX: one thread at a time is the rule of this class, so SQLite needn't lock on each call.
-    let result = sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX, vfs)
+    let result = OpenFiles.opening { sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX, vfs) }
     guard let handle else {
       ForkGuard.didClose()
       throw SQLiteError(.noMemory, "no memory to open a database", extendedCode: result)

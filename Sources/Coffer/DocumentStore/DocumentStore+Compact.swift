@@ -27,13 +27,14 @@ extension DocumentStore {
     }
     try FileLocation(of: url.path).requireSingleName()
     let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
+    defer { lock?.release() }
     return try ProcessLocks.of(file.path).asWriter(wait: wait) { () throws(StoreError) in
       try lock?.lock(wait: wait, .current)
       defer { lock?.unlock() }
       let watch = Cancellation.Watch(file.database.connection)
       defer { watch.end() }
       try Cancellation.checkCurrent()
-      let size = try compact(file)
+      let size = try compact(file, lock)
       // Close before releasing the lock, because the last connection to close checkpoints.
       try translatingErrors(file.database.connection.close)
       return size
@@ -50,14 +51,16 @@ extension DocumentStore {
     guard !isReadOnly else { throw .notWritable(engine.path, isChosen: engine.options.isReadOnly) }
     try engine.connections.requireNoRead("compact")
     let lease = try engine.connections.writer()
-    let size = try Self.compact(lease.connection.file)
+    let size = try Self.compact(lease.connection.file, engine.connections.writeAheadLock)
     engine.log.info("compacted \(size.before) bytes to \(size.after)")
     return size
   }
 
-  private static func compact(_ file: StoreFile) throws(StoreError) -> (before: Int64, after: Int64) {
+  private static func compact(
+    _ file: StoreFile, _ lock: WriteAheadLock?
+  ) throws(StoreError) -> (before: Int64, after: Int64) {
     let database = file.database.connection
-    if file.isWriteAhead, try WriteAheadLock.of(file.path).isReplicated(database) {
+    if let lock, lock.isReplicated(database) {
       throw StoreError(
         .locked, "\(file.path): a replication program has the store open, and would lose commits",
         hint: "stop it, compact the store, and start it again")

@@ -29,6 +29,7 @@ extension ConnectionPool {
       let result: Result<Void, StoreError> = Result { () throws(StoreError) in try closeConnections() }
       if isCounted.exchange(false, ordering: .acquiringAndReleasing) {
         locks.openStores.subtract(1, ordering: .acquiringAndReleasing)
+        writeAheadLock?.release()
       }
       return result
     }

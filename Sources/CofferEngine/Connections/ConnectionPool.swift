@@ -52,6 +52,9 @@ package final class ConnectionPool: Sendable {
   init(
     _ file: StoreFile, session: Session, options: OpenOptions, original: OriginalFile? = nil
   ) throws(StoreError) {
+    try Self.configure(file)
+    var first = Idle()
+    first.readers = [try StoreConnection(file, session: session)]
     self.original = original
     place = file.place
     wait = options.wait
@@ -60,9 +63,6 @@ package final class ConnectionPool: Sendable {
     isWriteAhead = file.isWriteAhead
     writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
     locks = ProcessLocks.of(file.path)
-    var first = Idle()
-    try Self.configure(file)
-    first.readers = [try StoreConnection(file, session: session)]
     idle = Mutex(first)
     locks.openStores.add(1, ordering: .acquiringAndReleasing)
   }

@@ -10,13 +10,18 @@ internal import Synchronization
 /// - A replication program such as Litestream reads the log, and loses unread commits when another process restarts
 ///   the log. While such a program has the file open, we leave checkpoints to it.
 ///
-/// The lock is advisory, on a descriptor of the store's own file. The whole process uses one descriptor per file and
-/// never closes it, because closing any descriptor of a file drops SQLite's locks on it in this process.
+/// The lock is advisory, on a descriptor of the store's own file. The whole process uses one descriptor per file. It is
+/// closed after the last connection to the file, because closing it earlier would drop SQLite's locks (``OpenFiles``).
 package final class WriteAheadLock: Sendable {
   /// The maximum log length in bytes before the log is copied into the file.
   private static let maximumLogLength: Int64 = 4 << 20
 
-  private static let all = Mutex<[FileIdentity: WriteAheadLock]>([:])
+  private struct Entry {
+    let lock: WriteAheadLock
+    var users: Int
+  }
+
+  private static let all = Mutex<[FileIdentity: Entry]>([:])
 
   private let descriptor: Int32
   private let isHeld = Atomic<Bool>(false)
@@ -27,18 +32,37 @@ package final class WriteAheadLock: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Returns the lock for the file at `path`.
+  /// Returns the lock for the file at `path`. Call ``release()`` once for each call of this method, after closing the
+  /// connections that needed the lock.
   package static func of(_ path: String) throws(StoreError) -> WriteAheadLock {
     try all.withLock { all throws(StoreError) in
       var status = stat()
-      if stat(path, &status) == 0, let known = all[FileIdentity(status)] { return known }
+      if stat(path, &status) == 0, let known = all[FileIdentity(status)]?.lock {
+        all[FileIdentity(status)]?.users += 1
+        return known
+      }
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
         throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
       }
       let lock = WriteAheadLock(descriptor: descriptor)
-      all[FileIdentity(status)] = lock
+      all[FileIdentity(status)] = Entry(lock: lock, users: 1)
       return lock
+    }
+  }
+
+  /// Closes the descriptor after its last user, unless a connection still has the file open.
+  package func release() {
+    Self.all.withLock { all in
+      if let file = all.first(where: { $0.value.lock === self })?.key { all[file]?.users -= 1 }
+    }
+    Self.closeUnused()
+  }
+
+  /// Closes the descriptors without users that connections kept open before.
+  static func closeUnused() {
+    all.withLock { all in
+      all = all.filter { $0.value.users > 0 || !OpenFiles.closeIfLast($0.value.lock.descriptor) }
     }
   }
 

@@ -63,18 +63,9 @@ package struct FileLease: ~Copyable {
 
   /// Returns whether this process has the file open. Closing any descriptor would drop SQLite's locks in this process.
   private static func isOpenInThisProcess(_ path: String) -> Bool {
-    var wanted = stat()
-    guard stat(path, &wanted) == 0 else { return false }
-    guard let names = FolderNames.of("/proc/self/fd") else { return true }
-    for name in names {
-      var found = stat()
-      if let number = Int32(name), fstat(number, &found) == 0, found.st_dev == wanted.st_dev,
-        found.st_ino == wanted.st_ino
-      {
-        return true
-      }
-    }
-    return false
+    WriteAheadLock.closeUnused()
+    var file = stat()
+    return stat(path, &file) == 0 && OpenFiles.isOpen(file)
   }
 
   package consuming func end() {}

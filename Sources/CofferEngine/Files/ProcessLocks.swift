@@ -20,7 +20,7 @@ struct FileIdentity: Hashable {
 ///
 /// SQLite treats each open store like a separate process. Without this queue, writers would poll for the lock in random
 /// order, and a thread that writes to two stores would wait for itself. ``WriteAheadLock`` has its own registry because
-/// its descriptors must never be closed, but these locks end with the last store of their file.
+/// its descriptor can outlive the last store of its file.
 package final class ProcessLocks: Sendable {
   private struct Entry {
     weak var locks: ProcessLocks?

@@ -1,4 +1,6 @@
 import Coffer
+import CofferPlatform
+import CofferSQLite
 import Dispatch
 import Foundation
 import Synchronization
@@ -26,6 +28,48 @@ struct OneFileTests {
     #expect(try other.everything()["notes"]?.map(\.text) == ["outer"])
     try other.close()
     try test.expectSound()
+  }
+
+  /// SQLite's locks on a file end when any descriptor of the file is closed, but its connections still need them.
+  @Test func closingOneHandlePreservesLocksOfOthers() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    let raw = try test.raw()
+    for _ in 0..<2 {
+      let other = try test.reopened()
+      try other.write { _ = try $0.insert(Document(text: "text"), into: test.notes) }
+      try other.close()
+      try DocumentStore.compact(at: test.url)
+      #expect(try isLocked(test.url))
+    }
+    #expect(try raw.firstValue("SELECT count(*) FROM coffer_record") == .integer(2))
+    try test.store.close()
+    #expect(try isLocked(test.url))
+    try raw.close()
+    let last = try test.reopened()
+    try last.close()
+    #expect(try !isLocked(test.url))
+    var status = stat()
+    #expect(stat(test.url.path, &status) == 0 && !OpenFiles.isOpen(status))
+  }
+
+  /// Returns whether another process finds SQLite's lock on the file.
+  private func isLocked(_ url: URL) throws -> Bool {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [
+      "python3", "-c",
+      """
+      import fcntl, sys
+      try:
+          fcntl.lockf(open(sys.argv[1], "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 0x40000000)
+      except BlockingIOError:
+          sys.exit(3)
+      """, url.path,
+    ]
+    try process.run()
+    process.waitUntilExit()
+    try #require([0, 3].contains(process.terminationStatus))
+    return process.terminationStatus == 3
   }
 
   @Test func rejectsNestedReadInRollbackJournal() throws {

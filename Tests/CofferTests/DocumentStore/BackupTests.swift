@@ -64,6 +64,26 @@ struct BackupTests {
     }
   }
 
+  /// A store that this process had open can be replaced once it's closed.
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func replacesCopyAfterUse(journal: CreateOptions.Journal) throws {
+    try withTestStore({ $0.journal = journal }) { test in
+      try fill(test)
+      let target = test.place.file("copy.coffer")
+      for number in 0..<3 {
+        try test.store.write { _ = try $0.insert(Document(text: "round \(number)"), into: test.notes) }
+        try test.store.backup(to: target, replacing: true)
+        let copy = try DocumentStore.open(at: target, key: .published("primary"), options: .testing)
+        #expect(try copy.everything() == test.store.everything())
+        try copy.write { try $0.delete(1) }
+        expect(.locked) { try test.store.backup(to: target, replacing: true) }
+        try copy.close()
+        try DocumentStore.compact(at: target)
+        #expect(try DocumentStore.check(at: target).isSound)
+      }
+    }
+  }
+
   @Test func refusesToOverwriteSourceStore() throws {
     try withTestStore { test in
       let before = try Data(contentsOf: test.url)

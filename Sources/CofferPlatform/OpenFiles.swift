@@ -1,0 +1,43 @@
+internal import Synchronization
+
+/// Descriptors beside those of SQLite.
+///
+/// Closing any descriptor of a file ends all of this process's `fcntl` locks on it, including those of SQLite's
+/// connections. Such a descriptor can therefore be closed only while SQLite doesn't have the file open.
+package enum OpenFiles {
+  /// The number of threads in ``opening(_:)``.
+  private static let opening = Mutex(0)
+
+  /// Opens a file. ``closeIfLast(_:)`` doesn't close descriptors in the meantime.
+  package static func opening<R, E>(_ open: () throws(E) -> R) throws(E) -> R {
+    opening.withLock { $0 += 1 }
+    defer { opening.withLock { $0 -= 1 } }
+    return try open()
+  }
+
+  /// Closes a descriptor if this process has no other descriptor of its file.
+  ///
+  /// - Returns: Whether the descriptor was closed.
+  package static func closeIfLast(_ descriptor: Int32) -> Bool {
+    opening.withLock { opening in
+      var status = stat()
+      guard opening == 0, fstat(descriptor, &status) == 0, !isOpen(status, besides: descriptor) else { return false }
+      close(descriptor)
+      return true
+    }
+  }
+
+  /// Returns whether this process has the file open, or `true` if it can't tell.
+  package static func isOpen(_ file: stat, besides descriptor: Int32 = -1) -> Bool {
+    guard let names = FolderNames.of("/proc/self/fd") else { return true }
+    for name in names {
+      var found = stat()
+      if let number = Int32(name), number != descriptor, fstat(number, &found) == 0, found.st_dev == file.st_dev,
+        found.st_ino == file.st_ino
+      {
+        return true
+      }
+    }
+    return false
+  }
+}
