@@ -171,7 +171,7 @@ struct RekeyVerb: ParsableCommand {
       throw Failure(
         .partlyDone, kind: "partly-done",
         "\(counted(report.skipped.count, "document")) could not be opened and \(report.skipped.count == 1 ? "stays" : "stay") under the old keys",
-        hint: "remove them, finish with rekey --resume, and restore them from a backup")
+        hint: "remove them, finish with rekey --resume, and restore them from a backup with restore --allow-rekey")
     }
   }
 

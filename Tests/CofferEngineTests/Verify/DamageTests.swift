@@ -45,9 +45,10 @@ struct DamageTests {
 
   private func read(_ store: DocumentStore) throws -> Reading {
     let listed = try store.everything()
+    let slots = try store.keys.list().map(\.label)
     return try store.read { reader in
       var reading = Reading(
-        listed: listed, headers: [:], generation: reader.generation, slots: try store.keys.list().map(\.label))
+        listed: listed, headers: [:], generation: reader.generation, slots: slots)
       for name in listed.keys { reading.headers[name] = try reader.headers(in: DocumentCollection(name)) }
       for id: DocumentID in [1, 2, 3, 4, 5] { reading.byNumber[id] = try reader.text(of: id) }
       for key in ["k1", "k2"] {

@@ -196,8 +196,11 @@ import Testing
         try sandbox.succeed("rm", "s.coffer", "k")
         try sandbox.succeed("put", "s.coffer", "-c", "notes", "--key-name", "k", "--text", "z")
       },
-      fails: ["restore", "s.coffer", "b.coffer", "k"], hint: "update document 2 instead, or delete it first",
-      cures: [["rm", "s.coffer", "2"], ["put", "s.coffer", "--id", "2", "--text", "a"]]),
+      fails: ["restore", "s.coffer", "b.coffer", "k"], hint: "update document 3 instead, or delete it first",
+      cures: [
+        ["put", "s.coffer", "--id", "3", "--text", "a"], ["rm", "s.coffer", "3"],
+        ["restore", "s.coffer", "b.coffer", "k"],
+      ]),
     Case(
       name: "collection that exists",
       prepare: { try $0.succeed("collection", "create", "s.coffer", "notes") },
@@ -367,9 +370,10 @@ import Testing
         try damageAfterBackup(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 1")
       },
       fails: ["rekey", "s.coffer"],
-      hint: "remove them, finish with rekey --resume, and restore them from a backup",
+      hint: "remove them, finish with rekey --resume, and restore them from a backup with restore --allow-rekey",
       cures: [
-        ["rm", "s.coffer", "1"], resuming, ["restore", "s.coffer", "b.coffer", "1"], ["verify", "s.coffer"],
+        ["rm", "s.coffer", "1"], resuming, ["restore", "s.coffer", "b.coffer", "1", "--allow-rekey"],
+        ["verify", "s.coffer"],
       ]),
   ]
 

@@ -30,7 +30,7 @@ import Testing
     try sandbox.succeed("create", "s.coffer", "--test", "--key-file", "primary.key")
     try sandbox.succeed("put", "s.coffer", "--text", "acknowledged", "--key-file", "primary.key")
     #expect(running.end() == 1)
-    #expect(try sandbox.text(of: "err").contains("exists already, and was left as it is"))
+    #expect(try sandbox.text(of: "err").contains("was made by another process meanwhile"))
     #expect(try sandbox.succeed("ls", "s.coffer", "--key-file", "primary.key").lines.count == 1)
     #expect(try !sandbox.names().contains { $0.hasPrefix(".s.coffer") })
   }
