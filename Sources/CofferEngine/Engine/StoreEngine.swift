@@ -60,10 +60,13 @@ package final class StoreEngine: Sendable {
   /// Opens the store at `path`, with the checks in the order of FORMAT, "Opening".
   package convenience init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
     let original = options.leavesFileUnchanged ? try OriginalFile(at: path) : nil
-    let file = try StoreFile(
-      at: original?.path ?? path, wait: options.wait, cacheBytes: options.pageCacheBytes,
-      mode: original?.mode ?? .readWrite)
-    let (header, slots) = try file.readConsistently()
+    let (file, header, slots) = try OriginalFile.naming(original) { () throws(StoreError) in
+      let file = try StoreFile(
+        at: original?.path ?? path, wait: options.wait, cacheBytes: options.pageCacheBytes,
+        mode: original?.mode ?? .readWrite)
+      let (header, slots) = try file.readConsistently()
+      return (file, header, slots)
+    }
     try options.pin?.check(header)
     let unlocking = Unlocking(
       header: header, slots: slots, named: options.slot.map { UInt32(clamping: $0) },

@@ -23,6 +23,8 @@ package final class OriginalFile: Sendable {
     place = try FileLocation(of: path)
     let original = place.path
     mark = try FileMark(original)
+    // In a private copy, the files would belong to this user.
+    try translatingErrors(at: original) { () throws(SQLiteError) in try Database.checkFiles(beside: original) }
     let isInUse = ProcessLocks.isOpen(original) || FileMark.isLocked(original)
     let hasLog = FileMark.hasContent(original + "-wal")
     let hasJournal = FileMark.hasContent(original + "-journal")
@@ -35,6 +37,18 @@ package final class OriginalFile: Sendable {
       copy = nil
       self.path = original
       mode = isInUse || !FileMark.isWriteAhead(original) ? .readOnly : .immutable
+    }
+  }
+
+  /// Names the original in errors that name its private copy.
+  static func naming<R>(_ original: OriginalFile?, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try work()
+    } catch {
+      guard let original, original.copy != nil else { throw error }
+      throw StoreError(
+        error.code, error.message.replacing(original.path, with: original.place.path), hint: error.advice,
+        documentID: error.documentID)
     }
   }
 

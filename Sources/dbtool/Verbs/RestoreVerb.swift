@@ -57,6 +57,9 @@ struct RestoreVerb: ParsableCommand {
   func validate() throws {
     if !words.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with names") }
     if discardReplaced, !force { throw ValidationError("--discard-replaced belongs to --force") }
+    if words.isEmpty, naming.collection != nil {
+      throw ValidationError("without names the whole store is replaced: leave out --collection, or name documents")
+    }
     if words.isEmpty, allowDamage { throw ValidationError("--allow-damage is for single documents") }
     if words.isEmpty, !otherStore.isEmpty {
       throw ValidationError(
@@ -128,13 +131,25 @@ struct RestoreVerb: ParsableCommand {
     return keys.isEmpty ? nil : .anyOf(keys)
   }
 
+  /// Returns the IDs of the named documents. If one is missing, the rows of FROM are proved before that is said.
+  private func named(in source: DocumentStore) throws -> [DocumentID] {
+    try Failure.naming(backup) {
+      do {
+        return try source.read { try words.existing(in: $0, of: source).map(\.id) }
+      } catch {
+        let failure = Failure(error)
+        guard failure.status == .noDocument else { throw error }
+        if !allowDamage, let error = try source.verify(.quick).error { throw error }
+        throw Failure(failure.status, kind: failure.kind, "\(backup): \(failure.message)", hint: failure.hint)
+      }
+    }
+  }
+
   /// Single documents.
   private func bringBack() throws {
     let target = try options.open(readOnly: false)
     let source = try otherStore.open(backup, with: options)
-    let wanted = try Failure.naming(backup) {
-      try source.read { try words.existing(in: $0, of: source).map(\.id) }
-    }
+    let wanted = try named(in: source)
     let outcomes = try Interrupt.deferring {
       try target.restore(
         wanted, from: source, allowingDamage: allowDamage, allowingRekey: otherStore.allowRekey)

@@ -50,6 +50,37 @@ import Testing
     #expect(result.errors.contains("warning: b.coffer is older"))
   }
 
+  /// A file beside the backup isn't followed or applied, also if a private copy of both would be.
+  @Test(arguments: verbsWithOther + [["copy", "b.coffer", "n.coffer", "--editable"]])
+  func refusesPlantedFilesBesideBackup(_ words: [String]) throws {
+    for suffix in ["-journal", "-wal"] {
+      let sandbox = try sandbox()
+      let name = "b.coffer" + suffix
+      try sandbox.write("x", "planted")
+      for plant in [symlink, link] {
+        #expect(plant(sandbox.path("x"), sandbox.path(name)) == 0)
+        let before = try sandbox.read("s.coffer")
+        let result = try sandbox.run(words)
+        #expect(result.status == 20 && result.errors.contains(sandbox.path(name)), "\(result.errors)")
+        #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("n.coffer"))
+        try sandbox.remove(name)
+      }
+    }
+  }
+
+  /// A row that is missing is damage of the backup, before a name is missing.
+  @Test func provesBackupBeforeItReportsMissingNames() throws {
+    let sandbox = try sandbox()
+    let missing = try sandbox.run("restore", "s.coffer", "b.coffer", "99")
+    #expect(missing.status == 14 && missing.errors.contains("b.coffer: "), "\(missing.errors)")
+    let raw = try Database(sandbox.path("b.coffer"))
+    try raw.execute("DELETE FROM coffer_record WHERE id = 1")
+    try raw.close()
+    let result = try sandbox.run("restore", "s.coffer", "b.coffer", "1")
+    #expect(result.status == 21 && result.errors.contains("b.coffer: "), "\(result.errors)")
+    #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "-c", "documents").status == 64)
+  }
+
   /// The verbs that read a second store.
   private static let verbsWithOther = [
     ["restore", "s.coffer", "b.coffer", "1"], ["diff", "s.coffer", "b.coffer"], ["merge", "s.coffer", "b.coffer"],
