@@ -15,14 +15,38 @@ struct JointReplicas {
   /// The counter after which the other store's own dots belong to a different replica, and that replica's number.
   private var split: (own: UInt32, counter: UInt64, number: UInt32)?
 
+  /// Whether the listed commits can't show that both stores have one history, so their documents must.
+  private(set) var needsDocuments = false
+
   /// Compares the histories of two stores.
   ///
-  /// - Parameter base: The replicas of the older file that both stores were copied from, if the stores are one replica.
+  /// - Parameter base: The older file that both stores were copied from, if the stores are one replica.
   /// - Throws: `invalidArgument` if the stores don't share a replica, `anchorMismatch` if one replica was written in
   ///   two files, `noNumberLeft` if there are too many replicas, or `setMismatch` if a counter is unreachable.
   init(_ mine: StoreTransaction, _ theirs: StoreTransaction, base: CloneBase? = nil) throws(StoreError) {
     let here = try mine.replicasOfStart()
     let there = try theirs.replicasOfStart()
+    try self.init(joining: here, there)
+    let (ourCommits, theirCommits) = (try Commits(mine, here), try Commits(theirs, there))
+    if let base { try take(base, ourCommits, theirCommits) }
+    try requireOneHistory(ourCommits, theirCommits)
+    guard self.theirs.allSatisfy({ $0 <= self.mine[Int(here.own)] || $0 - self.mine[Int(here.own)] <= 1 << 32 }) else {
+      throw StoreError(.setMismatch, "the other store has a counter that no store reaches")
+    }
+    for number in joined.entries.indices where self.theirs[number] > self.mine[number] {
+      joined[UInt32(number)].counter = self.theirs[number]
+      joined[UInt32(number)].rose = mine.start.generation + 1
+      if let split, split.number == UInt32(number) {
+        // They show a later merge that it's the same file.
+        joined[split.number].marks = there.ownReplica.marks.filter { $0.counter > split.counter }
+      } else if let entry = there.number(of: joined.entries[number].identity) {
+        joined[UInt32(number)].marks = there[entry].marks
+      }
+    }
+  }
+
+  /// Joins the replicas without comparing the histories.
+  init(joining here: Replicas, _ there: Replicas) throws(StoreError) {
     joined = here
     for entry in there.entries {
       if let known = here.number(of: entry.identity) {
@@ -38,44 +62,34 @@ struct JointReplicas {
         .invalidArgument, "the stores have no common origin, so there is nothing to merge by",
         hint: "import what one of them exports into the other")
     }
-    if let base { try take(base, here, there) }
-    try requireOneHistory(Commits(mine, here), Commits(theirs, there))
-    guard self.theirs.allSatisfy({ $0 <= self.mine[Int(here.own)] || $0 - self.mine[Int(here.own)] <= 1 << 32 }) else {
-      throw StoreError(.setMismatch, "the other store has a counter that no store reaches")
-    }
-    for number in joined.entries.indices where self.theirs[number] > self.mine[number] {
-      joined[UInt32(number)].counter = self.theirs[number]
-      joined[UInt32(number)].rose = mine.start.generation + 1
-      if split?.number == UInt32(number) { continue }
-      if let entry = there.number(of: joined.entries[number].identity) {
-        joined[UInt32(number)].marks = there[entry].marks
-      }
-    }
   }
 
   /// Assigns the other file's commits since the older file to a separate replica.
-  private mutating func take(_ base: CloneBase, _ here: Replicas, _ there: Replicas) throws(StoreError) {
-    guard here.ownReplica.identity == there.ownReplica.identity, let known = base.replicas.number(of: base.identity),
-      base.identity == here.ownReplica.identity
-    else {
+  private mutating func take(_ base: CloneBase, _ ours: Commits, _ others: Commits) throws(StoreError) {
+    let (here, there) = (ours.replicas, others.replicas)
+    guard here.ownReplica.identity == there.ownReplica.identity else {
       throw StoreError(
         .invalidArgument, "only two files of one store have a base: these are two stores",
         hint: "merge them without a base")
     }
-    let counter = base.replicas[known].counter
-    let (own, identity) = (here.own, base.newIdentity)
-    guard counter <= mine[Int(own)], counter <= theirs[Int(own)],
-      Commits.compare(base.replicas[known].marks, here.ownReplica.marks) != .different,
-      Commits.compare(base.replicas[known].marks, there.ownReplica.marks) != .different
-    else {
+    guard base.replicas.number(of: here.ownReplica.identity) != nil else {
       throw StoreError(
-        .anchorMismatch, "the base is not an older file of both stores", hint: "give a file that both were copied from")
+        .invalidArgument, "the base is a file of another store", hint: "give a file that both were copied from")
     }
-    guard there.number(of: identity) == nil else {
-      throw StoreError(
-        .anchorMismatch, "the other file has the changes of this one already, under another name",
-        hint: "go on with the other file, and give this one up")
+    let (own, counter) = (here.own, base.replicas.ownReplica.counter)
+    let comparisons = [ours, others].map { Commits.compare(base.marks, $0.own) }
+    guard base.replicas.ownReplica.identity == here.ownReplica.identity, counter <= mine[Int(own)],
+      counter <= theirs[Int(own)], !comparisons.contains(.different)
+    else { throw CloneBase.isNoOlderFile }
+    if comparisons.contains(.unknown) { needsDocuments = true }
+    for entry in there.entries where entry.isClone(of: there.ownReplica) && here.number(of: entry.identity) == nil {
+      guard Commits.compare(entry.marks, ours.own) != .equal else {
+        throw StoreError(
+          .anchorMismatch, "the other file has the changes of this one already, under another name",
+          hint: "go on with the other file, and give this one up")
+      }
     }
+    let identity = try identity(of: others, since: base)
     let number: UInt32
     if let given = joined.number(of: identity) {
       number = given
@@ -90,15 +104,47 @@ struct JointReplicas {
     theirs[Int(own)] = counter
   }
 
+  /// Returns the identity for the other file's commits since the base, which every merge of this file gives them.
+  ///
+  /// The first commit since the base tells files of one base apart. Once it isn't listed anymore, the marks from an
+  /// earlier merge do.
+  private func identity(of others: Commits, since base: CloneBase) throws(StoreError) -> UniqueID {
+    let own = others.replicas.ownReplica
+    var isUnknown = false
+    for entry in joined.entries where entry.isClone(of: own) && others.replicas.number(of: entry.identity) == nil {
+      switch Commits.compare(entry.marks, others.own) {
+      case .equal: return entry.identity
+      case .unknown: isUnknown = true
+      case .different: break
+      }
+    }
+    let counter = base.replicas.ownReplica.counter
+    let isFirstListed = others.own.first.map { $0.counter <= counter } ?? false
+    guard isFirstListed || !isUnknown else {
+      throw StoreError(
+        .anchorMismatch,
+        "a file with this base was merged before, and too many changes lie between to tell if it is this one",
+        hint: "merge it into a copy from before that merge, or go on with this file as it is")
+    }
+    guard let first = isFirstListed ? others.own.first(where: { $0.counter > counter }) : others.own.last else {
+      return try base.identity(of: 0)
+    }
+    return try base.identity(of: first.mark)
+  }
+
   /// Requires each replica to have a single history: only this store raises its own counter, and a commit has equal
   /// marks in both stores.
-  private func requireOneHistory(_ here: Commits, _ there: Commits) throws(StoreError) {
+  private mutating func requireOneHistory(_ here: Commits, _ there: Commits) throws(StoreError) {
     for (number, entry) in there.replicas.entries.enumerated() {
       guard let known = here.replicas.number(of: entry.identity), split?.own != numbers[number] else { continue }
       let comparison = Commits.compare(here.marks(of: known), there.marks(of: UInt32(number)))
-      guard comparison != .different else { throw Self.clone }
       let isMine = known == here.replicas.own
       let isTheirs = number == there.replicas.own
+      guard comparison != .different else { throw isTheirs && !isMine ? Self.putBack : Self.clone }
+      // A third copy knows fewer commits of a file that was put back.
+      if isTheirs, !isMine, comparison == .unknown, theirs[Int(known)] > 0, theirs[Int(known)] <= mine[Int(known)] {
+        needsDocuments = true
+      }
       // Only this store makes commits under its name, unless the other file is a copy of it.
       guard !isMine || isTheirs || theirs[Int(known)] <= mine[Int(known)] else { throw Self.clone }
       guard isMine, isTheirs, theirs[Int(known)] != mine[Int(known)] else { continue }
@@ -116,6 +162,15 @@ struct JointReplicas {
       .anchorMismatch, "both files are copies of one store and were written to, so their changes have the same names",
       hint: "promote one of them before it's written to, or give the file that both were copied from with \(.mergeBase)"
     )
+  }
+
+  /// The error for a file that was put back and written to after its store was merged.
+  static var putBack: StoreError {
+    StoreError(
+      .anchorMismatch,
+      "the other store was merged before, and an older file of it was put back and written to since, so its changes "
+        + "have the names of others",
+      hint: "compare the two stores, and enter the changes here that are missing")
   }
 
   private static var unknownClone: StoreError {
@@ -222,18 +277,39 @@ struct JointReplicas {
 
 /// The older file that two files of one replica were copied from.
 struct CloneBase {
+  let store: PairedStore
   let replicas: Replicas
-  /// The identity of both copies' replica.
-  let identity: UniqueID
-  /// The identity that the other copy's later commits are assigned to.
-  let newIdentity: UniqueID
+  /// The marks of the replica's commits.
+  let marks: [Replica.Mark]
+  private let mark: [UInt8]
 
-  init(_ older: StoreTransaction) throws(StoreError) {
-    replicas = try older.replicasOfStart()
-    identity = replicas.ownReplica.identity
-    let mark = try older.connection.mark(of: older.start)
-    newIdentity = try UniqueID(hashing: "coffer3/clone", identity.bytes + mark)
+  init(_ older: PairedStore) throws(StoreError) {
+    store = older
+    (replicas, marks, mark) = try older.naming { () throws(StoreError) in
+      let replicas = try older.transaction.replicasOfStart()
+      return (
+        replicas, try Commits(older.transaction, replicas).own,
+        try older.transaction.connection.mark(of: older.transaction.start)
+      )
+    }
   }
+
+  /// The identity for the commits of a file since this base, whose first commit has a mark.
+  fileprivate func identity(of first: UInt64) throws(StoreError) -> UniqueID {
+    var builder = ByteBuilder()
+    builder.append(first)
+    return try UniqueID(hashing: "coffer3/clone", replicas.ownReplica.identity.bytes + mark + builder.bytes)
+  }
+
+  static var isNoOlderFile: StoreError {
+    StoreError(
+      .anchorMismatch, "the base is not an older file of both stores", hint: "give a file that both were copied from")
+  }
+}
+
+extension Replica {
+  /// Whether a replica stands for commits of another file of `own`'s store, because other replicas have other IDs.
+  fileprivate func isClone(of own: Replica) -> Bool { identity != own.identity && range == own.range }
 }
 
 /// The commits of a store's replicas, as far as the store has their marks.
@@ -242,7 +318,7 @@ private struct Commits {
 
   let replicas: Replicas
   /// The marks of the own commits, of which the state lists more than the replicas.
-  private let own: [Replica.Mark]
+  let own: [Replica.Mark]
 
   /// - Parameter replicas: The replicas at the start of the transaction.
   init(_ transaction: StoreTransaction, _ replicas: Replicas) throws(StoreError) {

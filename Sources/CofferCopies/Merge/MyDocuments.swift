@@ -28,6 +28,12 @@ final class MyDocuments {
     return try document(theirs.uid)
   }
 
+  /// Returns the document with an identity, which probably has an ID.
+  func document(_ uid: UniqueID, likely id: Int64) throws(StoreError) -> MergeDocument? {
+    if let here = try document(id: id), here.uid == uid { return here }
+    return try document(uid)
+  }
+
   /// Returns the document with an identity.
   func document(_ uid: UniqueID) throws(StoreError) -> MergeDocument? {
     guard let id = try id(of: uid) else { return nil }
@@ -66,6 +72,14 @@ final class MyDocuments {
 
   /// Returns the deletion of the document with an identity. The first call reads all deletions.
   func deletion(of uid: UniqueID) throws(StoreError) -> DeletionRecord? {
+    try knownDeletions()[uid]
+  }
+
+  func allDeletions() throws(StoreError) -> [DeletionRecord] {
+    Array(try knownDeletions().values)
+  }
+
+  private func knownDeletions() throws(StoreError) -> [UniqueID: DeletionRecord] {
     if deletions == nil {
       var known: [UniqueID: DeletionRecord] = [:]
       if transaction.state.deletionCount > 0 {
@@ -78,7 +92,7 @@ final class MyDocuments {
       }
       deletions = known
     }
-    return deletions![uid]
+    return deletions!
   }
 
   /// Returns a deletion's current row.

@@ -28,6 +28,12 @@ final class OtherStore {
       )
     }
     collectionUIDs = Dictionary(uniqueKeysWithValues: collections.map { ($0.id, $0.uid) })
+    guard replicas.needsDocuments else { return }
+    if let base {
+      for one in [mine, store] { try SharedHistory(one, base.store).require(orThrow: CloneBase.isNoOlderFile) }
+    } else {
+      try SharedHistory(mine, store).require(orThrow: JointReplicas.putBack)
+    }
   }
 
   /// The changes that this store doesn't include.

@@ -11,9 +11,17 @@ extension StoreEngine {
     _ other: StoreEngine, by older: StoreEngine? = nil, from theirs: StoreTransaction, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws -> MergeReport {
-    let base = try older.map { older in
-      try older.reading { transaction throws(StoreError) in try CloneBase(transaction) }
+    guard let older else { return try merge(other, by: nil as CloneBase?, from: theirs, policy, options, progress) }
+    return try older.read { transaction in
+      let base = try CloneBase(PairedStore(transaction, hint: "give a sound copy of the base"))
+      return try merge(other, by: base, from: theirs, policy, options, progress)
     }
+  }
+
+  private func merge(
+    _ other: StoreEngine, by base: CloneBase?, from theirs: StoreTransaction, _ policy: MergePolicy,
+    _ options: MergeOptions, _ progress: ProgressHandler?
+  ) throws -> MergeReport {
     let result: Result<MergeReport, any Error> = try writing { mine throws(StoreError) in
       let result = Result {
         guard mine.keys.session.keyring.highestCeiling == 0 else {
@@ -24,7 +32,10 @@ extension StoreEngine {
         _ = try mine.writer.upcomingDot()
         let here = PairedStore(mine)
         let there = PairedStore(theirs, hint: "verify it, and merge with a sound copy of it")
-        if !options.allowsRekey { try here.requireSameRootKey(as: there) }
+        if !options.allowsRekey {
+          try here.requireSameRootKey(as: there)
+          if let base { try here.requireSameRootKey(as: base.store) }
+        }
         let store = try OtherStore(there, mine: here, base: base)
         guard !store.replicas.isUpToDate || options.verifiesOther else {
           return MergeReport(isMerged: !options.isDryRun)
