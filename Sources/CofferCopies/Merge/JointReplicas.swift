@@ -79,7 +79,8 @@ struct JointReplicas {
     let (own, counter) = (here.own, base.replicas.ownReplica.counter)
     let comparisons = [ours, others].map { Commits.compare(base.marks, $0.own) }
     guard base.replicas.ownReplica.identity == here.ownReplica.identity, counter <= mine[Int(own)],
-      counter <= theirs[Int(own)], !comparisons.contains(.different)
+      counter <= theirs[Int(own)], !comparisons.contains(.different),
+      [here, there].allSatisfy(base.replicas.isIncluded)
     else { throw CloneBase.isNoOlderFile }
     if comparisons.contains(.unknown) { needsDocuments = true }
     for entry in there.entries where entry.isClone(of: there.ownReplica) && here.number(of: entry.identity) == nil {
@@ -143,6 +144,8 @@ struct JointReplicas {
       guard comparison != .different else { throw isTheirs && !isMine ? Self.putBack : Self.clone }
       // A third copy knows fewer commits of a file that was put back.
       if isTheirs, !isMine, comparison == .unknown, theirs[Int(known)] > 0, theirs[Int(known)] <= mine[Int(known)] {
+        // This store took over the vector with the commits that it knows.
+        guard zip(theirs, mine).allSatisfy({ $0 <= $1 }) else { throw Self.putBack }
         needsDocuments = true
       }
       // Only this store makes commits under its name, unless the other file is a copy of it.
@@ -304,6 +307,15 @@ struct CloneBase {
   static var isNoOlderFile: StoreError {
     StoreError(
       .anchorMismatch, "the base is not an older file of both stores", hint: "give a file that both were copied from")
+  }
+}
+
+extension Replicas {
+  /// Returns whether other replicas include all commits of these.
+  fileprivate func isIncluded(in others: Replicas) -> Bool {
+    entries.allSatisfy { entry in
+      entry.counter == 0 || others.number(of: entry.identity).map { others[$0].counter >= entry.counter } ?? false
+    }
   }
 }
 

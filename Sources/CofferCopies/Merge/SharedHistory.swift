@@ -73,14 +73,14 @@ struct SharedHistory {
     let mine = MyDocuments(one)
     let deletions = try deletionsOfOther()
     for (uid, deletion) in deletions where replicas.iInclude(deletion.stamp) {
-      if try mine.deletion(of: uid) == nil, try mine.document(uid)?.dots.kept.isZero ?? true {
-        throw Self.contradiction
-      }
+      // A later decision can have kept the document.
+      guard try mine.deletion(of: uid) == nil else { continue }
+      guard let kept = try mine.document(uid)?.dots.kept, !replicas.theyInclude(kept) else { throw Self.contradiction }
     }
     let numbers = Dictionary(
       try collections(of: other).map { ($0.id, $0.uid) }, uniquingKeysWith: { one, _ in one })
     var seen: Set<UniqueID> = []
-    /// The documents without a decision to keep them, which removes a deletion.
+    /// The documents without a decision to keep them that this store doesn't include.
     var undecided: Set<UniqueID> = []
     try other.forEachRow { row, head throws(StoreError) in
       guard let collection = numbers[row.fields.collection] else {
@@ -90,7 +90,7 @@ struct SharedHistory {
         dots throws(StoreError) in try replicas.translate(dots)
       }
       seen.insert(theirs.uid)
-      if theirs.dots.kept.isZero { undecided.insert(theirs.uid) }
+      if replicas.iInclude(theirs.dots.kept) { undecided.insert(theirs.uid) }
       if let here = try mine.document(theirs.uid, likely: theirs.id) {
         try compare(here, theirs)
       } else if replicas.iInclude(theirs.dots.stamp), try mine.deletion(of: theirs.uid) == nil {
@@ -110,8 +110,8 @@ struct SharedHistory {
 
   private func compare(_ mine: MergeDocument, _ theirs: MergeDocument) throws(StoreError) {
     let joined = try JoinedDocument(mine, theirs, replicas)
-    // A decision can bring an earlier value back.
-    guard mine.dots.kept == theirs.dots.kept else { return }
+    // A later decision can bring an earlier value back.
+    guard replicas.iInclude(theirs.dots.kept), replicas.theyInclude(mine.dots.kept) else { return }
     for part in joined.parts { try require(part.mine, part.theirs, areEqual: true) }
   }
 

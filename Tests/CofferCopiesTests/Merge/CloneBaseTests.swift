@@ -3,6 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
+@testable import CofferEngine
 @testable import CofferStoreTestSupport
 
 /// Merging byte copies of one store by the older file that they were copied from.
@@ -80,6 +81,68 @@ struct CloneBaseTests {
     #expect(
       try texts(one) == ["edited there", "new there", "text 3", "here \(last)", "there \(last)"])
     #expect(try one.merge(other, base: clones.base).entries.isEmpty)
+    try clones.test.expectSound()
+  }
+
+  private func editableCopy(of store: DocumentStore, _ clones: Clones, _ name: String) throws -> DocumentStore {
+    let url = clones.test.place.file("\(name).coffer")
+    return try DocumentStore.openEditableCopy(
+      of: URL(filePath: store.engine.path), at: url, key: .published("primary"), options: .testing)
+  }
+
+  /// A base that took another copy's changes after the fork would hide that copy's changes.
+  @Test(arguments: [false, true]) func refusesBaseWithMergeFromAfterFork(_ isOfOther: Bool) throws {
+    let clones = try Clones()
+    let (one, other) = (clones.test.store, try clones.clone("other"))
+    let copy = try editableCopy(of: clones.base, clones, "copy")
+    try insert("from the copy", copy)
+    #expect(try (isOfOther ? other : one).merge(copy).isMerged)
+    let late = try clones.backup(of: isOfOther ? other : one, "late")
+    for store in [one, other] {
+      for number in 0..<220 { try store.write { try $0.update(1) { $0.text = "\(number)" } } }
+    }
+    try insert("new there", other)
+    let before = try one.everything()
+    expect(.anchorMismatch) { try one.merge(other, base: late) }
+    #expect(try one.everything() == before)
+    #expect(try one.merge(other, base: clones.base, policy: .mine).isMerged)
+    #expect(try texts(one).isSuperset(of: ["from the copy", "new there"]))
+    try clones.test.expectSound()
+  }
+
+  /// A merge is a commit of the file that was put back, although its documents have the names of another copy.
+  @Test(arguments: [5, 60, 220]) func thirdCopyNoticesMergeOfFileThatWasPutBack(_ commits: Int) throws {
+    let clones = try Clones()
+    let original = clones.test.store
+    let (copy, other) = (
+      try editableCopy(of: original, clones, "copy"), try editableCopy(of: original, clones, "other")
+    )
+    let old = try clones.backup(of: original, "old")
+    try overwrite(commits, original, "here")
+    #expect(try copy.merge(original).isMerged)
+    try insert("from another copy", other)
+    #expect(try old.merge(other).isMerged)
+    expect(.anchorMismatch) { try copy.merge(old) }
+    #expect(try copy.merge(other).entries.map(\.action) == [.added])
+  }
+
+  /// A decision from before the fork hides nothing that happened after it.
+  @Test func refusesBaseThatHidesDeletionOfKeptDocument() throws {
+    let clones = try Clones()
+    let copy = try editableCopy(of: clones.base, clones, "copy")
+    try copy.write { try $0.update(2) { $0.text = "edited" } }
+    try clones.test.store.write { try $0.delete(2) }
+    #expect(try clones.test.store.merge(copy, policy: .theirs).isMerged)
+    let fork = try clones.backup(of: clones.test.store, "fork")
+    let (one, other) = (clones.test.store, try clones.backup(of: fork, "other"))
+    try other.write { try $0.delete(2) }
+    let late = try clones.backup(of: other, "late")
+    for store in [one, other] {
+      for number in 0..<220 { try store.write { try $0.update(1) { $0.text = "\(number)" } } }
+    }
+    expect(.anchorMismatch) { try one.merge(other, base: late) }
+    #expect(try one.merge(other, base: fork, policy: .mine).isMerged)
+    #expect(try !texts(one).contains("edited"))
     try clones.test.expectSound()
   }
 
