@@ -37,7 +37,7 @@ struct JointReplicas {
       joined[UInt32(number)].counter = self.theirs[number]
       joined[UInt32(number)].rose = mine.start.generation + 1
       if let split, split.number == UInt32(number) {
-        // They show a later merge that it's the same file.
+        // The marks show a later merge that it's the same file.
         joined[split.number].marks = there.ownReplica.marks.filter { $0.counter > split.counter }
       } else if let entry = there.number(of: joined.entries[number].identity) {
         joined[UInt32(number)].marks = there[entry].marks

@@ -11,15 +11,16 @@ extension StoreEngine {
     _ other: StoreEngine, by older: StoreEngine? = nil, from theirs: StoreTransaction, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws -> MergeReport {
-    guard let older else { return try merge(other, by: nil as CloneBase?, from: theirs, policy, options, progress) }
+    guard let older else { return try merge([other], base: nil, from: theirs, policy, options, progress) }
     return try older.read { transaction in
       let base = try CloneBase(PairedStore(transaction, hint: "give a sound copy of the base"))
-      return try merge(other, by: base, from: theirs, policy, options, progress)
+      return try merge([other, older], base: base, from: theirs, policy, options, progress)
     }
   }
 
+  /// - Parameter read: The stores that the merge reads, whose files must remain unchanged meanwhile.
   private func merge(
-    _ other: StoreEngine, by base: CloneBase?, from theirs: StoreTransaction, _ policy: MergePolicy,
+    _ read: [StoreEngine], base: CloneBase?, from theirs: StoreTransaction, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws -> MergeReport {
     let result: Result<MergeReport, any Error> = try writing { mine throws(StoreError) in
@@ -49,7 +50,7 @@ extension StoreEngine {
           report = try merge.apply()
           report.isMerged = true
         }
-        try other.connections.original?.requireUnchanged()
+        for store in read { try store.connections.original?.requireUnchanged() }
         return report
       }
       if case .success(let report) = result, report.isMerged { try mine.commit() }

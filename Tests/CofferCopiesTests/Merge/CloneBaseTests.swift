@@ -111,7 +111,7 @@ struct CloneBaseTests {
   }
 
   /// A merge is a commit of the file that was put back, although its documents have the names of another copy.
-  @Test(arguments: [5, 60, 220]) func thirdCopyNoticesMergeOfFileThatWasPutBack(_ commits: Int) throws {
+  @Test(arguments: [5, 60, 220]) func thirdCopyNoticesMergeIntoReplacedFile(_ commits: Int) throws {
     let clones = try Clones()
     let original = clones.test.store
     let (copy, other) = (
@@ -127,7 +127,7 @@ struct CloneBaseTests {
   }
 
   /// A decision from before the fork hides nothing that happened after it.
-  @Test func refusesBaseThatHidesDeletionOfKeptDocument() throws {
+  @Test func refusesBaseHidingDeletionOfKeptDocument() throws {
     let clones = try Clones()
     let copy = try editableCopy(of: clones.base, clones, "copy")
     try copy.write { try $0.update(2) { $0.text = "edited" } }
@@ -206,7 +206,7 @@ struct CloneBaseTests {
     try clones.test.expectSound()
   }
 
-  @Test func refusesFileThatMayHaveBeenMergedBefore() throws {
+  @Test func refusesFileOfUncertainBranch() throws {
     let clones = try Clones()
     let other = try clones.clone("other")
     try insert("here", clones.test.store)
@@ -224,7 +224,7 @@ struct CloneBaseTests {
   }
 
   /// A third copy notices an older file that was put back and written to, also if it knows none of that file's commits.
-  @Test(arguments: [5, 45, 220]) func thirdCopyNoticesFileThatWasPutBack(_ commits: Int) throws {
+  @Test(arguments: [5, 45, 220]) func thirdCopyNoticesReplacedFile(_ commits: Int) throws {
     let clones = try Clones()
     let original = clones.test.store
     let copy = try DocumentStore.openEditableCopy(
