@@ -174,7 +174,7 @@ private struct MergeApplication {
   ) throws {
     let old = try storedHere(here.id)
     var new = old.document
-    if joined.text.side == .theirs, !joined.text.areEqual {
+    if joined.takesText {
       new.text = try other.text(there.id)
       new.isJSON = there.text.isJSON
     }

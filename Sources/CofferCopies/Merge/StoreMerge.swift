@@ -46,7 +46,9 @@ extension StoreEngine {
         let merge = StoreMerge(here, store, policy, options, progress)
         var report = try merge.decide(changes)
         if case .fail = policy, !report.conflicts.isEmpty { return report }
-        if !options.isDryRun {
+        if options.isDryRun {
+          try merge.openTexts()
+        } else {
           report = try merge.apply()
           report.isMerged = true
         }
@@ -112,6 +114,24 @@ final class StoreMerge {
       WorkProgress(done: changes.documents.count, total: changes.documents.count, phase: .finishing))
     return MergeReport(entries: entries, isMerged: false)
   }
+
+  /// Opens the texts that the decisions need, so a dry run finds the damage that the merge would find.
+  func openTexts() throws(StoreError) {
+    for decision in decisions {
+      switch decision {
+      case .add(let theirs, _, _): _ = try other.text(theirs.id)
+      case .join(let mine, let theirs, let joined, _):
+        try openText(here: mine.id)
+        if joined.takesText { _ = try other.text(theirs.id) }
+      case .keep, .delete, .deletion, .newDeletion: break
+      }
+    }
+    for copy in copies {
+      if copy.side == .mine { try openText(here: copy.document.id) } else { _ = try other.text(copy.document.id) }
+    }
+  }
+
+  private func openText(here id: Int64) throws(StoreError) { _ = try here.document(id, acceptingNewer: true) }
 
   private func decide(_ id: Int64) throws {
     let document: MergeDocument
@@ -390,6 +410,9 @@ enum CollectionDecision {
 }
 
 extension JoinedDocument {
+  /// Whether the document gets the other store's text.
+  var takesText: Bool { text.side == .theirs && !text.areEqual }
+
   mutating func changeContents(_ change: (inout Part) -> Void) {
     change(&text)
     change(&title)

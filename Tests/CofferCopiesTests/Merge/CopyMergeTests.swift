@@ -617,8 +617,11 @@ struct CopyMergeTests {
     try pair.test.raw().execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=1")
     let before = try pair.copy.everything()
     expect(.damaged) { try pair.copy.merge(pair.original) }
-    #expect(try pair.copy.everything() == before)
     var options = MergeOptions()
+    options.isDryRun = true
+    expect(.damaged) { try pair.copy.merge(pair.original, options: options) }
+    #expect(try pair.copy.everything() == before)
+    options.isDryRun = false
     options.skipsDamaged = true
     let report = try pair.copy.merge(pair.original, options: options)
     #expect(report.isMerged)
