@@ -75,6 +75,32 @@ package struct PairedStore {
     try naming { () throws(StoreError) in try transaction.requireWhole(visit) }
   }
 
+  /// Verifies all rows like ``requireWhole(_:)``, and verifies that the index of positions has the same entries.
+  ///
+  /// - Throws: `setMismatch`, or `damaged`.
+  package func requireWholeInOrder() throws(StoreError) {
+    var proof = OrderProof()
+    try requireWhole { row, _ throws(StoreError) in proof.add(row) }
+    try naming { () throws(StoreError) in
+      try proof.readIndex(of: transaction)
+      try proof.require()
+    }
+  }
+
+  /// Requires a key for a document's row that no former key holder can have, because only the proof of all rows tells
+  /// a row that such a holder has changed.
+  ///
+  /// - Throws: `setMismatch`.
+  func requireCurrentKey(_ id: Int64) throws(StoreError) {
+    try row(id) { row, _ throws(StoreError) in
+      guard transaction.keys.session.keyring.active != row.fields.epoch else { return }
+      throw StoreError(
+        .setMismatch, "\(path): a former key holder can have changed document \(id)",
+        hint: "restore it from another copy",
+        documentID: DocumentID(id))
+    }
+  }
+
   /// Reads a document's row and its verified head, which a later version may have written.
   ///
   /// - Throws: `noSuchDocument`, or `damaged`.

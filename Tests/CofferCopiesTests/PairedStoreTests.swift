@@ -1,5 +1,6 @@
 import Coffer
 import CofferCopies
+import CofferSQLite
 import CofferTestSupport
 import Foundation
 import Testing
@@ -48,6 +49,59 @@ struct PairedStoreTests {
       try operation.run(test.store, old, allowingRekey: true)
       try test.expectSound()
     }
+  }
+
+  /// A former key holder can change the documents that a rekey hasn't sealed again, and only the proof of all rows
+  /// notices it.
+  @Test func refusesDocumentsWithFormerKeyFromUnprovedBackup() throws {
+    let test = try TestStore()
+    for number in 1...3 {
+      try test.store.write { _ = try $0.insert(Document(text: "text \(number)"), into: test.notes) }
+    }
+    var options = RekeyOptions()
+    options.isKeysOnly = true
+    _ = try test.store.rekey(options: options) { _ in }
+    let id = try test.store.write { try $0.insert(Document(text: "text 4"), into: test.notes) }
+    let url = test.place.file("backup.coffer")
+    try test.store.backup(to: url)
+    options = RekeyOptions()
+    options.isResuming = true
+    _ = try test.store.rekey(options: options) { _ in }
+    try test.store.write { try $0.delete([1, id]) }
+    let raw = try Database(url.path)
+    try raw.execute("DELETE FROM coffer_record WHERE id=3")
+    try raw.close()
+    let backup = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    expect(.setMismatch) { try test.store.restore([id], from: backup) }
+    expect(.setMismatch) { try test.store.restore([1, id], from: backup, allowingDamage: true) }
+    #expect(try test.store.read { try $0.count(in: test.notes) } == 2)
+    #expect(try test.store.restore([id], from: backup, allowingDamage: true) == [.added])
+    try test.expectSound()
+  }
+
+  /// The backup's index of positions decides on the place, so the index is compared with the rows.
+  @Test func refusesBackupWithOtherOrder() throws {
+    let test = try TestStore()
+    for number in 1...4 {
+      try test.store.write { _ = try $0.insert(Document(text: "text \(number)"), into: test.notes) }
+    }
+    let url = test.place.file("backup.coffer")
+    try test.store.backup(to: url)
+    try test.store.write { try $0.delete(3) }
+    let raw = try Database(url.path)
+    let index = "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)"
+    try raw.execute(
+      """
+      DROP INDEX coffer_record_pos;
+      \(index) WHERE id<>2;
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = '\(index)' WHERE name = 'coffer_record_pos'
+      """)
+    try raw.close()
+    let backup = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    let error = #expect(throws: StoreError.self) { try test.store.restore([3], from: backup) }
+    #expect(error?.code == .damaged && error?.message.contains(url.path) == true)
+    #expect(try test.store.restore([3], from: backup, allowingDamage: true) == [.added])
   }
 
   /// Root keys of different stores are independent.

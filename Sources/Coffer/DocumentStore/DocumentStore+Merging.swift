@@ -95,7 +95,8 @@ extension DocumentStore {
   ///   - ids: The documents' IDs in the backup.
   ///   - backup: An open backup of this store, or another store that can be merged with it. It's only read.
   ///   - allowsDamage: Whether to accept a backup that fails the verification. Restored documents are intact, but may
-  ///     be older than they were in the backup.
+  ///     be older than they were in the backup, or in another place. Documents that an unfinished rekey of the backup
+  ///     hasn't sealed again are refused, because a former key holder can have changed them.
   ///   - allowsRekey: Whether to accept a backup with another root key. Whoever had a former key can have written it.
   /// - Returns: The outcomes in the order of `ids`.
   /// - Throws: `noSuchDocument` for an ID that isn't in the backup. `alreadyExists` if the ID belongs to another
@@ -109,10 +110,12 @@ extension DocumentStore {
   ) throws -> [RestoreOutcome] {
     try requireOtherFile(backup)
     return try backup.engine.read { there in
-      let there = PairedStore(there)
-      if !allowsDamage { try there.requireWhole() }
+      let there = PairedStore(there, hint: "verify it, and restore from a sound copy of it")
+      if !allowsDamage { try there.requireWholeInOrder() }
       return try engine.write { here in
-        let outcomes = try DocumentRestoration(into: here, from: there, allowingRekey: allowsRekey).restore(ids)
+        let restoration = try DocumentRestoration(
+          into: here, from: there, proved: !allowsDamage, allowingRekey: allowsRekey)
+        let outcomes = try restoration.restore(ids)
         try backup.engine.connections.original?.requireUnchanged()
         return outcomes
       }

@@ -36,16 +36,21 @@ private struct RestoredRow {
 package struct DocumentRestoration {
   private let store: PairedStore
   private let backup: PairedStore
+  private let isProved: Bool
 
   private var transaction: StoreTransaction { store.transaction }
 
+  /// - Parameter isProved: Whether the backup's rows are proved. Otherwise, documents that are sealed with a former key
+  ///   are refused.
   /// - Throws: `invalidArgument` for a backup without a common origin. `rolledBack` for files of one store with two root
   ///   keys, unless `allowsRekey` is `true`.
   package init(
-    into transaction: StoreTransaction, from backup: PairedStore, allowingRekey allowsRekey: Bool
+    into transaction: StoreTransaction, from backup: PairedStore, proved isProved: Bool,
+    allowingRekey allowsRekey: Bool
   ) throws(StoreError) {
     store = PairedStore(transaction)
     self.backup = backup
+    self.isProved = isProved
     try store.requireCommonOrigin(with: backup, hint: "export them there, and import them here")
     if !allowsRekey { try store.requireSameRootKey(as: backup) }
   }
@@ -55,6 +60,7 @@ package struct DocumentRestoration {
     var rows: [RestoredRow] = []
     for id in Set(ids) {
       guard let row = try RestoredRow.find(id.rawValue, in: backup) else { throw .noSuchDocument(id) }
+      if !isProved { try backup.requireCurrentKey(id.rawValue) }
       rows.append(row)
     }
     // Restore in the backup's order, so each document can be the next document's predecessor.
