@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferTerminal
 
@@ -16,18 +17,28 @@ struct ErrorReport {
   }
 
   func print(_ failure: Failure) -> ExitStatus {
-    Diagnostics.print("dbtool: error: \(failure.message)")
+    let message = withPathsAsGiven(failure.message)
+    Diagnostics.print("dbtool: error: \(message)")
     if let hint = failure.status == .noStore ? orderHint ?? failure.hint : failure.hint {
       Diagnostics.print("hint: \(hint)")
     }
     if isJSON {
       let details = JSONValue.object(present: [
         ("code", .integer(Int64(failure.status.rawValue))), ("kind", .string(failure.kind)),
-        ("message", .string(failure.message)),
+        ("message", .string(message)),
       ])
       Diagnostics.print(.object([("error", details)]))
     }
     return failure.status
+  }
+
+  /// Returns a message with the paths of the arguments as they were given, because the library names absolute paths.
+  private func withPathsAsGiven(_ message: String) -> String {
+    let words = arguments.map { $0.hasPrefix("-") ? String($0.drop { $0 != "=" }.dropFirst()) : $0 }
+    let paths = words.filter { !$0.isEmpty && !$0.hasPrefix("/") }.map { (absolute: URL(filePath: $0).path, given: $0) }
+    return paths.sorted { $0.absolute.utf8.count > $1.absolute.utf8.count }.reduce(message) { message, path in
+      message.replacing(path.absolute, with: path.given)
+    }
   }
 
   /// Handles an error of the argument parser: help and version are data on standard output, all others usage errors.

@@ -141,7 +141,10 @@ struct JointReplicas {
       let comparison = Commits.compare(here.marks(of: known), there.marks(of: UInt32(number)))
       let isMine = known == here.replicas.own
       let isTheirs = number == there.replicas.own
-      guard comparison != .different else { throw isTheirs && !isMine ? Self.putBack : Self.clone }
+      let areOneStore = here.replicas.ownReplica.identity == there.replicas.ownReplica.identity
+      guard comparison != .different else {
+        throw areOneStore ? Self.clone : isTheirs && !isMine ? Self.putBack : Self.copiedFile
+      }
       // A third copy knows fewer commits of a file that was put back.
       if isTheirs, !isMine, comparison == .unknown, theirs[Int(known)] > 0, theirs[Int(known)] <= mine[Int(known)] {
         // This store took over the vector with the commits that it knows.
@@ -149,7 +152,7 @@ struct JointReplicas {
         needsDocuments = true
       }
       // Only this store makes commits under its name, unless the other file is a copy of it.
-      guard !isMine || isTheirs || theirs[Int(known)] <= mine[Int(known)] else { throw Self.clone }
+      guard !isMine || isTheirs || theirs[Int(known)] <= mine[Int(known)] else { throw Self.copiedFile }
       guard isMine, isTheirs, theirs[Int(known)] != mine[Int(known)] else { continue }
       guard comparison == .equal else { throw Self.unknownClone }
       guard theirs[Int(known)] < mine[Int(known)] else {
@@ -173,8 +176,18 @@ struct JointReplicas {
       .anchorMismatch,
       "the other store was merged before, and an older file of it was put back and written to since, so its changes "
         + "have the names of others",
-      hint: "compare the two stores, and enter the changes here that are missing")
+      hint: enterMissingChanges)
   }
+
+  /// The error for two files of one replica that were both written to, if one of them is another replica now.
+  private static var copiedFile: StoreError {
+    StoreError(
+      .anchorMismatch, "two files of one store were both written to, so their changes have the same names",
+      hint: enterMissingChanges)
+  }
+
+  private static let enterMissingChanges: ErrorHint =
+    "compare the two stores, and enter the changes here that are missing"
 
   private static var unknownClone: StoreError {
     StoreError(

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferEngine
 internal import CofferFoundation
+internal import CofferPlatform
 internal import CofferTerminal
 
 /// The store that a verb works on.
@@ -22,11 +23,13 @@ struct StoreArgument: ParsableArguments {
   }
 
   /// The same check for verbs that do not open the store: the pin is computed from the file.
-  func requireExpected(_ pin: StorePin) throws {
+  ///
+  /// - Parameter file: The file with the pin, if it isn't the store's own.
+  func requireExpected(_ pin: StorePin, of file: String? = nil) throws {
     guard let expected = access.expectedPin, expected != pin else { return }
     let isOtherPhase = expected.storeID == pin.storeID && expected.rootGeneration == pin.rootGeneration
     throw Failure(
-      .mismatch, kind: "pin-mismatch", "\(path) is not the store that --pin names: its pin is \(pin)",
+      .mismatch, kind: "pin-mismatch", "\(file ?? path) is not the store that --pin names: its pin is \(pin)",
       hint: isOtherPhase
         ? "a rekey has ended or is unfinished, or the file is an older one: 'verify --pin' says which" : nil)
   }
@@ -159,7 +162,9 @@ extension StoreOptions {
     var options = openOptions(true)
     options.pin = pin
     options.leavesFileUnchanged = true
-    guard InputFile.exists(path) else {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      guard errno == ENOENT || errno == ENOTDIR else { throw Failure.system(errno, path) }
       throw Failure(.noStore, kind: "no-such-file", "\(path): no such file")
     }
     let key = StoreKey.anyOf(try openingKeys())

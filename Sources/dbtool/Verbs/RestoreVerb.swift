@@ -17,8 +17,8 @@ struct RestoreVerb: ParsableCommand {
 
       With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a \
       backup or an editable copy of the store. Its set of rows is proved first; --allow-damage takes documents that \
-      open from one that isn't whole. A FROM with another root key is refused without --allow-rekey, because whoever had \
-      the former key can have written it.
+      open from one that isn't whole. A file of the same store with another root key is refused without --allow-rekey, \
+      because whoever had the former key can have written it. An editable copy has its own root key.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer 17 30-34 --key-file my.key
@@ -71,7 +71,7 @@ struct RestoreVerb: ParsableCommand {
     guard words.isEmpty else { return try bringBack() }
     let source = URL(filePath: backup)
     if store.access.expect != nil {
-      try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin)
+      try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin, of: backup)
     }
     guard force || !InputFile.exists(store.path) else { throw Failure.storeExists(store.path) }
     let states = InputFile.exists(store.path) ? try compare() : nil

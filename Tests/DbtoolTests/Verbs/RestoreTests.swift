@@ -61,7 +61,7 @@ import Testing
         #expect(plant(sandbox.path("x"), sandbox.path(name)) == 0)
         let before = try sandbox.read("s.coffer")
         let result = try sandbox.run(words)
-        #expect(result.status == 20 && result.errors.contains(sandbox.path(name)), "\(result.errors)")
+        #expect(result.status == 20 && result.errors.contains("error: \(name) "), "\(result.errors)")
         #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("n.coffer"))
         try sandbox.remove(name)
       }
@@ -79,6 +79,23 @@ import Testing
     let result = try sandbox.run("restore", "s.coffer", "b.coffer", "1")
     #expect(result.status == 21 && result.errors.contains("b.coffer: "), "\(result.errors)")
     #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "-c", "documents").status == 64)
+  }
+
+  /// Errors of the library have the paths that were given.
+  @Test func namesFilesAsGiven() throws {
+    let sandbox = try sandbox()
+    let raw = try Database(sandbox.path("b.coffer"))
+    try raw.execute("DELETE FROM coffer_record WHERE id = 1")
+    try raw.close()
+    for words in Self.verbsWithOther.prefix(2) {
+      let result = try sandbox.run(words)
+      #expect(result.status == 21 && result.errors.contains("error: b.coffer: "), "\(result.errors)")
+      let absolute = try sandbox.run(words.map { $0 == "b.coffer" ? sandbox.path($0) : $0 })
+      #expect(absolute.errors.contains("error: \(sandbox.path("b.coffer")): "), "\(absolute.errors)")
+    }
+    let pin = "coffer-pin-3-" + String(repeating: "1", count: 128)
+    let result = try sandbox.run("restore", "n.coffer", "b.coffer", "--pin", pin)
+    #expect(result.status == 21 && result.errors.contains("error: b.coffer is not the store"), "\(result.errors)")
   }
 
   /// The verbs that read a second store.
