@@ -6,8 +6,8 @@ internal import CofferSealing
 /// Used in one transaction at a time. Written pages go to the store's rows, or to memory if the store is only read.
 package final class IndexPages: PageStorage {
   package enum Access: Equatable {
-    /// Keep changed pages in memory, up to a number of bytes.
-    case inMemory(limit: Int)
+    /// Keep changed pages in memory.
+    case inMemory(PageBudget)
     /// Seal and write changed pages.
     case inStore
   }
@@ -27,12 +27,10 @@ package final class IndexPages: PageStorage {
   package private(set) var root: IndexRoot
   package private(set) var failure: Failure?
   /// The pages that are only in memory.
-  private var changed: [Int: UnsafeMutableRawBufferPointer] = [:]
+  package private(set) var overlay: PageOverlay
   private var database: StoreDatabase
   private var keys: RowKeys
   private var access: Access
-  /// The number of pages, including pages in memory.
-  package private(set) var pageCount: Int
   /// The number of stored bytes of a page.
   private let bodyCount: Int
   private let sealed: UnsafeMutableRawBufferPointer
@@ -41,19 +39,21 @@ package final class IndexPages: PageStorage {
   /// The map pages that were read or written, by number.
   private var mapPages: [Int: [UInt8]] = [:]
 
-  package init(_ root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys, _ access: Access) {
+  /// - Parameter overlay: Pages in memory that replace pages of `root`.
+  package init(
+    _ root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys, _ access: Access, overlay: PageOverlay? = nil
+  ) {
     self.root = root
+    self.overlay = overlay ?? PageOverlay(pageCount: Int(root.pageCount))
     self.database = database
     self.keys = keys
     self.access = access
-    pageCount = Int(root.pageCount)
     bodyCount = Int(root.pageSize) - Self.reservedBytes
     entryCount = IndexMap.entryCount(pageSize: root.pageSize)
     sealed = .allocate(byteCount: bodyCount + XAESKey.overhead, alignment: 16)
   }
 
   deinit {
-    for memory in changed.values { memory.deallocate() }
     sealed.deallocate()
   }
 
@@ -61,9 +61,16 @@ package final class IndexPages: PageStorage {
 
   package var pageSize: Int { Int(root.pageSize) }
   package var reservedCount: Int { Self.reservedBytes }
+  package var isInStore: Bool { access == .inStore }
+  /// The number of pages, including pages in memory.
+  package var pageCount: Int { overlay.pageCount }
 
   package func read(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws {
-    if let kept = changed[page] { return bytes.copyMemory(from: UnsafeRawBufferPointer(kept)) }
+    if overlay.read(page, into: bytes) { return }
+    guard page < overlay.lowestCount else {
+      bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      return
+    }
     try noting { () throws(Failure) in
       try readRow(page, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<bodyCount]))
     }
@@ -72,51 +79,64 @@ package final class IndexPages: PageStorage {
 
   package func write(_ page: Int, _ bytes: UnsafeRawBufferPointer) throws {
     switch access {
-    case .inMemory(let limit):
-      if changed[page] == nil {
-        try noting { () throws(Failure) in
-          guard (changed.count + 1) * pageSize <= limit else { throw .overLimit }
-        }
-        changed[page] = .allocate(byteCount: pageSize, alignment: 16)
-      }
-      changed[page]!.copyMemory(from: bytes)
-    case .inStore:
+    case .inMemory(let budget):
       try noting { () throws(Failure) in
-        guard page < IndexPlace.maximumPageCount else { throw .damaged(IndexRoot.damaged("it has too many pages")) }
-        try writeGap(before: page)
-        root.map.set(page, to: try writeRow(UInt32(page), UnsafeRawBufferPointer(rebasing: bytes[..<bodyCount])).high)
+        guard overlay.write(page, bytes, within: budget) else { throw .overLimit }
       }
-      root.pageCount = max(root.pageCount, UInt32(page + 1))
+    case .inStore:
+      try noting { () throws(Failure) in try writeToStore(page, bytes) }
+      overlay.pageCount = Int(root.pageCount)
     }
-    pageCount = max(pageCount, page + 1)
   }
 
   package func truncate(to count: Int) throws {
     switch access {
-    case .inMemory:
-      for (page, memory) in changed where page >= count {
-        memory.deallocate()
-        changed[page] = nil
-      }
+    case .inMemory: overlay.truncate(to: count)
     case .inStore:
-      try noting { () throws(Failure) in
-        root.map.truncate(to: count, entries: entryCount)
-        let mapCount = UInt32(root.map.tags.count)
-        mapPages = mapPages.filter { $0.key < mapCount }
-        do throws(StoreError) {
-          let tables = IndexTables(database)
-          try tables.deletePages(of: root.part, in: UInt32(count)...IndexPlace.firstMapPage - 1)
-          try tables.deletePages(of: root.part, in: IndexPlace.firstMapPage + mapCount...UInt32.max)
-        } catch {
-          throw .store(error)
-        }
-        root.pageCount = UInt32(count)
-      }
+      try noting { () throws(Failure) in try truncateStore(to: count) }
+      overlay.pageCount = count
     }
-    pageCount = count
   }
 
   // MARK: Rows
+
+  private func writeToStore(_ page: Int, _ bytes: UnsafeRawBufferPointer) throws(Failure) {
+    guard page < IndexPlace.maximumPageCount else { throw .damaged(IndexRoot.damaged("it has too many pages")) }
+    try writeGap(before: page)
+    root.map.set(page, to: try writeRow(UInt32(page), UnsafeRawBufferPointer(rebasing: bytes[..<bodyCount])).high)
+    root.pageCount = max(root.pageCount, UInt32(page + 1))
+  }
+
+  private func truncateStore(to count: Int) throws(Failure) {
+    root.map.truncate(to: count, entries: entryCount)
+    let mapCount = UInt32(root.map.tags.count)
+    mapPages = mapPages.filter { $0.key < mapCount }
+    do throws(StoreError) {
+      let tables = IndexTables(database)
+      try tables.deletePages(of: root.part, in: UInt32(count)...IndexPlace.firstMapPage - 1)
+      try tables.deletePages(of: root.part, in: IndexPlace.firstMapPage + mapCount...UInt32.max)
+    } catch {
+      throw .store(error)
+    }
+    root.pageCount = UInt32(count)
+  }
+
+  /// Seals pages that another transaction made in memory from the same root. Then call ``finish(_:)``.
+  package func seal(_ other: PageOverlay) throws(StoreError) {
+    precondition(access == .inStore && overlay.isEmpty, "internal error: pages are sealed in the store")
+    try translatingFailures { () throws(Failure) in
+      if other.lowestCount < Int(root.pageCount) { try truncateStore(to: other.lowestCount) }
+      var failure: Failure?
+      other.forEachPage { page, bytes in
+        guard failure == nil else { return }
+        do throws(Failure) { try writeToStore(page, bytes) } catch { failure = error }
+      }
+      if let failure { throw failure }
+      try writeGap(before: other.pageCount)
+      root.pageCount = UInt32(other.pageCount)
+    }
+    overlay.pageCount = Int(root.pageCount)
+  }
 
   /// Stores the failure of `work`, because SQLite doesn't report the reason.
   private func noting(_ work: () throws(Failure) -> Void) throws(Failure) {
@@ -233,7 +253,7 @@ package final class IndexPages: PageStorage {
   /// Continues in another transaction on the same rows.
   package func use(_ database: StoreDatabase, _ keys: RowKeys, _ access: Access) {
     precondition(
-      access != .inStore || changed.isEmpty, "internal error: pages in memory can't be written to a store later")
+      access != .inStore || overlay.isEmpty, "internal error: pages in memory can't be written to a store later")
     self.database = database
     self.keys = keys
     self.access = access
@@ -306,7 +326,7 @@ extension IndexPages {
     of root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys
   ) throws(StoreError) -> StoreError? {
     guard !root.isOtherVersion else { return nil }
-    return try IndexPages(root, database, keys, .inMemory(limit: 0)).problem()
+    return try IndexPages(root, database, keys, .inMemory(PageBudget(0))).problem()
   }
 
   private func problem() throws(StoreError) -> StoreError? {

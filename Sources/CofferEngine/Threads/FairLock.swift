@@ -1,9 +1,9 @@
-internal import CofferRecords
+package import CofferRecords
 internal import Dispatch
 internal import Synchronization
 
 /// A fair mutex with a timeout. Threads get the lock in the order of their requests.
-final class FairLock: Sendable {
+package final class FairLock: Sendable {
   private final class Waiter: Sendable {
     /// Signaled when the waiter gets the lock, is canceled or is dismissed.
     let semaphore = DispatchSemaphore(value: 0)
@@ -23,13 +23,17 @@ final class FairLock: Sendable {
 
   private let state = Mutex(State())
 
+  package init() {}
+
   /// Acquires the lock.
   ///
   /// - Parameters:
   ///   - wait: The maximum time to wait, or `nil` to wait indefinitely.
   ///   - owner: The owner whose waiting threads ``dismiss(_:)`` stops.
   /// - Throws: `locked`, `cancelled`, or `closed` if the waiter was dismissed.
-  func lock(wait: Duration?, owner: ObjectIdentifier? = nil, _ cancellation: Cancellation? = nil) throws(StoreError) {
+  package func lock(
+    wait: Duration?, owner: ObjectIdentifier? = nil, _ cancellation: Cancellation? = nil
+  ) throws(StoreError) {
     let waiter = Waiter(owner)
     let isHolder = state.withLock { state in
       if !state.isLocked {
@@ -70,7 +74,7 @@ final class FairLock: Sendable {
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
   /// Passes the lock to the first waiter.
-  func unlock() {
+  package func unlock() {
     state.withLock { state in
       if state.waiters.isEmpty {
         state.isLocked = false

@@ -8,6 +8,9 @@ package protocol ConnectionAttachment: AnyObject {
 /// State that a target above the engine keeps on an open store, shared by all its connections.
 package protocol SessionAttachment: AnyObject, Sendable {
   init(_ options: OpenOptions)
+
+  /// Releases what the attachment keeps, when the store is closed.
+  func close()
 }
 
 extension [ObjectIdentifier: any ConnectionAttachment] {

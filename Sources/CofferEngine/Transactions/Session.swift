@@ -110,6 +110,10 @@ extension Session {
     attachments.withLock { $0.attachment(type, options) }
   }
 
+  func closeAttachments() {
+    for attachment in attachments.withLock({ Array($0.values) }) { attachment.close() }
+  }
+
   // MARK: Local commits
 
   /// Prepares for a commit, so its rows aren't mistaken for another process's commit.

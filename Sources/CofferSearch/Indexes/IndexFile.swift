@@ -27,15 +27,18 @@ package final class IndexFile {
   private var ranked: UInt32?
   private var outdated: [UInt32: Set<Int64>] = [:]
 
-  /// - Parameter isNewDeclaration: Whether the tables are still those of an earlier declaration.
+  /// - Parameters:
+  ///   - isNewDeclaration: Whether the tables are still those of an earlier declaration.
+  ///   - shared: Another reader's pages in memory to continue from.
   /// - Throws: `damaged` for an invalid declaration or other tables, or SQLite's errors as mapped by ``failure(_:_:)``.
   init(
     _ root: IndexRoot, sealed: [UInt8], _ transaction: StoreTransaction, _ access: IndexPages.Access,
-    isNewDeclaration: Bool = false
+    isNewDeclaration: Bool = false, continuing shared: IndexMemory.Update? = nil
   ) throws(StoreError) {
     declaration = try IndexDeclaration(root.declaration)
     sealedRoot = sealed
-    pages = IndexPages(root, transaction.database, transaction.keys, access)
+    memoryContents = shared?.contents
+    pages = IndexPages(root, transaction.database, transaction.keys, access, overlay: shared?.pages)
     memory = IndexMemory.Share(transaction.connection.session.attachment(IndexMemory.self))
     cacheBytes = memory.byteCount
     // Apps can read index tables only through views.
@@ -61,6 +64,9 @@ package final class IndexFile {
   deinit {
     try? database.close()
   }
+
+  /// Whether pages are written to the store, and not to memory.
+  var isInStore: Bool { pages.isInStore }
 
   /// The state of the indexed documents, including changes in memory.
   var contents: IndexRoot.Contents? { memoryContents ?? pages.root.contents }

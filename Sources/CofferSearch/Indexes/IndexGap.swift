@@ -8,12 +8,15 @@ package enum IndexGap {
   case ids([ClosedRange<Int64>])
   case everything
 
-  /// The maximum number of missing documents for which a search, query or list updates the index in the file.
-  static let automaticUpdateLimit: UInt64 = 1000
+  /// The maximum number of missing documents for which lists read the title index.
+  static let listingLimit: UInt64 = 1000
 
-  /// The number of documents that reads add to indexes in memory before the indexes are updated in the file. Updating
-  /// after each read would index every changed document twice.
-  package static let postponedUpdateLimit = 256
+  /// The maximum number of missing documents that each reader adds in memory without looking for the pages of others.
+  static let privateUpdateLimit: UInt64 = 32
+
+  /// The number of missing documents, and of commits since the last update, from which the indexes in the file are
+  /// updated. Updating after each commit would write the same pages again and again.
+  static let (dueDocuments, dueCommits): (UInt64, UInt64) = (256, 64)
 
   /// Returns the number of IDs, or `count` if all documents may have changed.
   func limit(of count: UInt64) -> UInt64 {

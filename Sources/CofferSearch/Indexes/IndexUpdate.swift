@@ -20,15 +20,20 @@ final class IndexUpdate {
     numbers = Set(file.declaration.collections.map(\.number))
   }
 
-  /// Indexes all changes in one inner database transaction.
+  /// Indexes changes in one inner database transaction.
   ///
-  /// - Parameter adding: The collections whose tables to rebuild.
-  func run(_ gap: IndexGap, adding: [UInt32] = []) throws(StoreError) {
+  /// - Parameters:
+  ///   - adding: The collections whose tables to rebuild.
+  ///   - limit: The number of changed documents after which to stop, or `nil` to index all changes.
+  /// - Returns: The last ID that was compared, or `nil` if all changes are indexed.
+  @discardableResult
+  func run(_ gap: IndexGap, adding: [UInt32] = [], limit: Int? = nil) throws(StoreError) -> Int64? {
     try file.rule.lifting { () throws(StoreError) in
       try file.run { database throws(SQLiteError) in try database.begin(.immediate) }
       do throws(StoreError) {
-        try apply(gap, adding: adding)
+        let last = try apply(gap, adding: adding, limit: limit)
         try file.run { database throws(SQLiteError) in try database.commit() }
+        return last
       } catch {
         try? file.database.rollback()
         throw error
@@ -36,25 +41,29 @@ final class IndexUpdate {
     }
   }
 
-  private func apply(_ gap: IndexGap, adding: [UInt32]) throws(StoreError) {
+  private func apply(_ gap: IndexGap, adding: [UInt32], limit: Int?) throws(StoreError) -> Int64? {
     let made = try collectionsWithTables()
     for number in made.subtracting(numbers).union(adding) where made.contains(number) {
       try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
     }
     let new = numbers.subtracting(made).union(adding).intersection(numbers)
+    var ranges: [ClosedRange<Int64>] = []
     switch gap {
     case .nothing: break
-    case .ids(let ranges):
-      for range in ranges { try refresh(range, except: new) }
-    case .everything where new != numbers: try refresh(1...Int64.max, except: new)
-    case .everything: break
+    case .ids(let changed): ranges = changed
+    case .everything: if new != numbers { ranges = [1...Int64.max] }
     }
+    var (left, last) = (limit ?? Int.max, nil as Int64?)
+    for range in ranges where last == nil { last = try refresh(range, except: new, limit: &left) }
     for number in new.sorted() { try build(number) }
+    // In memory, the rebuilt tables could take more space than readers have.
+    guard file.isInStore else { return last }
     let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
     for number in worn {
       try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
       try build(number)
     }
+    return last
   }
 
   /// Returns the collections whose tables exist, after creating the shared tables if they're missing.
@@ -94,21 +103,27 @@ final class IndexUpdate {
   // MARK: Changed documents
 
   /// Updates the index for the rows in an ID range.
-  private func refresh(_ ids: ClosedRange<Int64>, except new: Set<UInt32>) throws(StoreError) {
+  ///
+  /// - Returns: The last ID that was compared if there are `limit` changes, or `nil` after the whole range.
+  private func refresh(
+    _ ids: ClosedRange<Int64>, except new: Set<UInt32>, limit: inout Int
+  ) throws(StoreError) -> Int64? {
     var removed: [Int64] = []
     var changed: [Int64] = []
-    try compare(ids, except: new, &removed, &changed)
+    let last = try compare(ids, except: new, limit: limit, &removed, &changed)
+    limit -= removed.count + changed.count
     for id in removed { try file.run { _ throws(SQLiteError) in try index.remove(id) } }
     for (count, id) in changed.enumerated() {
       try put(id)
       if (count + 1) % 64 == 0 { try progress?(64) }
     }
+    return last
   }
 
   /// Finds differences between rows and indexed documents in one pass over both.
   private func compare(
-    _ ids: ClosedRange<Int64>, except new: Set<UInt32>, _ removed: inout [Int64], _ changed: inout [Int64]
-  ) throws(StoreError) {
+    _ ids: ClosedRange<Int64>, except new: Set<UInt32>, limit: Int, _ removed: inout [Int64], _ changed: inout [Int64]
+  ) throws(StoreError) -> Int64? {
     let known = try file.run { database throws(SQLiteError) in
       let known = try database.statement("SELECT id,mark,coll FROM main.document WHERE id BETWEEN ? AND ? ORDER BY id")
       try known.bind(ids.lowerBound, at: 1)
@@ -133,6 +148,7 @@ final class IndexUpdate {
       let row = try transaction.row(rows, within: limits)
       let id = row.fields.id
       guard id > last else { throw .damagedDocument(id, "it is not in its place among the ids") }
+      if removed.count + changed.count >= limit { return last }
       last = id
       while let gone = next, gone.id < id {
         removed.append(gone.id)
@@ -150,6 +166,7 @@ final class IndexUpdate {
       removed.append(gone.id)
       next = try nextKnown()
     }
+    return nil
   }
 
   private func put(_ id: Int64) throws(StoreError) {

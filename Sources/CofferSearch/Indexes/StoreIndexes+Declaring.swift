@@ -121,7 +121,7 @@ extension StoreIndexes {
   func problem(of root: IndexRoot) throws(StoreError) -> StoreError? {
     if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) { return problem }
     do throws(StoreError) {
-      _ = try IndexFile(root, sealed: [], transaction, .inMemory(limit: 0))
+      _ = try IndexFile(root, sealed: [], transaction, .inMemory(PageBudget(0)))
       return nil
     } catch {
       guard error.isIndexDamage else { throw error }

@@ -56,8 +56,7 @@ package struct StoreIndexes {
   ) throws(StoreError) -> R {
     guard let file = try open(part) else { return try work(nil) }
     do throws(StoreError) {
-      try update(file)
-      return try work(file)
+      return try work(try update(file))
     } catch {
       openIndexes.close(part)
       guard error.isIndexDamage else { throw error }
@@ -65,10 +64,12 @@ package struct StoreIndexes {
     }
   }
 
+  var memory: IndexMemory { transaction.connection.session.attachment(IndexMemory.self) }
+
   private var openIndexes: OpenIndexes { transaction.connection.openIndexes }
 
   private var inMemory: IndexPages.Access {
-    .inMemory(limit: transaction.connection.session.attachment(IndexMemory.self).updateBytes)
+    .inMemory(memory.budget)
   }
 
   /// Opens an index that may be outdated, or returns `nil` if the index doesn't exist.
@@ -104,10 +105,8 @@ package struct StoreIndexes {
     var root = found.root
     try root.restart()
     openIndexes.close(part)
-    let file = try IndexFile(root, sealed: found.sealed, transaction, inMemory)
-    try update(file)
-    openIndexes.files[part] = file
-    return file
+    openIndexes.files[part] = try IndexFile(root, sealed: found.sealed, transaction, inMemory)
+    return try update(openIndexes.files[part]!)
   }
 
   private func open(
@@ -139,10 +138,25 @@ package struct StoreIndexes {
     file.contents?.match(transaction.state) == true
   }
 
-  /// Adds missing documents to an index in memory.
-  func update(_ file: IndexFile) throws(StoreError) {
+  /// Adds missing documents to an index in memory. If many are missing, one reader at a time adds them, and the others
+  /// continue from its pages.
+  ///
+  /// - Returns: The index, which is opened again to continue from another reader's pages.
+  func update(_ file: IndexFile) throws(StoreError) -> IndexFile {
     let gap = try gap(since: file.contents)
-    if case .nothing = gap { return }
+    if case .nothing = gap { return file }
+    guard !transaction.isWriter, gap.limit(of: transaction.state.count) > IndexGap.privateUpdateLimit else {
+      try update(file, gap)
+      return file
+    }
+    return try memory.inTurn(transaction.connection.currentCancellation) { () throws(StoreError) in
+      let file = try continuing(file, gap)
+      try update(file, try self.gap(since: file.contents))
+      return file
+    }
+  }
+
+  private func update(_ file: IndexFile, _ gap: IndexGap) throws(StoreError) {
     // Note it first, because the update may need more memory than readers have.
     if !transaction.isWriter {
       let missing = Int(clamping: max(1, gap.limit(of: transaction.state.count)))
@@ -150,6 +164,44 @@ package struct StoreIndexes {
     }
     try IndexUpdate(file, transaction).run(gap)
     file.didUpdateMemory(try contents(), hasUncommittedChanges: transaction.hasWritten)
+    if !transaction.isWriter { try share(file) }
+  }
+
+  // MARK: Sharing pages in memory
+
+  /// Returns an index that continues from another reader's pages if they lack fewer documents, or `file`.
+  private func continuing(_ file: IndexFile, _ gap: IndexGap) throws(StoreError) -> IndexFile {
+    let count = transaction.state.count
+    let part = file.pages.root.part
+    guard let shared = memory[part], shared.sealedRoot == file.sealedRoot, let found = try root(part),
+      try self.gap(since: shared.contents).limit(of: count) < gap.limit(of: count)
+    else { return file }
+    return try open(found, shared)
+  }
+
+  private func open(
+    _ found: (root: IndexRoot, sealed: [UInt8]), _ shared: IndexMemory.Update
+  ) throws(StoreError) -> IndexFile {
+    let part = found.root.part
+    openIndexes.close(part)
+    let file = try IndexFile(found.root, sealed: found.sealed, transaction, inMemory, continuing: shared)
+    openIndexes.files[part] = file
+    try adjustCaches()
+    return file
+  }
+
+  /// Shares an index's pages with other readers, unless those that they have lack only few documents.
+  private func share(_ file: IndexFile) throws(StoreError) {
+    guard let contents = file.memoryContents else { return }
+    let part = file.pages.root.part
+    if let shared = memory[part], shared.sealedRoot == file.sealedRoot,
+      try contents.generation <= shared.contents.generation
+        || gap(since: shared.contents).limit(of: transaction.state.count) <= IndexGap.privateUpdateLimit / 2
+    {
+      return
+    }
+    memory[part] = IndexMemory.Update(
+      sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: contents)
   }
 
   // MARK: Writing

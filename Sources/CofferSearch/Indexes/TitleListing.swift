@@ -16,7 +16,7 @@ package struct TitleListing {
     guard !transaction.isWriter, transaction.hasIndexes,
       let found = try StoreIndexes(transaction).root(IndexPart.titles),
       try StoreIndexes(transaction).gap(since: found.root.contents).limit(of: transaction.state.count)
-        <= IndexGap.automaticUpdateLimit
+        <= IndexGap.listingLimit
     else { return nil }
     do throws(StoreError) {
       return try StoreIndexes(transaction).withIndex(IndexPart.titles) { file throws(StoreError) in
