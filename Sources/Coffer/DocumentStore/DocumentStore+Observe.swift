@@ -73,7 +73,7 @@ extension DocumentStore {
           }
           do throws(StoreError) {
             let result = try run()
-            engine.updateOutdatedIndexes(atLeast: IndexGap.postponedUpdateLimit)
+            engine.updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
             return result
           } catch {
             guard engine.canRepeatRead(after: error) else { throw error }

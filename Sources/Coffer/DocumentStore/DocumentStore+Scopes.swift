@@ -7,9 +7,9 @@ extension DocumentStore {
   ///
   /// In rollback journal mode, commits wait until the closure returns. Other threads can read concurrently.
   ///
-  /// If the closure uses an outdated index, the missing documents are added to the index in memory. If the store is
-  /// writable and no other writer is active, the index is also updated in the file: after the closure once reads have
-  /// added 256 documents, and when the store is closed. If the index needs more memory than
+  /// If the closure uses an outdated index, the missing documents are added to the index in memory, in pages that all
+  /// readers share. If the store is writable and no other writer is active, they are also written to the file: after
+  /// the closure once reads have added 256 documents, and when the store is closed. If the index needs more memory than
   /// ``OpenOptions/indexMemoryBytes`` allows, it's updated in the file first, and the closure is called a second time.
   ///
   /// - Returns: The result of the closure.
@@ -24,7 +24,7 @@ extension DocumentStore {
       guard engine.canRepeatRead(after: error) else { throw error }
       return try readOnce(body)
     }
-    engine.updateOutdatedIndexes(atLeast: IndexGap.postponedUpdateLimit)
+    engine.updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
     return result
   }
 
@@ -38,6 +38,8 @@ extension DocumentStore {
   ///
   /// A closure that doesn't write leaves the file unchanged. Other threads and processes wait for their turn to write.
   ///
+  /// Indexes aren't updated in the transaction. Now and then, a background thread brings them up to date in the file.
+  ///
   /// - Returns: The result of the closure, after its changes are on disk.
   /// - Throws: Errors of the closure, `locked`, `readOnly`, `diskFull`, `keyChanged`, `rolledBack`, `damaged`,
   ///   `closed`, or `misuse` inside this store's `read` or `write`. No changes are stored then. `ioFailure` if the disk doesn't confirm the commit, which may or may not be stored.
@@ -47,6 +49,7 @@ extension DocumentStore {
     var writer = WriteTransaction(write.transaction)
     let result = try body(&writer)
     try write.commit()
+    engine.noteCommit(of: write.transaction)
     return result
   }
 }

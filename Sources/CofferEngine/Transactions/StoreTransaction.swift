@@ -98,6 +98,12 @@ public final class _StoreTransaction {
   package var hasWritten: Bool { rowWriter?.hasWritten ?? false }
   /// The state, including this transaction's changes.
   package var state: StoreState { rowWriter?.state ?? start }
+  /// The number of documents that this transaction has changed, which is `Int.max` if there are too many to list.
+  package var changedDocumentCount: Int {
+    guard let rowWriter, rowWriter.hasWritten else { return 0 }
+    guard case .entries(let entries) = rowWriter.changes.changes else { return .max }
+    return entries.reduce(0) { $0 + $1.ranges.reduce(0) { $0 + $1.count } }
+  }
   /// The limits that ``state`` sets for rows.
   package var limits: RowLimits { rowWriter?.limits ?? startLimits }
 

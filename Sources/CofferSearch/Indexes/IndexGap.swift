@@ -16,7 +16,7 @@ package enum IndexGap {
 
   /// The number of missing documents, and of commits since the last update, from which the indexes in the file are
   /// updated. Updating after each commit would write the same pages again and again.
-  static let (dueDocuments, dueCommits): (UInt64, UInt64) = (256, 64)
+  package static let (dueDocuments, dueCommits): (UInt64, UInt64) = (256, 64)
 
   /// Returns the number of IDs, or `count` if all documents may have changed.
   func limit(of count: UInt64) -> UInt64 {

@@ -107,8 +107,8 @@ extension StoreEngine {
       guard problems.isEmpty else { return problems }
       for part in IndexPart.all {
         do throws(StoreError) {
-          guard let file = try indexes.reopen(part) else { continue }
-          try indexes.update(file)
+          guard let opened = try indexes.reopen(part) else { continue }
+          let file = try indexes.update(opened)
           try file.watching(transaction) { () throws(StoreError) in
             var check = IndexCheck(transaction, file, step)
             try check.run()
@@ -121,47 +121,6 @@ extension StoreEngine {
         }
       }
       return problems
-    }
-  }
-
-  /// Updates the indexes in the file after readers had to update them in memory, if little is missing and no other
-  /// writer is active.
-  ///
-  /// - Parameter count: The number of documents that readers must have added. Fewer documents wait for the next call.
-  /// - Returns: Whether an index was written.
-  @discardableResult
-  package func updateOutdatedIndexes(atLeast count: Int = 1) -> Bool {
-    let outdated = session.outdatedIndexDocuments.load(ordering: .relaxed)
-    guard outdated >= count, !isReadOnly, connections.canWriteImmediately else { return false }
-    session.outdatedIndexDocuments.wrappingSubtract(outdated, ordering: .relaxed)
-    do throws(StoreError) {
-      return try writeOutdatedIndexes()
-    } catch {
-      // Readers update the indexes in memory until then.
-      switch error.code {
-      case .locked, .cancelled: session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
-      case .closed, .readOnly, .diskFull, .damaged: log.debug("an index wasn't updated: \(error.message)")
-      default: log.warning("an index wasn't updated: \(error.message)")
-      }
-      return false
-    }
-  }
-
-  /// Returns whether a failed read can be repeated, because it failed only for lack of memory to update an index, which
-  /// is now updated in the file.
-  package func canRepeatRead(after error: any Error) -> Bool {
-    (error as? StoreError)?.code == .indexBehind && updateOutdatedIndexes()
-  }
-
-  private func writeOutdatedIndexes() throws(StoreError) -> Bool {
-    try writing(wait: .zero) { transaction throws(StoreError) in
-      let indexes = StoreIndexes(transaction)
-      var hasWritten = false
-      for part in IndexPart.all where try indexes.write(part, limit: IndexGap.automaticUpdateLimit) {
-        hasWritten = true
-      }
-      if hasWritten { try transaction.commit() }
-      return hasWritten
     }
   }
 

@@ -51,9 +51,9 @@ extension StoreIndexes {
   /// Counts the values of a collection's fields. Adds missing documents to the index in memory.
   func fields(of collection: UInt32) throws(StoreError) -> [IndexedField] {
     guard let entry = try declaration().collection(collection), !entry.fields.isEmpty,
-      let file = try reopen(IndexPart.contents)
+      let opened = try reopen(IndexPart.contents)
     else { return [] }
-    try update(file)
+    let file = try update(opened)
     return try file.watching(transaction) { () throws(StoreError) in
       try file.run { database throws(SQLiteError) in
         let columns = entry.fields.indices.map { "count(\(ContentIndex.column($0)))" }

@@ -143,20 +143,39 @@ package struct StoreIndexes {
   ///
   /// - Returns: The index, which is opened again to continue from another reader's pages.
   func update(_ file: IndexFile) throws(StoreError) -> IndexFile {
-    let gap = try gap(since: file.contents)
-    if case .nothing = gap { return file }
-    guard !transaction.isWriter, gap.limit(of: transaction.state.count) > IndexGap.privateUpdateLimit else {
-      try update(file, gap)
-      return file
-    }
-    return try memory.inTurn(transaction.connection.currentCancellation) { () throws(StoreError) in
-      let file = try continuing(file, gap)
-      try update(file, try self.gap(since: file.contents))
+    try inTurn(file) { () throws(StoreError) in
+      let file = try continuing(file)
+      try updateInPlace(file)
       return file
     }
   }
 
-  private func update(_ file: IndexFile, _ gap: IndexGap) throws(StoreError) {
+  /// Adds missing documents to an index that a view reads.
+  func updateForView(_ file: IndexFile) throws(StoreError) {
+    try inTurn(file) { () throws(StoreError) in try updateInPlace(file) }
+  }
+
+  /// Opens an index for a view, with the documents that other readers have added.
+  func openForView(_ part: UInt32) throws(StoreError) -> IndexFile? {
+    guard let file = try open(part) else { return nil }
+    // The views need the tables of a new index.
+    return try file.contents == nil ? update(file) : continuing(file)
+  }
+
+  /// Runs work on an index, one reader at a time if the index lacks many documents.
+  private func inTurn<R>(_ file: IndexFile, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    guard try lacksMany(file.contents) else { return try work() }
+    return try memory.inTurn(transaction.connection.currentCancellation, work)
+  }
+
+  private func lacksMany(_ contents: IndexRoot.Contents?) throws(StoreError) -> Bool {
+    guard !transaction.isWriter else { return false }
+    return try gap(since: contents).limit(of: transaction.state.count) > IndexGap.privateUpdateLimit
+  }
+
+  private func updateInPlace(_ file: IndexFile) throws(StoreError) {
+    let gap = try gap(since: file.contents)
+    if case .nothing = gap { return }
     // Note it first, because the update may need more memory than readers have.
     if !transaction.isWriter {
       let missing = Int(clamping: max(1, gap.limit(of: transaction.state.count)))
@@ -169,12 +188,13 @@ package struct StoreIndexes {
 
   // MARK: Sharing pages in memory
 
-  /// Returns an index that continues from another reader's pages if they lack fewer documents, or `file`.
-  private func continuing(_ file: IndexFile, _ gap: IndexGap) throws(StoreError) -> IndexFile {
+  /// Returns an index that continues from another reader's pages if it lacks many documents and they lack fewer.
+  private func continuing(_ file: IndexFile) throws(StoreError) -> IndexFile {
+    guard try lacksMany(file.contents) else { return file }
     let count = transaction.state.count
     let part = file.pages.root.part
     guard let shared = memory[part], shared.sealedRoot == file.sealedRoot, let found = try root(part),
-      try self.gap(since: shared.contents).limit(of: count) < gap.limit(of: count)
+      try gap(since: shared.contents).limit(of: count) < gap(since: file.contents).limit(of: count)
     else { return file }
     return try open(found, shared)
   }
@@ -194,11 +214,10 @@ package struct StoreIndexes {
   private func share(_ file: IndexFile) throws(StoreError) {
     guard let contents = file.memoryContents else { return }
     let part = file.pages.root.part
-    if let shared = memory[part], shared.sealedRoot == file.sealedRoot,
-      try contents.generation <= shared.contents.generation
-        || gap(since: shared.contents).limit(of: transaction.state.count) <= IndexGap.privateUpdateLimit / 2
-    {
-      return
+    if let shared = memory[part], shared.sealedRoot == file.sealedRoot {
+      guard contents.generation > shared.contents.generation else { return }
+      let gap = try gap(since: shared.contents)
+      guard gap.limit(of: transaction.state.count) > IndexGap.privateUpdateLimit / 2 else { return }
     }
     memory[part] = IndexMemory.Update(
       sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: contents)
@@ -211,17 +230,15 @@ package struct StoreIndexes {
   /// - Parameters:
   ///   - adding: The collections whose tables to rebuild.
   ///   - isNewDeclaration: Whether the tables are still those of an earlier declaration.
-  ///   - limit: The maximum number of documents that may be missing, or `nil` for any number.
-  /// - Returns: False if the index is missing, up to date, or over the limit.
+  /// - Returns: False if the index is missing or up to date.
   @discardableResult
   func write(
-    _ part: UInt32, adding: [UInt32] = [], isNewDeclaration: Bool = false, limit: UInt64? = nil,
+    _ part: UInt32, adding: [UInt32] = [], isNewDeclaration: Bool = false,
     progress: ((Int) throws(StoreError) -> Void)? = nil
   ) throws(StoreError) -> Bool {
     guard let found = try root(part) else { return false }
     let gap = try gap(since: found.root.contents)
     if case .nothing = gap, !isNewDeclaration { return false }
-    if let limit, gap.limit(of: transaction.state.count) > limit { return false }
     guard !found.root.isOtherVersion else {
       try rebuild(found.root, progress)
       return true
@@ -237,13 +254,30 @@ package struct StoreIndexes {
       try file.write(try contents(), transaction)
     } catch {
       openIndexes.close(part)
-      guard error.isIndexDamage, limit == nil else { throw error }
+      guard error.isIndexDamage else { throw error }
       transaction.logger.warning("index \(part): \(error.message); it is made again")
       var root = found.root
       try root.restart()
       try rebuild(root, progress)
     }
     return true
+  }
+
+  /// Rebuilds the tables of collections with many outdated rows.
+  func rebuildWorn(_ part: UInt32) throws(StoreError) {
+    guard let found = try root(part), let contents = found.root.contents else { return }
+    let file = try open(part, found, .inStore)
+    let index = try file.tables(transaction.keys)
+    let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
+    guard !worn.isEmpty else { return }
+    do throws(StoreError) {
+      // Documents that changed since may be in the rebuilt tables already, and are compared later.
+      try IndexUpdate(file, transaction).run(.nothing)
+      try file.write(contents, transaction)
+    } catch {
+      openIndexes.close(part)
+      throw error
+    }
   }
 
   /// Rebuilds an index, or deletes it if its declaration is empty.

@@ -93,7 +93,7 @@ package struct QueryRunner {
     guard let index = view.indexRead(by: sql) else { return (view, statement) }
     do throws(StoreError) {
       // SQLite recompiles the statement if the update changes tables.
-      try StoreIndexes(transaction).update(index)
+      try StoreIndexes(transaction).updateForView(index)
       return (view, statement)
     } catch {
       view.close(transaction.connection)

@@ -72,9 +72,7 @@ final class QueryView: IndexUser {
     _ sql: String, for transaction: StoreTransaction, within limit: Duration?
   ) throws(StoreError) -> QueryView {
     try transaction.requireOpen()
-    let index = try mayUseIndex(sql, transaction) ? StoreIndexes(transaction).open(IndexPart.contents) : nil
-    // Build a new index first, because the views need its tables.
-    if let index, index.contents == nil { try StoreIndexes(transaction).update(index) }
+    let index = try mayUseIndex(sql, transaction) ? StoreIndexes(transaction).openForView(IndexPart.contents) : nil
     let collections = try CollectionView.all(transaction.collections(), index?.declaration)
     let idle = idle(transaction.connection, index, collections)
     let view = if let idle { idle } else { try QueryView(index, collections) }

@@ -71,7 +71,7 @@ import Testing
       #expect(Int(root.pageCount) == model.count)
       #expect(root.map.changes.count <= IndexMap.maximumChanges)
       #expect(try IndexPages.problem(of: root, transaction.database, transaction.keys) == nil)
-      let file = IndexPages(root, transaction.database, transaction.keys, .inMemory(limit: 0))
+      let file = IndexPages(root, transaction.database, transaction.keys, .inMemory(PageBudget(0)))
       var memory = [UInt8](repeating: 0, count: Self.pageSize)
       for (page, byte) in model {
         do { try memory.withUnsafeMutableBytes { try file.read(page, into: $0) } } catch {

@@ -2,8 +2,11 @@ import Coffer
 import CofferSQLite
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
+@testable import CofferEngine
+@testable import CofferSearch
 @testable import CofferStoreTestSupport
 
 /// Reads that use an outdated index, and the update of the index in the file after them.
@@ -86,8 +89,82 @@ import Testing
     #expect(try sealedIndex(test) == before)
     try other.rollback()
     try other.close()
+    store.engine.waitForIndexUpkeep()
     _ = try store.read { try $0.search(ranked: "needle", in: test.notes) }
     #expect(try sealedIndex(test) != before)
+  }
+
+  /// Returns the number of documents that an index in the file lacks.
+  private func missing(_ store: DocumentStore, _ part: UInt32 = IndexPart.contents) throws -> UInt64 {
+    try store.engine.reading { transaction throws(StoreError) in
+      let indexes = StoreIndexes(transaction)
+      return try indexes.gap(since: indexes.root(part)?.root.contents).limit(of: transaction.state.count)
+    }
+  }
+
+  /// The state lists the changes of about 180 commits, and an index never falls so far behind.
+  @Test(arguments: CreateOptions.Journal.allCases) func commitsBringIndexAlong(_ journal: CreateOptions.Journal) throws {
+    let test = try TestStore { $0.journal = journal }
+    try test.store.write { tx in
+      for number in 0..<2000 { try tx.insert(Document(title: "\(number)", text: "hay \(number)"), into: test.notes) }
+    }
+    try test.store.index(test.notes, .words(), .titles)
+    for number in 1...400 {
+      try test.store.write { try $0.update(DocumentID(number)) { $0.text = "needle \(number)" } }
+      if number % 50 == 0 { test.store.engine.waitForIndexUpkeep() }
+      #expect(try IndexPart.all.allSatisfy { try missing(test.store, $0) <= 200 }, "commit \(number)")
+    }
+    try test.store.close()
+    let store = try test.reopened()
+    #expect(try IndexPart.all.allSatisfy { try missing(store, $0) < 64 })
+    #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 400)
+    #expect(try store.verify(.full).isSound)
+  }
+
+  /// An index that another program left far behind costs the documents that changed, once.
+  @Test func indexFarBehindIsBroughtUpToDate() throws {
+    let (test, store) = try indexed(documents: 3000, memory: 64 << 20)
+    // A writer without this upkeep.
+    for _ in 0..<250 {
+      try store.engine.write { transaction in
+        let tx = WriteTransaction(transaction)
+        for _ in 0..<8 { try tx.insert(Document(text: "needle, late"), into: test.notes) }
+      }
+    }
+    #expect(try missing(store) == 5000)
+    #expect(try store.read { try $0.search(ranked: "late", in: test.notes) }.total == 2000)
+    #expect(try missing(store) == 0)
+    #expect(try store.verify(.full).isSound)
+  }
+
+  /// Readers continue from the pages of the first one, which takes the memory of one.
+  @Test func readersShareUpdatedPages() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.store.write { tx in
+      for number in 0..<400 { try tx.insert(Document(text: "needle \(number)"), into: test.notes) }
+    }
+    try test.store.index(test.notes, .words())
+    try test.store.write { tx in
+      for number in 1...300 { try tx.update(DocumentID(number)) { $0.text = "changed \(number)" } }
+    }
+    try test.store.close()
+    var options = OpenOptions.testing
+    options.isReadOnly = true
+    let store = try test.reopened(.published("primary"), options)
+    let group = DispatchGroup()
+    let totals = Mutex<[Int]>([])
+    for _ in 0..<40 {
+      let thread = Thread {
+        let total = try? store.read { try $0.search(ranked: "changed", in: test.notes) }.total
+        totals.withLock { $0.append(total ?? -1) }
+        group.leave()
+      }
+      group.enter()
+      thread.start()
+    }
+    group.wait()
+    #expect(totals.withLock { $0 } == Array(repeating: 300, count: 40))
+    #expect(store.engine.session.outdatedIndexDocuments.load(ordering: .relaxed) <= 300)
   }
 
   @Test func failedReadIsRunOnce() throws {

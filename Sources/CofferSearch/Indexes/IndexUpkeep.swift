@@ -1,0 +1,170 @@
+package import CofferEngine
+internal import CofferRecords
+internal import Dispatch
+internal import Synchronization
+
+/// Decides when an open store's indexes in the file are brought up to date.
+final class IndexUpkeep: SessionAttachment {
+  /// The number of this process's commits after which to look at the indexes.
+  private static let interval = 16
+
+  let queue = DispatchQueue(label: "coffer.indexes", qos: .utility)
+  /// Held by the thread that updates the indexes.
+  let turn = Mutex<Void>(())
+  private let isScheduled = Atomic<Bool>(false)
+  private let isClosed = Atomic<Bool>(false)
+  private let commits = Atomic<Int>(0)
+
+  init(_ options: OpenOptions) {}
+
+  /// Notes a commit.
+  ///
+  /// - Returns: Whether the caller must look at the indexes.
+  func note(documents: Int) -> Bool {
+    let count = commits.add(documents >= Int(IndexGap.dueDocuments) ? Self.interval : 1, ordering: .relaxed).newValue
+    guard count >= Self.interval, !isClosed.load(ordering: .relaxed),
+      !isScheduled.exchange(true, ordering: .acquiringAndReleasing)
+    else { return false }
+    commits.store(0, ordering: .relaxed)
+    return true
+  }
+
+  func begin() { isScheduled.store(false, ordering: .releasing) }
+
+  func close() { isClosed.store(true, ordering: .relaxed) }
+}
+
+extension StoreEngine {
+  private var upkeep: IndexUpkeep { session.attachment(IndexUpkeep.self) }
+
+  /// Notes a commit of this process. Now and then, brings the indexes in the file up to date on another thread.
+  package func noteCommit(of transaction: StoreTransaction) {
+    guard transaction.hasIndexes, transaction.hasWritten else { return }
+    guard upkeep.note(documents: transaction.changedDocumentCount) else { return }
+    upkeep.queue.async { [weak self] in
+      guard let self else { return }
+      self.upkeep.begin()
+      self.updateIndexesInFile(wait: .seconds(1), isDue: true)
+    }
+  }
+
+  /// Waits for the updates that commits have caused so far.
+  package func waitForIndexUpkeep() { upkeep.queue.sync {} }
+
+  /// Brings the indexes in the file up to date, if no other writer is active and readers had to add documents to them in
+  /// memory.
+  ///
+  /// - Parameter count: The number of documents that readers must have added. Fewer documents wait for the next call.
+  /// - Returns: Whether an index was written.
+  @discardableResult
+  package func updateOutdatedIndexes(atLeast count: Int = 1) -> Bool {
+    let outdated = session.outdatedIndexDocuments.load(ordering: .relaxed)
+    guard outdated >= count, connections.canWriteImmediately else { return false }
+    return updateIndexesInFile(wait: .zero)
+  }
+
+  /// Brings the indexes in the file up to date before the store is closed.
+  package func updateIndexesBeforeClosing() {
+    guard !isReadOnly, connections.canWriteImmediately else { return }
+    waitForIndexUpkeep()
+    guard !updateOutdatedIndexes() else { return }
+    updateIndexesInFile(wait: .zero, isDue: true)
+  }
+
+  /// Returns whether a failed read can be repeated, because it failed only for lack of memory to update an index, which
+  /// is now updated in the file.
+  package func canRepeatRead(after error: any Error) -> Bool {
+    (error as? StoreError)?.code == .indexBehind && connections.canWriteImmediately && updateIndexesInFile(wait: .zero)
+  }
+
+  /// Adds missing documents to the indexes in memory, like a reader, and then writes the changed pages to the file.
+  ///
+  /// - Parameters:
+  ///   - wait: The maximum time to wait for a lock.
+  ///   - isDue: Whether to write only indexes that lack many documents or commits.
+  /// - Returns: Whether an index was written.
+  @discardableResult
+  private func updateIndexesInFile(wait: Duration, isDue: Bool = false) -> Bool {
+    guard !isReadOnly, !session.isClosing else { return false }
+    let hasWritten = upkeep.turn.withLockIfAvailable { _ in
+      let outdated = session.outdatedIndexDocuments.exchange(0, ordering: .relaxed)
+      do throws(StoreError) {
+        var hasWritten = false
+        for part in IndexPart.all where try updateInFile(part, wait: wait, isDue: isDue) { hasWritten = true }
+        return hasWritten
+      } catch {
+        // Readers update the indexes in memory until then.
+        switch error.code {
+        case .locked, .cancelled: session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
+        case .closed, .readOnly, .diskFull, .damaged, .misuse: log.debug("an index wasn't updated: \(error.message)")
+        default: log.warning("an index wasn't updated: \(error.message)")
+        }
+        return false
+      }
+    }
+    return hasWritten ?? false
+  }
+
+  private func updateInFile(_ part: UInt32, wait: Duration, isDue: Bool) throws(StoreError) -> Bool {
+    let update: IndexMemory.Update?
+    do throws(StoreError) {
+      update = try reading { transaction throws(StoreError) in
+        let indexes = StoreIndexes(transaction)
+        return try indexes.isOutdated(part, isDue: isDue) ? try indexes.update(of: part) : nil
+      }
+    } catch {
+      guard error.code == .indexBehind else { throw error }
+      // The pages take more memory than readers have.
+      return try writing(wait: wait) { transaction throws(StoreError) in
+        guard try StoreIndexes(transaction).write(part) else { return false }
+        try transaction.commit()
+        return true
+      }
+    }
+    guard let update else { return false }
+    return try writing(wait: wait) { transaction throws(StoreError) in
+      guard try StoreIndexes(transaction).write(part, update) else { return false }
+      try transaction.commit()
+      return true
+    }
+  }
+}
+
+extension StoreIndexes {
+  /// Returns whether an index in the file lacks documents.
+  ///
+  /// - Parameter isDue: Whether it must lack so many that an update is worth a commit.
+  fileprivate func isOutdated(_ part: UInt32, isDue: Bool) throws(StoreError) -> Bool {
+    guard let contents = try root(part)?.root.contents else { return false }
+    let gap = try gap(since: contents)
+    if case .nothing = gap { return false }
+    return !isDue || gap.limit(of: transaction.state.count) >= IndexGap.dueDocuments
+      || transaction.start.generation &- contents.generation >= IndexGap.dueCommits
+  }
+
+  /// Returns an index's pages in memory, up to date in this transaction.
+  fileprivate func update(of part: UInt32) throws(StoreError) -> IndexMemory.Update? {
+    try withIndex(part) { file throws(StoreError) in
+      guard let file, let contents = file.memoryContents else { return nil }
+      return IndexMemory.Update(sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: contents)
+    }
+  }
+
+  /// Writes pages that a reader made in memory. Rebuilds tables with many outdated rows.
+  ///
+  /// - Returns: False if the index has changed since.
+  fileprivate func write(_ part: UInt32, _ update: IndexMemory.Update) throws(StoreError) -> Bool {
+    guard let found = try root(part), found.sealed == update.sealedRoot, !found.root.isOtherVersion else {
+      return false
+    }
+    try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
+    let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
+    try pages.seal(update.pages)
+    try pages.finish(update.contents)
+    try transaction.put(pages.root)
+    transaction.connection.openIndexes.close(part)
+    memory[part] = nil
+    try rebuildWorn(part)
+    return true
+  }
+}
