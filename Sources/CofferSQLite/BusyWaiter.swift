@@ -6,8 +6,12 @@ internal import CCofferSQLite
 final class BusyWaiter {
   /// nil: for ever.
   var timeout: Duration?
+  /// Returns whether this process itself holds the lock. The timeout doesn't count that time.
+  var holdsLockHere: (() -> Bool)?
   private let interrupts: InterruptHandle
   private var start = ContinuousClock.now
+  /// The part of the current wait that doesn't count.
+  private var uncounted = Duration.zero
   private var interruptsAtStart = 0
   private var wasInterrupted = false
 
@@ -38,6 +42,7 @@ final class BusyWaiter {
       wasInterrupted = false
       interruptsAtStart = interrupts.count
       start = .now
+      uncounted = .zero
     }
     guard interrupts.count == interruptsAtStart, !interrupts.isStopped else {
       wasInterrupted = true
@@ -45,8 +50,12 @@ final class BusyWaiter {
     }
     let waited = ContinuousClock.now - start
     let pause = Self.pause(attempts: attempts, waited: waited)
-    if let timeout {
-      let left = timeout - waited
+    if timeout != nil, holdsLockHere?() == true {
+      let start = ContinuousClock.now
+      sqlite3_sleep(pause)
+      uncounted += .now - start
+    } else if let timeout {
+      let left = timeout - (waited - uncounted)
       guard left > .zero else { return false }
       sqlite3_sleep(left < .milliseconds(Int(pause)) ? 1 : pause)
     } else {

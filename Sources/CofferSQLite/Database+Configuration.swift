@@ -73,6 +73,13 @@ extension Database {
     get { connection.waiter.timeout }
     set { connection.waiter.timeout = newValue }
   }
+
+  /// Returns whether this process itself holds the lock that a statement waits for. Such waits have no limit, unless
+  /// this is `nil`.
+  package var holdsLockHere: (() -> Bool)? {
+    get { connection.waiter.holdsLockHere }
+    set { connection.waiter.holdsLockHere = newValue }
+  }
 }
 
 extension Connection {

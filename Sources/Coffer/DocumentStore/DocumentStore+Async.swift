@@ -14,7 +14,7 @@ extension DocumentStore {
     at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,
     options: OpenOptions = OpenOptions()
   ) async throws -> DocumentStore {
-    try await offCooperativePool {
+    try await offCooperativePool(.openings) {
       try open(
         at: url, key: key, creatingIfMissing: creatingIfMissing, startingAfresh: startingAfresh, options: options)
     }
@@ -22,19 +22,25 @@ extension DocumentStore {
 
   /// Reads in one transaction on a separate thread, so waiting for a lock doesn't block other tasks.
   ///
+  /// While all readers are busy (``OpenOptions/maximumReaders``), the task waits without a thread.
+  ///
   /// - Throws: The synchronous form's errors. `CancellationError` if the task is canceled, at the scope's next call,
   ///   between rows or while waiting.
   @discardableResult
   public func read<T: Sendable>(_ body: @escaping @Sendable (inout ReadTransaction) throws -> T) async throws -> T {
-    try await offCooperativePool { try self.read(body) }
+    let turn = try await engine.readerTurn()
+    return try await offCooperativePool { try self.read(body, turn: turn) }
   }
 
   /// Writes in one transaction on a separate thread. Canceling the task before the commit leaves the store unchanged.
   ///
+  /// While others of this process write, the task waits for its turn without a thread.
+  ///
   /// - Throws: The synchronous form's errors, or `CancellationError`.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (inout WriteTransaction) throws -> T) async throws -> T {
-    try await offCooperativePool { try self.write(body) }
+    let turn = try await engine.writerTurn()
+    return try await offCooperativePool { try self.write(body, turn: turn) }
   }
 
   /// Closes the store on a separate thread, even if the task is canceled.
@@ -53,13 +59,13 @@ extension DocumentStore {
   /// ```
   ///
   /// Canceling the task stops the calls at their next row, batch or wait for a lock. The store is then the same as
-  /// after an error. Each call takes one thread until it ends.
+  /// after an error. Each call takes one thread until it ends. A process uses up to 64 threads for such calls.
   ///
   /// - Returns: The result of the closure.
   /// - Throws: The closure's errors, or `CancellationError`.
   @discardableResult
   public func perform<T: Sendable>(_ work: @escaping @Sendable (DocumentStore) throws -> T) async throws -> T {
-    try await offCooperativePool { try work(self) }
+    try await offCooperativePool(.calls) { try work(self) }
   }
 
   /// Runs calls that don't need an open store on a separate thread.
@@ -74,6 +80,6 @@ extension DocumentStore {
   public static func perform<T: Sendable>(
     _ work: @escaping @Sendable (DocumentStore.Type) throws -> T
   ) async throws -> T {
-    try await offCooperativePool { try work(DocumentStore.self) }
+    try await offCooperativePool(.calls) { try work(DocumentStore.self) }
   }
 }

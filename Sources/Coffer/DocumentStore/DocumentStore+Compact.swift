@@ -28,7 +28,7 @@ extension DocumentStore {
     try FileLocation(of: url.path).requireSingleName()
     let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
     defer { lock?.release() }
-    return try ProcessLocks.of(file.path).asWriter(wait: wait) { () throws(StoreError) in
+    return try ProcessLocks.of(file.path).asWriter { () throws(StoreError) in
       try lock?.lock(wait: wait, .current)
       defer { lock?.unlock() }
       let watch = Cancellation.Watch(file.database.connection)

@@ -16,10 +16,12 @@ extension DocumentStore {
   /// - Throws: Errors of the closure, `locked`, `keyChanged`, `rolledBack`, `damaged`, `closed`, or `misuse` inside
   ///   this store's `read` or `write`.
   @discardableResult
-  public func read<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T {
+  public func read<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T { try read(body, turn: nil) }
+
+  func read<T>(_ body: (inout ReadTransaction) throws -> T, turn: FairTurn?) throws -> T {
     let result: T
     do {
-      result = try readOnce(body)
+      result = try readOnce(body, turn)
     } catch {
       guard engine.canRepeatRead(after: error) else { throw error }
       return try readOnce(body)
@@ -28,8 +30,10 @@ extension DocumentStore {
     return result
   }
 
-  private func readOnce<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T {
-    let read = try engine.beginReading()
+  private func readOnce<T>(
+    _ body: (inout ReadTransaction) throws -> T, _ turn: FairTurn? = nil
+  ) throws -> T {
+    let read = try engine.beginReading(turn: turn)
     var reader = ReadTransaction(read.transaction)
     return try body(&reader)
   }
@@ -44,8 +48,10 @@ extension DocumentStore {
   /// - Throws: Errors of the closure, `locked`, `readOnly`, `diskFull`, `keyChanged`, `rolledBack`, `damaged`,
   ///   `closed`, or `misuse` inside this store's `read` or `write`. No changes are stored then. `ioFailure` if the disk doesn't confirm the commit, which may or may not be stored.
   @discardableResult
-  public func write<T>(_ body: (inout WriteTransaction) throws -> T) throws -> T {
-    let write = try engine.beginWriting()
+  public func write<T>(_ body: (inout WriteTransaction) throws -> T) throws -> T { try write(body, turn: nil) }
+
+  func write<T>(_ body: (inout WriteTransaction) throws -> T, turn: FairTurn?) throws -> T {
+    let write = try engine.beginWriting(turn: turn)
     var writer = WriteTransaction(write.transaction)
     let result = try body(&writer)
     try write.commit()

@@ -116,7 +116,7 @@ private final class ListIteration: @unchecked Sendable {
           heard = change
         }
         let isExact = heard != nil && start == reader.generation
-        let found = try await offCooperativePool { [heard] in try self.read(isExact ? heard : nil) }
+        let found = try await offCooperativePool(.observations) { [heard] in try self.read(isExact ? heard : nil) }
         guard let found else { break }
         if let change = found { return change }
       }

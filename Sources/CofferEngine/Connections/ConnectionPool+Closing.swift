@@ -21,6 +21,7 @@ extension ConnectionPool {
     session.beginClosing()
     for handle in interrupts { handle.stopWaiting() }
     locks.writers.dismiss(ObjectIdentifier(self))
+    readerTurns.dismiss(ObjectIdentifier(self))
     session.feed.finish()
     session.texts?.close()
     // A second call waits until the first call has closed all connections.

@@ -29,6 +29,8 @@ package final class ConnectionPool: Sendable {
   package let writeAheadLock: WriteAheadLock?
   let isWriteAhead: Bool
   let idle: Mutex<Idle>
+  /// The turns of readers. A thread that already reads or writes takes its turn without waiting.
+  package let readerTurns: FairSemaphore
   /// Held by the writing thread, and by the closing thread.
   let writing = DispatchSemaphore(value: 1)
   // Used only by the thread that holds `writing`.
@@ -52,9 +54,11 @@ package final class ConnectionPool: Sendable {
   init(
     _ file: StoreFile, session: Session, options: OpenOptions, original: OriginalFile? = nil
   ) throws(StoreError) {
-    try Self.configure(file)
+    let locks = ProcessLocks.of(file.path)
+    try Self.configure(file, locks)
     var first = Idle()
     first.readers = [try StoreConnection(file, session: session)]
+    readerTurns = FairSemaphore(count: max(1, options.maximumReaders))
     self.original = original
     place = file.place
     wait = options.wait
@@ -62,7 +66,7 @@ package final class ConnectionPool: Sendable {
     self.session = session
     isWriteAhead = file.isWriteAhead
     writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
-    locks = ProcessLocks.of(file.path)
+    self.locks = locks
     idle = Mutex(first)
     locks.openStores.add(1, ordering: .acquiringAndReleasing)
   }
@@ -73,16 +77,23 @@ package final class ConnectionPool: Sendable {
 
   // MARK: Reading
 
-  /// Returns a connection for reading.
-  func reader(_ cancellation: Cancellation? = nil) throws(StoreError) -> ReadConnection {
-    try ReadConnection(self, cancellation)
+  /// Returns a connection for reading, after waiting for a free reader.
+  ///
+  /// - Parameters:
+  ///   - wait: The maximum time to wait for a reader or lock, or `nil` for the store's waiting time, which doesn't limit
+  ///     the wait for this process.
+  ///   - turn: A turn that the caller has waited for.
+  func reader(
+    _ cancellation: Cancellation? = nil, wait: Duration? = nil, turn: FairTurn? = nil
+  ) throws(StoreError) -> ReadConnection {
+    try ReadConnection(self, cancellation, wait: wait, turn: turn)
   }
 
-  /// Registers this thread as a reader.
+  /// Waits for a free reader, and registers this thread as a reader.
   ///
-  /// - Throws: `closed`, or `misuse` inside this thread's `read` or `write`. In rollback journal mode, also inside this
+  /// - Throws: `closed`, `cancelled`, or `misuse` inside this thread's `read` or `write`. In rollback journal mode, also inside this
   ///   thread's `write` of another open store of the file.
-  func beginReading() throws(StoreError) -> UInt {
+  func beginReading(wait: Duration?, _ cancellation: Cancellation?, turn: FairTurn?) throws(StoreError) -> UInt {
     try requireOwnProcess()
     let thread = currentThread()
     guard writingThread.load(ordering: .acquiring) != thread else { throw Self.nested }
@@ -91,22 +102,39 @@ package final class ConnectionPool: Sendable {
         .misuse, "a read inside of the write of another open store of the same file would wait for itself",
         hint: "read with what the outer write was given, or end it first")
     }
-    try idle.withLock { idle throws(StoreError) in
-      guard !idle.isClosed else { throw StoreError.storeClosed }
-      guard idle.reading.insert(thread).inserted else { throw Self.nested }
+    try requireOutsideRead()
+    if turn?.take() != true {
+      if ThreadScopes.count > 0 {
+        readerTurns.takeTurn()
+      } else {
+        try readerTurns.wait(wait, owner: ObjectIdentifier(self), cancellation)
+      }
     }
+    do throws(StoreError) {
+      try idle.withLock { idle throws(StoreError) in
+        guard !idle.isClosed else { throw StoreError.storeClosed }
+        idle.reading.insert(thread)
+      }
+    } catch {
+      readerTurns.signal()
+      throw error
+    }
+    ThreadScopes.begin()
     if !isWriteAhead { locks.beginReading(thread) }
     return thread
   }
 
   func endReading(_ thread: UInt) {
     if !isWriteAhead { locks.endReading(thread) }
+    ThreadScopes.end()
     idle.withLock { $0.endReading(thread) }
+    readerTurns.signal()
   }
 
   /// Returns a reader's connection to the pool, or closes it.
   func giveBack(_ connection: StoreConnection) {
     let database = connection.database.connection
+    resetWait(of: database)
     // Readers also write, because they undo the journal of a killed writer.
     if database.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
     let back = Taken(connection: connection)
@@ -120,17 +148,20 @@ package final class ConnectionPool: Sendable {
     }
   }
 
-  func takeReader() throws(StoreError) -> StoreConnection {
+  func takeReader(wait shorter: Duration?) throws(StoreError) -> StoreConnection {
     let idle = self.idle.withLock { idle in
       let connection = idle.readers.popLast()
       if let connection { idle.note(connection.database.connection.interruptHandle) }
       return Taken(connection: connection)
     }
-    if let connection = idle.connection { return connection }
+    if let connection = idle.connection {
+      setWait(shorter, of: connection.database.connection)
+      return connection
+    }
     var noted: InterruptHandle?
     do throws(StoreError) {
       let new = Taken(
-        connection: try newConnection(cacheBytes: readerCache, wait: wait) { interrupts throws(StoreError) in
+        connection: try newConnection(cacheBytes: readerCache, wait: shorter ?? wait) { interrupts throws(StoreError) in
           try self.idle.withLock { idle throws(StoreError) in
             guard !idle.isClosed else { throw StoreError.storeClosed }
             idle.note(interrupts)
@@ -139,6 +170,7 @@ package final class ConnectionPool: Sendable {
         })
       // The store may have been closed in between.
       guard !(self.idle.withLock { $0.isClosed }), let connection = new.connection else { throw StoreError.storeClosed }
+      setWait(shorter, of: connection.database.connection)
       return connection
     } catch {
       if let noted { self.idle.withLock { $0.interrupts[ObjectIdentifier(noted)] = nil } }
@@ -150,31 +182,32 @@ package final class ConnectionPool: Sendable {
 
   /// Returns the connection for writing, after waiting for this thread's turn.
   ///
-  /// - Parameter wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
+  /// - Parameters:
+  ///   - wait: The maximum time to wait for a turn or lock, or `nil` for the store's waiting time, which doesn't limit
+  ///     the wait for this process.
+  ///   - turn: A turn that the caller has waited for.
   package func writer(
-    _ cancellation: Cancellation? = nil, wait: Duration? = nil
+    _ cancellation: Cancellation? = nil, wait: Duration? = nil, turn: FairTurn? = nil
   ) throws(StoreError) -> WriteConnection {
-    try WriteConnection(self, cancellation, wait: wait)
+    try WriteConnection(self, cancellation, wait: wait, turn: turn)
   }
 
   /// Waits for this thread's turn to write, and registers it as the writer.
-  func beginWriting(wait: Duration?, _ cancellation: Cancellation?) throws(StoreError) {
+  func beginWriting(wait: Duration?, _ cancellation: Cancellation?, turn: FairTurn?) throws(StoreError) {
     try requireOwnProcess()
     let thread = currentThread()
     guard writingThread.load(ordering: .acquiring) != thread else { throw Self.nested }
     guard locks.writer.load(ordering: .acquiring) != thread else { throw ProcessLocks.nestedWrite }
-    try idle.withLock { idle throws(StoreError) in
-      guard !idle.isClosed else { throw StoreError.storeClosed }
-      guard !idle.reading.contains(thread) else { throw Self.nested }
-    }
+    try requireOutsideRead()
     guard isWriteAhead || !locks.isReading(thread) else {
       throw StoreError(
         .misuse,
         "a write inside of the read of another open store of the same file would wait for that read without end",
         hint: "end the read first, or create the store with the journal writeAheadLog")
     }
-    try locks.writers.lock(wait: wait ?? self.wait, owner: ObjectIdentifier(self), cancellation)
+    if turn?.take() != true { try locks.writers.wait(wait, owner: ObjectIdentifier(self), cancellation) }
     writing.wait()
+    ThreadScopes.begin()
     locks.writer.store(thread, ordering: .releasing)
     writingThread.store(thread, ordering: .releasing)
   }
@@ -182,8 +215,9 @@ package final class ConnectionPool: Sendable {
   func endWriting() {
     writingThread.store(0, ordering: .releasing)
     locks.writer.store(0, ordering: .releasing)
+    ThreadScopes.end()
     writing.signal()
-    locks.writers.unlock()
+    locks.writers.signal()
   }
 
   /// Returns the connection for writing with the log locked. Call this method between `beginWriting` and `endWriting`.
@@ -201,7 +235,7 @@ package final class ConnectionPool: Sendable {
     }
     try writeAheadLock?.lock(wait: wait, cancellation)
     do throws(StoreError) {
-      if shorter != nil { connection.database.connection.busyTimeout = wait }
+      setWait(shorter, of: connection.database.connection)
       try place.requireSingleName()
       try connection.beginWork(cancellation)
     } catch {
@@ -214,7 +248,7 @@ package final class ConnectionPool: Sendable {
   func unlockWriter(_ connection: StoreConnection) {
     writeAheadLock?.unlock()
     let database = connection.database.connection
-    if database.busyTimeout != wait { database.busyTimeout = wait }
+    resetWait(of: database)
     if database.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
     // A rollback may fail if memory runs out, but closing the connection doesn't.
     if connection.database.isInTransaction { writingConnection = nil }
@@ -235,9 +269,15 @@ package final class ConnectionPool: Sendable {
         .misuse, "this call reads the file, which lacks the changes of the write that it is in",
         hint: "call it after the write")
     }
+    try requireOutsideRead()
+  }
+
+  /// Throws `closed`, or `misuse` inside this thread's `read`.
+  private func requireOutsideRead() throws(StoreError) {
+    let thread = currentThread()
     try idle.withLock { idle throws(StoreError) in
       guard !idle.isClosed else { throw StoreError.storeClosed }
-      guard !idle.reading.contains(currentThread()) else { throw Self.nested }
+      guard !idle.reading.contains(thread) else { throw Self.nested }
     }
   }
 
@@ -249,18 +289,34 @@ package final class ConnectionPool: Sendable {
     let file = try StoreFile(
       at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite, willRead: willRead)
     try place.requireSameFile()
-    try Self.configure(file)
+    try Self.configure(file, locks)
     return try StoreConnection(file, session: session)
   }
 
-  /// Disables automatic checkpoints in WAL mode, because ``WriteAheadLock`` does all checkpoints.
-  private static func configure(_ file: StoreFile) throws(StoreError) {
-    guard file.isWriteAhead else { return }
+  /// Disables automatic checkpoints in WAL mode, because ``WriteAheadLock`` does all checkpoints. In rollback journal
+  /// mode, the time that a statement waits for a transaction of this process doesn't count.
+  private static func configure(_ file: StoreFile, _ locks: ProcessLocks) throws(StoreError) {
+    guard file.isWriteAhead else {
+      file.database.connection.holdsLockHere = holdsLock(locks)
+      return
+    }
     try translatingErrors { () throws(SQLiteError) in
       _ = try file.database.connection.integerPragma("wal_autocheckpoint = 0")
       try file.database.connection.set(.noCheckpointOnClose, to: true)
     }
   }
+
+  /// Limits all waits of a connection, also those for this process, until ``resetWait(of:)``.
+  private func setWait(_ shorter: Duration?, of database: Database) {
+    if let shorter { (database.busyTimeout, database.holdsLockHere) = (shorter, nil) }
+  }
+
+  private func resetWait(of database: Database) {
+    if database.busyTimeout != wait { database.busyTimeout = wait }
+    if !isWriteAhead, database.holdsLockHere == nil { database.holdsLockHere = Self.holdsLock(locks) }
+  }
+
+  private static func holdsLock(_ locks: ProcessLocks) -> () -> Bool { { locks.blocksThisThread } }
 
   /// Runs `body` on the connection for writing, after copying the whole log into the file and truncating it.
   ///
@@ -275,13 +331,7 @@ package final class ConnectionPool: Sendable {
   ) throws(StoreError) -> R {
     let end = wait.map { ContinuousClock.now + $0 }
     while true {
-      do {
-        let lease = try writer()
-        if try cutLog(lease.connection), let result = try body(lease.connection) {
-          lease.checkpointIfLong()
-          return result
-        }
-      }
+      if let result = try withCutLog(body) { return result }
       if let end, ContinuousClock.now >= end {
         throw StoreError(
           .locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers, and stop replication")
@@ -289,6 +339,14 @@ package final class ConnectionPool: Sendable {
       try waiting()
       usleep(10_000)
     }
+  }
+
+  /// Tries to copy and truncate the log once. Returns `nil` to start over.
+  private func withCutLog<R>(_ body: (StoreConnection) throws(StoreError) -> R?) throws(StoreError) -> R? {
+    let lease = try writer()
+    guard try cutLog(lease.connection), let result = try body(lease.connection) else { return nil }
+    lease.checkpointIfLong()
+    return result
   }
 
   /// Copies the log into the file and truncates it. Returns `false` if another connection blocks that, or a replication

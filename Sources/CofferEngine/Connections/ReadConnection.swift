@@ -15,11 +15,15 @@ package struct ReadConnection: ~Copyable {
 
   /// - Throws: `closed`, or `misuse` inside this thread's `write` in rollback journal mode, because a reader would
   ///   wait for the writer once its pages no longer fit the cache.
-  init(_ pool: ConnectionPool, _ cancellation: Cancellation?) throws(StoreError) {
-    let registration = Registration(pool: pool, thread: try pool.beginReading())
-    let connection = try pool.takeReader()
+  ///   `cancelled` during the wait for a free reader.
+  init(
+    _ pool: ConnectionPool, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
+  ) throws(StoreError) {
+    let cancellation = cancellation ?? .current
+    let registration = Registration(pool: pool, thread: try pool.beginReading(wait: wait, cancellation, turn: turn))
+    let connection = try pool.takeReader(wait: wait)
     do throws(StoreError) {
-      try connection.beginWork(cancellation ?? .current)
+      try connection.beginWork(cancellation)
     } catch {
       pool.giveBack(connection)
       throw error

@@ -14,12 +14,13 @@ package struct WriteConnection: ~Copyable {
 
   /// Waits for this thread's turn, in call order.
   ///
-  /// - Parameter wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
   /// - Throws: `misuse` inside another `write` of this thread, or inside a `read` that would block its commit,
   ///   including other open stores of the same file. `locked` if other writers hold the lock for too long. `closed`.
-  init(_ pool: ConnectionPool, _ cancellation: Cancellation?, wait: Duration?) throws(StoreError) {
+  init(
+    _ pool: ConnectionPool, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
+  ) throws(StoreError) {
     let cancellation = cancellation ?? .current
-    try pool.beginWriting(wait: wait, cancellation)
+    try pool.beginWriting(wait: wait, cancellation, turn: turn)
     let turn = Turn(pool: pool)
     connection = try pool.lockedWriter(wait: wait, cancellation)
     self.pool = pool

@@ -100,10 +100,12 @@ package final class StoreEngine: Sendable {
   }
 
   /// Runs a read transaction.
+  ///
+  /// - Parameter wait: The maximum time to wait for a reader or lock, or `nil` for the store's waiting time.
   package func reading<R>(
-    _ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
+    _ cancellation: Cancellation? = nil, wait: Duration? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    let read = try beginReading(cancellation)
+    let read = try beginReading(cancellation, wait: wait)
     do throws(StoreError) {
       return try body(read.transaction)
     } catch {

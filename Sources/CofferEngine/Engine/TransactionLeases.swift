@@ -4,11 +4,15 @@ internal import CofferSQLite
 /// A read transaction with its connection. Destroying the value ends the transaction.
 package struct ReadLease: ~Copyable {
   package let transaction: StoreTransaction
+  private let lock: ProcessLocks.ReadLock
   private let lease: ReadConnection
 
-  init(_ engine: StoreEngine, _ cancellation: Cancellation?) throws(StoreError) {
-    let lease = try engine.connections.reader(cancellation)
+  init(
+    _ engine: StoreEngine, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
+  ) throws(StoreError) {
+    let lease = try engine.connections.reader(cancellation, wait: wait, turn: turn)
     transaction = try StoreTransaction(lease.connection, .deferred, logger: engine.log)
+    lock = ProcessLocks.ReadLock(engine.connections.locks)
     self.lease = lease
   }
 
@@ -18,11 +22,16 @@ package struct ReadLease: ~Copyable {
 /// A write transaction with its connection. Destroying the value rolls the transaction back unless it's committed.
 package struct WriteLease: ~Copyable {
   package let transaction: StoreTransaction
+  // Destroyed before the lease, which lets the next writer continue.
+  private let lock: ProcessLocks.WriteLock
   private let lease: WriteConnection
 
-  init(_ engine: StoreEngine, _ cancellation: Cancellation?, wait: Duration?) throws(StoreError) {
-    let lease = try engine.connections.writer(cancellation, wait: wait)
+  init(
+    _ engine: StoreEngine, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
+  ) throws(StoreError) {
+    let lease = try engine.connections.writer(cancellation, wait: wait, turn: turn)
     transaction = try StoreTransaction(lease.connection, .immediate, logger: engine.log)
+    lock = ProcessLocks.WriteLock(engine.connections.locks)
     self.lease = lease
   }
 
@@ -41,24 +50,47 @@ package struct WriteLease: ~Copyable {
 }
 
 extension StoreEngine {
+  /// Waits for a free reader without a thread.
+  package func readerTurn() async throws -> FairTurn {
+    try await FairTurn(of: connections.readerTurns, owner: ObjectIdentifier(connections))
+  }
+
+  /// Waits for this process's turn to write without a thread.
+  package func writerTurn() async throws -> FairTurn {
+    try await FairTurn(of: connections.locks.writers, owner: ObjectIdentifier(connections))
+  }
+
   /// The maximum number of consecutive root key changes that a transaction follows.
   private static let maximumKeyChanges = 8
 
-  package func beginReading(_ cancellation: Cancellation? = nil) throws(StoreError) -> ReadLease {
+  /// - Parameters:
+  ///   - wait: The maximum time to wait for a reader or lock, or `nil` for the store's waiting time.
+  ///   - turn: A turn of a reader that the caller has waited for.
+  package func beginReading(
+    _ cancellation: Cancellation? = nil, wait: Duration? = nil, turn: FairTurn? = nil
+  ) throws(StoreError) -> ReadLease {
     do throws(StoreError) {
-      return try followingKeyChanges { () throws(StoreError) in try ReadLease(self, cancellation) }
+      return try followingKeyChanges { () throws(StoreError) in
+        try ReadLease(self, cancellation, wait: wait, turn: turn)
+      }
     } catch {
       throw session.errorWhileClosing(error)
     }
   }
 
-  package func beginWriting(_ cancellation: Cancellation? = nil, wait: Duration? = nil) throws(StoreError) -> WriteLease
-  {
+  /// - Parameters:
+  ///   - wait: The maximum time to wait for a turn or lock, or `nil` for the store's waiting time.
+  ///   - turn: A turn of a writer that the caller has waited for.
+  package func beginWriting(
+    _ cancellation: Cancellation? = nil, wait: Duration? = nil, turn: FairTurn? = nil
+  ) throws(StoreError) -> WriteLease {
     // Another process may have enabled a feature that writers must know.
     guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
       throw .notWritable(path, isChosen: options.isReadOnly)
     }
-    return try followingKeyChanges { () throws(StoreError) in try WriteLease(self, cancellation, wait: wait) }
+    return try followingKeyChanges { () throws(StoreError) in
+      try WriteLease(self, cancellation, wait: wait, turn: turn)
+    }
   }
 
   /// Begins a transaction. If it finds a different root key, unlocks the store and tries again.

@@ -28,11 +28,14 @@ package final class ProcessLocks: Sendable {
 
   private static let all = Mutex<[FileIdentity: Entry]>([:])
 
-  let writers = FairLock()
+  package let writers = FairSemaphore()
   /// The thread inside `write`, or 0.
   let writer = Atomic<UInt>(0)
   /// The nesting depth of each thread inside `read` in rollback journal mode.
   private let reading = Mutex<[UInt: Int]>([:])
+  /// The number of read transactions that have SQLite's lock, and whether a write transaction has it.
+  let readersWithLock = Atomic<Int>(0)
+  let writerHasLock = Atomic<Bool>(false)
   private let identity: FileIdentity?
   /// The number of open stores.
   let openStores = Atomic<Int>(0)
@@ -69,9 +72,8 @@ package final class ProcessLocks: Sendable {
 
   /// Runs work that writes to the file without an open store.
   ///
-  /// - Throws: `misuse` inside this thread's `read` or `write`, which would wait for itself, `locked`, or
-  ///   `cancelled`.
-  package func asWriter<R>(wait: Duration?, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+  /// - Throws: `misuse` inside this thread's `read` or `write`, which would wait for itself, or `cancelled`.
+  package func asWriter<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     let thread = UInt(pthread_self())
     guard writer.load(ordering: .acquiring) != thread else { throw Self.nestedWrite }
     guard !isReading(thread) else {
@@ -79,16 +81,23 @@ package final class ProcessLocks: Sendable {
         .misuse, "this call needs the lock of writers, and would wait without end for the read that it is in",
         hint: "end the read first")
     }
-    try writers.lock(wait: wait, .current)
+    try writers.wait(nil, .current)
     writer.store(thread, ordering: .releasing)
     defer {
       writer.store(0, ordering: .releasing)
-      writers.unlock()
+      writers.signal()
     }
     return try work()
   }
 
   // MARK: Readers in rollback journal mode
+
+  /// Whether a transaction of this process has the lock that this thread's statement waits for. A writer waits for
+  /// readers only after it has begun, and a reader waits for a writer.
+  var blocksThisThread: Bool {
+    guard writerHasLock.load(ordering: .acquiring) else { return false }
+    return writer.load(ordering: .acquiring) != UInt(pthread_self()) || readersWithLock.load(ordering: .acquiring) > 0
+  }
 
   func beginReading(_ thread: UInt) {
     reading.withLock { $0[thread, default: 0] += 1 }
@@ -103,6 +112,30 @@ package final class ProcessLocks: Sendable {
 
   func isReading(_ thread: UInt) -> Bool {
     reading.withLock { $0[thread] != nil }
+  }
+
+  /// SQLite's lock of a read transaction, for which a writer of this process may have to wait.
+  struct ReadLock: ~Copyable {
+    private let locks: ProcessLocks
+
+    init(_ locks: ProcessLocks) {
+      self.locks = locks
+      locks.readersWithLock.add(1, ordering: .acquiringAndReleasing)
+    }
+
+    deinit { locks.readersWithLock.subtract(1, ordering: .acquiringAndReleasing) }
+  }
+
+  /// SQLite's lock of a write transaction, for which readers of this process may have to wait.
+  struct WriteLock: ~Copyable {
+    private let locks: ProcessLocks
+
+    init(_ locks: ProcessLocks) {
+      self.locks = locks
+      locks.writerHasLock.store(true, ordering: .releasing)
+    }
+
+    deinit { locks.writerHasLock.store(false, ordering: .releasing) }
   }
 
   /// The error of a write inside of the write of another open store of the file.

@@ -19,15 +19,20 @@ public struct OpenOptions: Sendable {
   /// A Boolean value that indicates whether the expected pin may come from the store's unfinished rekey. Otherwise,
   /// opening the store throws `pinUnfinished`.
   public var acceptsUnfinishedRekey = false
-  /// The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
+  /// The maximum time to wait for another process's lock, or `nil` to wait indefinitely. Waits for this process's own
+  /// reads and writes aren't limited, and end when the task is canceled or the store is closed.
   public var wait: Duration? = .seconds(10)
+  /// The maximum number of reads at the same time. Further reads wait, in the order of their calls.
+  ///
+  /// Each read has a connection with caches (``pageCacheBytes``). A read inside another store's scope doesn't wait.
+  public var maximumReaders = 8
   /// The size in bytes of the cache for individually read texts, or 0 to disable it. Cached texts don't need their row.
   ///
   /// Texts are erased when they're evicted or changed, or when the store closes. The cache is never stale, because
   /// commits from other processes empty it.
   public var textCacheBytes = 8 << 20
   /// The size in bytes of SQLite's page cache for each reading connection. Cached pages are sealed, as in the file.
-  /// There are as many connections as concurrent reads, of which up to four remain open. The writing connection has at
+  /// There are as many connections as concurrent reads (``maximumReaders``), of which up to four remain open. The writing connection has at
   /// least 64 MiB for the pages of a bulk transaction.
   public var pageCacheBytes = 8 << 20
   /// The total size in bytes of the caches for opened index pages. Each connection that searches, queries or lists has

@@ -5,8 +5,19 @@ internal import Dispatch
 ///
 /// - Throws: Errors of the work, or `CancellationError`. Canceled work ends when it next checks
 ///   ``Cancellation/current``.
-package func offCooperativePool<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+///
+/// - Parameter threads: The semaphore that limits the number of threads. Its turn is awaited without a thread.
+package func offCooperativePool<T: Sendable>(
+  _ threads: FairSemaphore? = nil, _ work: @escaping @Sendable () throws -> T
+) async throws -> T {
   try Task.checkCancellation()
+  if let threads {
+    let turn = try await FairTurn(of: threads)
+    return try await offCooperativePool {
+      defer { turn.end() }
+      return try work()
+    }
+  }
   let cancellation = Cancellation()
   do {
     return try await withTaskCancellationHandler {
@@ -19,6 +30,15 @@ package func offCooperativePool<T: Sendable>(_ work: @escaping @Sendable () thro
   } catch let error as StoreError where error.code == .cancelled && cancellation.isCancelled {
     throw CancellationError()
   }
+}
+
+extension FairSemaphore {
+  /// The threads of this process for calls that tasks wait for, apart from the scopes of `read` and `write`.
+  package static let calls = FairSemaphore(count: 64)
+  /// The threads of this process that open stores, each of which can need a lot of memory.
+  package static let openings = FairSemaphore(count: 16)
+  /// The threads of this process that read for observations.
+  package static let observations = FairSemaphore(count: 16)
 }
 
 /// Starts work on a thread outside the pool that tasks share.

@@ -19,7 +19,7 @@ final class IndexMemory: SessionAttachment {
   private let cacheBytes: Int
   private let users = Atomic<Int>(0)
   private let shared = Mutex<[UInt32: Update]>([:])
-  private let turn = FairLock()
+  private let turn = FairSemaphore()
   private let isClosed = Atomic<Bool>(false)
 
   init(_ options: OpenOptions) {
@@ -54,8 +54,8 @@ final class IndexMemory: SessionAttachment {
   func inTurn<R>(
     _ cancellation: Cancellation?, _ work: () throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    try turn.lock(wait: nil, cancellation)
-    defer { turn.unlock() }
+    try turn.wait(nil, cancellation)
+    defer { turn.signal() }
     return try work()
   }
 

@@ -29,6 +29,9 @@ final class IndexUpkeep: SessionAttachment {
     return true
   }
 
+  /// Whether this process has made commits since it last looked at the indexes.
+  var hasNotedCommits: Bool { commits.load(ordering: .relaxed) > 0 }
+
   func begin() { isScheduled.store(false, ordering: .releasing) }
 
   func close() { isClosed.store(true, ordering: .relaxed) }
@@ -63,11 +66,11 @@ extension StoreEngine {
     return updateIndexesInFile(wait: .zero)
   }
 
-  /// Brings the indexes in the file up to date before the store is closed.
+  /// Brings the indexes in the file up to date before the store is closed, without waiting for other processes.
   package func updateIndexesBeforeClosing() {
     guard !isReadOnly, connections.canWriteImmediately else { return }
     waitForIndexUpkeep()
-    guard !updateOutdatedIndexes() else { return }
+    guard !updateOutdatedIndexes(), upkeep.hasNotedCommits else { return }
     updateIndexesInFile(wait: .zero, isDue: true)
   }
 
@@ -108,7 +111,7 @@ extension StoreEngine {
   private func updateInFile(_ part: UInt32, wait: Duration, isDue: Bool) throws(StoreError) -> Bool {
     let update: IndexMemory.Update?
     do throws(StoreError) {
-      update = try reading { transaction throws(StoreError) in
+      update = try reading(wait: wait) { transaction throws(StoreError) in
         let indexes = StoreIndexes(transaction)
         return try indexes.isOutdated(part, isDue: isDue) ? try indexes.update(of: part) : nil
       }

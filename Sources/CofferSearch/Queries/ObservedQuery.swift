@@ -78,7 +78,7 @@ private final class QueryIteration: @unchecked Sendable {
           guard let change = try await subscriber.next() else { break }
           guard concerns(change) else { continue }
         }
-        guard let found = try await offCooperativePool({ try self.read() }) else { break }
+        guard let found = try await offCooperativePool(.observations, { try self.read() }) else { break }
         (collections, generation) = (found.reads.collections, found.generation)
         return found.result
       }

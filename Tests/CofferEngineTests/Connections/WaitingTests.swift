@@ -39,23 +39,162 @@ struct WaitingTests {
     return try TestStore(change, options: options)
   }
 
-  @Test func writerWithZeroWaitFailsWhileAnotherThreadWrites() throws {
-    let test = try store(wait: .zero)
-    let holder = Holder(test.store)
-    expect(.locked) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
+  /// The waiting time is for other processes.
+  @Test(arguments: [false, true], CreateOptions.Journal.allCases)
+  func writerWithZeroWaitWaitsForThisProcess(forAnotherHandle: Bool, _ journal: CreateOptions.Journal) throws {
+    let test = try store(wait: .zero) { $0.journal = journal }
+    let other = try test.reopened()
+    let holder = Holder(forAnotherHandle ? other : test.store)
+    let waiting = Background { [store = test.store, notes = test.notes] in
+      try store.write { _ = try $0.insert(Document(text: "x"), into: notes) }
+    }
+    waitUntil { test.store.engine.connections.locks.writers.waiterCount == 1 }
     holder.end()
-    try test.store.write { try $0.insert(Document(text: "y"), into: test.notes) }
+    try waiting.value()
+    #expect(try test.store.read { $0.documentCount } == 2)
     try test.expectSound()
   }
 
-  @Test func writerWithZeroWaitFailsWhileAnotherHandleWrites() throws {
+  /// In rollback journal mode, a commit waits for readers, and new readers wait for the commit.
+  @Test func commitWithZeroWaitWaitsForReadersOfThisProcess() throws {
     let test = try store(wait: .zero)
     let other = try test.reopened()
-    let holder = Holder(other)
-    expect(.locked) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
-    holder.end()
-    try test.store.write { try $0.insert(Document(text: "y"), into: test.notes) }
+    for number in 1...20 {
+      let reader = number.isMultiple(of: 2) ? other : test.store
+      let (begun, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let reading = Background {
+        try reader.read { scope in
+          begun.signal()
+          release.wait()
+          return scope.documentCount
+        }
+      }
+      begun.wait()
+      let writing = Background { [store = test.store, notes = test.notes] in
+        try store.write { _ = try $0.insert(Document(text: "x"), into: notes) }
+      }
+      waitUntil { test.store.engine.connections.locks.writerHasLock.load(ordering: .acquiring) }
+      for _ in 0..<number { sched_yield() }
+      release.signal()
+      #expect(try reading.value() == number - 1)
+      try writing.value()
+    }
     try test.expectSound()
+  }
+
+  /// The number of this process's threads.
+  private var threadCount: Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
+  }
+
+  @Test(arguments: [300, 10_000]) func tasksWaitForTheirTurnWithoutThreads(_ count: Int) async throws {
+    let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
+    let holder = Holder(test.store)
+    let notes = test.notes
+    let before = threadCount
+    let tasks = (0..<count).map { number in
+      Task { try await test.store.write { _ = try $0.insert(Document(text: "\(number)"), into: notes) } }
+    }
+    let queue = test.store.engine.connections.locks.writers
+    while queue.waiterCount < count { await Task.yield() }
+    // Other tests of this process use threads, too.
+    #expect(threadCount < before + 150)
+    // Readers don't wait for them.
+    #expect(try await test.store.read { $0.documentCount } == 0)
+    for task in tasks.dropFirst(200) { task.cancel() }
+    while queue.waiterCount > 200 { await Task.yield() }
+    holder.end()
+    for task in tasks.prefix(200) { try await task.value }
+    for task in tasks.dropFirst(200) { await #expect(throws: CancellationError.self) { try await task.value } }
+    #expect(try await test.store.read { $0.documentCount } == 201)
+    try test.expectSound()
+  }
+
+  @Test func closingEndsWaitsOfTasks() async throws {
+    var options = OpenOptions.testing
+    options.maximumReaders = 1
+    let test = try TestStore(options: options)
+    let notes = test.notes
+    let (begun, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let reading = Background { [store = test.store] in
+      try store.read { _ in
+        begun.signal()
+        release.wait()
+      }
+    }
+    begun.wait()
+    let other = try test.reopened()
+    let holder = Holder(other)
+    let pool = test.store.engine.connections
+    let readers = (0..<20).map { _ in Task { try await test.store.read { $0.documentCount } } }
+    let writers = (0..<20).map { _ in
+      Task { try await test.store.write { _ = try $0.insert(Document(text: "x"), into: notes) } }
+    }
+    while pool.readerTurns.waiterCount + pool.locks.writers.waiterCount < 40 { await Task.yield() }
+    let closing = Task { try await test.store.close() }
+    for reader in readers { await #expect(throws: StoreError.self) { _ = try await reader.value } }
+    for writer in writers { await #expect(throws: StoreError.self) { try await writer.value } }
+    release.signal()
+    try reading.value()
+    holder.end()
+    try await closing.value
+    #expect(try await other.read { $0.documentCount } == 1)
+  }
+
+  @Test func readsAreLimitedAndOrdered() async throws {
+    var options = OpenOptions.testing
+    options.maximumReaders = 2
+    let test = try TestStore({ $0.journal = .writeAheadLog }, options: options)
+    let counter = Counter()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<100 {
+        group.addTask {
+          if number.isMultiple(of: 2) {
+            try await test.store.read { _ in counter.count() }
+          } else {
+            try await test.store.perform { try $0.read { _ in counter.count() } }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(counter.most == 2)
+  }
+
+  /// Counts the calls at the same time.
+  private final class Counter: Sendable {
+    private let state = Mutex((active: 0, most: 0))
+
+    var most: Int { state.withLock { $0.most } }
+
+    func count() {
+      state.withLock { state in
+        state.active += 1
+        state.most = max(state.most, state.active)
+      }
+      for _ in 0..<100 { sched_yield() }
+      state.withLock { $0.active -= 1 }
+    }
+  }
+
+  /// Otherwise, both threads would wait for the other's reader.
+  @Test func readInsideReadOfAnotherStoreDoesNotWait() throws {
+    var options = OpenOptions.testing
+    options.maximumReaders = 1
+    let (one, two) = (try TestStore(options: options), try TestStore(options: options))
+    let arrived = Atomic<Int>(0)
+    let threads = [(one.store, two.store), (two.store, one.store)].map { outer, inner in
+      Background {
+        try outer.read { _ in
+          arrived.add(1, ordering: .acquiringAndReleasing)
+          while arrived.load(ordering: .acquiring) < 2 { sched_yield() }
+          return try inner.read { $0.documentCount }
+        }
+      }
+    }
+    for thread in threads { #expect(try thread.value() == 0) }
+    // The turns are back.
+    for store in [one.store, two.store] { #expect(try store.read { $0.documentCount } == 0) }
   }
 
   @Test(arguments: [false, true])
@@ -182,23 +321,23 @@ struct WaitingTests {
     try test.expectSound()
   }
 
-  @Test func fairLockServesWaitersInOrder() throws {
-    let lock = FairLock()
-    try lock.lock(wait: nil)
+  @Test func semaphoreServesWaitersInOrder() throws {
+    let lock = FairSemaphore()
+    try lock.wait(nil)
     let order = Mutex<[Int]>([])
     let done = DispatchSemaphore(value: 0)
     for number in 0..<5 {
       let waiting = lock.waiterCount
       Thread.detachNewThread {
-        try? lock.lock(wait: nil)
+        try? lock.wait(nil)
         order.withLock { $0.append(number) }
-        lock.unlock()
+        lock.signal()
         done.signal()
       }
       while lock.waiterCount == waiting { sched_yield() }
     }
-    expect(.locked) { try lock.lock(wait: .zero) }
-    lock.unlock()
+    expect(.locked) { try lock.wait(.zero) }
+    lock.signal()
     for _ in 0..<5 { done.wait() }
     #expect(order.withLock { $0 } == [0, 1, 2, 3, 4])
   }

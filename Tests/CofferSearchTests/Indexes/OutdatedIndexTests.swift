@@ -103,7 +103,8 @@ import Testing
   }
 
   /// The state lists the changes of about 180 commits, and an index never falls so far behind.
-  @Test(arguments: CreateOptions.Journal.allCases) func commitsBringIndexAlong(_ journal: CreateOptions.Journal) throws {
+  @Test(arguments: CreateOptions.Journal.allCases) func commitsBringIndexAlong(_ journal: CreateOptions.Journal) throws
+  {
     let test = try TestStore { $0.journal = journal }
     try test.store.write { tx in
       for number in 0..<2000 { try tx.insert(Document(title: "\(number)", text: "hay \(number)"), into: test.notes) }

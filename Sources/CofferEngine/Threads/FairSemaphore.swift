@@ -1,0 +1,187 @@
+package import CofferRecords
+internal import Dispatch
+internal import Synchronization
+
+/// A fair semaphore: threads and tasks get turns in the order of their requests. With one turn, it's a fair mutex.
+///
+/// A waiting task uses no thread.
+package final class FairSemaphore: Sendable {
+  /// The end of a wait.
+  private enum Outcome {
+    case turn, cancelled, dismissed, late
+  }
+
+  private struct Waiter {
+    let owner: ObjectIdentifier?
+    let wake: @Sendable (Outcome) -> Void
+  }
+
+  private struct State {
+    /// The number of free turns. It's negative after ``takeTurn()``.
+    var free: Int
+    /// The waiters by number. Numbers rise in the order of requests.
+    var waiters: [UInt64: Waiter] = [:]
+    /// No waiter has a lower number.
+    var first: UInt64 = 0
+    var next: UInt64 = 0
+
+    mutating func removeFirst() -> Waiter? {
+      while first < next {
+        first += 1
+        if let waiter = waiters.removeValue(forKey: first - 1) { return waiter }
+      }
+      return nil
+    }
+  }
+
+  private let state: Mutex<State>
+
+  package init(count: Int = 1) {
+    state = Mutex(State(free: count))
+  }
+
+  package var waiterCount: Int { state.withLock { $0.waiters.count } }
+
+  // MARK: Waiting
+
+  /// Waits for a turn on this thread.
+  ///
+  /// - Parameters:
+  ///   - wait: The maximum time to wait, or `nil` to wait indefinitely.
+  ///   - owner: The owner whose waits ``dismiss(_:)`` ends.
+  /// - Throws: `locked`, `cancelled`, or `closed` if the wait was dismissed.
+  package func wait(
+    _ wait: Duration?, owner: ObjectIdentifier? = nil, _ cancellation: Cancellation? = nil
+  ) throws(StoreError) {
+    let thread = WaitingThread()
+    guard let number = add(Waiter(owner: owner, wake: { thread.end(with: $0) })) else { return }
+    let outer = cancellation?.setAction { [weak self] in self?.end(number, with: .cancelled) }
+    defer { cancellation?.setAction(outer) }
+    let end: DispatchTime = wait.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture
+    if thread.semaphore.wait(timeout: end) == .timedOut {
+      self.end(number, with: .late)
+      // The turn may have come right after the timeout.
+      thread.semaphore.wait()
+    }
+    switch thread.outcome.withLock({ $0 }) {
+    case .turn: return
+    case .dismissed: throw .storeClosed
+    case .late:
+      throw StoreError(.locked, "the store is locked by another thread that writes", hint: "try again, or wait longer")
+    case .cancelled, nil: throw StoreError(.cancelled, "cancelled; nothing of this transaction was stored")
+    }
+  }
+
+  /// Waits for a turn without a thread.
+  ///
+  /// - Throws: `closed` if the wait was dismissed, or `CancellationError`.
+  package func wait(owner: ObjectIdentifier? = nil) async throws {
+    let task = WaitingTask()
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        let waiter = Waiter(owner: owner) { outcome in
+          switch outcome {
+          case .turn: continuation.resume()
+          case .dismissed: continuation.resume(throwing: StoreError.storeClosed)
+          case .cancelled, .late: continuation.resume(throwing: CancellationError())
+          }
+        }
+        guard let number = add(waiter) else { return continuation.resume() }
+        task.number.withLock { $0 = number }
+        // The task may have been canceled before it had a number.
+        if Task.isCancelled { end(number, with: .cancelled) }
+      }
+    } onCancel: {
+      if let number = task.number.withLock({ $0 }) { end(number, with: .cancelled) }
+    }
+  }
+
+  /// Takes a turn immediately, even if none is free. Work inside other work takes its turn in this way, because both
+  /// could otherwise wait for one another.
+  package func takeTurn() {
+    state.withLock { $0.free -= 1 }
+  }
+
+  /// Passes a turn to the first waiter.
+  package func signal() {
+    let waiter = state.withLock { state -> Waiter? in
+      state.free += 1
+      guard state.free > 0, let waiter = state.removeFirst() else { return nil }
+      state.free -= 1
+      return waiter
+    }
+    waiter?.wake(.turn)
+  }
+
+  /// Ends the waits of an owner whose store was closed.
+  func dismiss(_ owner: ObjectIdentifier) {
+    let dismissed = state.withLock { state in
+      let dismissed = state.waiters.filter { $0.value.owner == owner }
+      for number in dismissed.keys { state.waiters[number] = nil }
+      return dismissed.values
+    }
+    for waiter in dismissed { waiter.wake(.dismissed) }
+  }
+
+  /// Adds a waiter and returns its number, or returns `nil` after taking a free turn.
+  private func add(_ waiter: Waiter) -> UInt64? {
+    state.withLock { state in
+      if state.free > 0 {
+        state.free -= 1
+        return nil
+      }
+      state.waiters[state.next] = waiter
+      state.next += 1
+      return state.next - 1
+    }
+  }
+
+  /// Ends a wait, unless it has already ended.
+  private func end(_ number: UInt64, with outcome: Outcome) {
+    state.withLock { $0.waiters.removeValue(forKey: number) }?.wake(outcome)
+  }
+
+  private final class WaitingThread: Sendable {
+    let semaphore = DispatchSemaphore(value: 0)
+    let outcome = Mutex<Outcome?>(nil)
+
+    func end(with outcome: Outcome) {
+      self.outcome.withLock { $0 = outcome }
+      semaphore.signal()
+    }
+  }
+
+  private final class WaitingTask: Sendable {
+    let number = Mutex<UInt64?>(nil)
+  }
+}
+
+/// A turn of a semaphore, which ends with ``end()`` or with its last reference.
+package final class FairTurn: Sendable {
+  private let semaphore: FairSemaphore
+  private let isOver = Atomic<Bool>(false)
+
+  /// Waits for a turn without a thread.
+  package init(of semaphore: FairSemaphore, owner: ObjectIdentifier? = nil) async throws {
+    try await semaphore.wait(owner: owner)
+    self.semaphore = semaphore
+  }
+
+  /// Gives the turn to the caller, who must signal the semaphore. Returns `false` if the turn is over.
+  func take() -> Bool { !isOver.exchange(true, ordering: .acquiringAndReleasing) }
+
+  package func end() {
+    if take() { semaphore.signal() }
+  }
+
+  deinit { end() }
+}
+
+extension Duration {
+  fileprivate var nanoseconds: Int {
+    guard self > .zero else { return 0 }
+    let (seconds, attoseconds) = components
+    // Limit the time to 34 years to prevent overflow.
+    return Int(min(seconds, 1 << 30)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+  }
+}
