@@ -68,8 +68,6 @@ final class ContentIndex: DocumentIndexTables {
 
   func makeTables() throws(SQLiteError) {
     for text in IndexSchema.contents { try database.execute(text) }
-    try database.execute("INSERT INTO main.extra_row VALUES(\(Self.firstExtraRow - 1), 0)")
-    try database.execute("DELETE FROM main.extra_row")
   }
 
   func dropTables(of collection: UInt32) throws(SQLiteError) {
@@ -187,7 +185,11 @@ final class ContentIndex: DocumentIndexTables {
       isFree = try database.firstValue("SELECT 1 FROM main.\(Self.outdated(collection)) WHERE row=?", id) == nil
     }
     guard !isFree else { return id }
-    try database.execute("INSERT INTO main.extra_row(id) VALUES(?)", id)
+    try database.execute(
+      """
+      INSERT INTO main.extra_row(row,id) SELECT max(ifnull(max(seq)+1,0),\(Self.firstExtraRow)),?
+      FROM main.sqlite_sequence WHERE name='extra_row'
+      """, id)
     return database.lastInsertedID
   }
 
