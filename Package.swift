@@ -90,7 +90,7 @@ let package = Package(
       "CofferSearch",
       [
         "CofferFoundation", "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferRecords",
-        "CofferEngine",
+        "CofferEngine", "CofferPatterns",
       ]),
     target("CofferCopies", foundations + ["CofferEngine", "CofferSearch"]),
     target("Coffer", foundations + ["CofferFoundation", "CofferEngine", "CofferSearch", "CofferCopies"]),

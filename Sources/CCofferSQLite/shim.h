@@ -202,6 +202,16 @@ static inline int coffer_sqlite_add_rank(sqlite3 *database, const char *name, co
   return api->xCreateFunction(api, name, ranking, coffer_sqlite_rank, 0);
 }
 
+/// Registers a tokenizer of FTS5, whose context is destroyed with the connection or when this call fails; SQLITE_ERROR
+/// where this SQLite has no FTS5.
+static inline int coffer_sqlite_add_tokenizer(
+    sqlite3 *database, const char *name, void *context, fts5_tokenizer *tokenizer, void (*destroy)(void *)) {
+  fts5_api *api = coffer_sqlite_fts5(database);
+  int status = api ? api->xCreateTokenizer(api, name, context, tokenizer, destroy) : SQLITE_ERROR;
+  if (status != SQLITE_OK) destroy(context);
+  return status;
+}
+
 // The main database file by its own descriptor, as SQLite's VFS sees it.
 
 static inline sqlite3_file *coffer_sqlite_file(sqlite3 *database) {

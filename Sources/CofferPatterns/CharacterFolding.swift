@@ -125,6 +125,7 @@ final class CharacterFolding {
   private func isIgnored(_ part: UInt32) -> Bool {
     part >= 0x300 && differences.contains(.diacritics)
       && Unicode.Scalar(part)!.properties.generalCategory == .nonspacingMark
+      && !(differences.contains(.exceptVowelSigns) && VowelSigns.all.contains(part))
   }
 
   /// Computes `folded` from `parts`.

@@ -13,7 +13,7 @@ package struct Pattern: Sendable {
   /// - Throws: `empty`, `tooLarge`.
   package static func text(_ text: String, ignoring differences: TextDifferences = []) throws(PatternError) -> Pattern {
     guard !text.isEmpty else { throw PatternError(.empty, "there is nothing to look for") }
-    let known = differences.intersection(.all)
+    let known = differences.intersection(TextDifferences.all.union(.exceptVowelSigns))
     if known.isEmpty { return Pattern(kind: .literal(LiteralSearch(Array(text.utf8)))) }
     if known == .case { return Pattern(kind: .program(try PatternProgram(folding: text))) }
     return Pattern(kind: .characters(try FoldedText(text, ignoring: known)))

@@ -20,5 +20,8 @@ public struct TextDifferences: OptionSet, Sendable, Hashable {
   /// Canonically equivalent spellings: a composed `é` finds `e` with a combining acute accent, and the reverse.
   public static let composition = TextDifferences(rawValue: 4)
 
-  static let all: TextDifferences = [.case, .diacritics, .composition]
+  /// Keeps ``VowelSigns`` apart although ``diacritics`` are ignored, because they are letters of their words.
+  package static let exceptVowelSigns = TextDifferences(rawValue: 8)
+
+  package static let all: TextDifferences = [.case, .diacritics, .composition]
 }

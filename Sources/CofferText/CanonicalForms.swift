@@ -67,7 +67,7 @@ package struct CanonicalForms: Sendable {
   package var secondParts: Set<UInt32> { Set(composites.keys.map { UInt32(truncatingIfNeeded: $0) }) }
 
   /// The scalar that two compose to, or nil.
-  func composite(_ first: UInt32, _ second: UInt32) -> UInt32? {
+  package func composite(_ first: UInt32, _ second: UInt32) -> UInt32? {
     // No scalar below this one is the second of a composite.
     guard second >= 0x300 else { return nil }
     return Hangul.composite(first, second) ?? composites[UInt64(first) << 32 | UInt64(second)]

@@ -10,10 +10,11 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// The words use SQLite's FTS5 syntax: `sealed store` (both), `sealed OR store`, `sealed NOT store`, parentheses,
   /// `"sealed store"` (a phrase), `seal*` (a prefix), `NEAR(sealed store, 5)`, `title: sealed`. The score is BM25 over
-  /// the current documents. Only the texts of the page's documents are decrypted.
+  /// the current documents. Only the texts of the page's documents are decrypted. ``DocumentIndex/words(keepingDiacritics:)``
+  /// says which words are equal.
   ///
   /// - Parameters:
-  ///   - words: The words in FTS5 syntax.
+  ///   - words: The words in FTS5 syntax. For words that a user has typed, pass ``RankedMatches/query(quoting:)``.
   ///   - collection: The collection. A missing collection has no index.
   ///   - limit: The maximum number of returned documents.
   ///   - cursor: The previous page's ``RankedMatches/next``.

@@ -77,7 +77,7 @@ public struct SearchPattern: Sendable {
     /// Canonically equivalent spellings: a composed `é` matches `e` with a combining acute accent, and the reverse.
     public static let composition = Differences(rawValue: 4)
 
-    fileprivate var ignored: TextDifferences { TextDifferences(rawValue: rawValue) }
+    fileprivate var ignored: TextDifferences { TextDifferences(rawValue: rawValue).intersection(.all) }
   }
 
   /// The parts of a document to search.

@@ -4,8 +4,12 @@
 public enum DocumentIndex: Sendable, Hashable {
   /// The words in titles and texts, for ranked search.
   ///
-  /// Words are runs of letters and digits, compared without case (SQLite's `unicode61`). In stored values, only strings
-  /// are indexed. Diacritics are ignored unless `keepingDiacritics` is true.
+  /// Words are runs of letters, digits and their marks. They're compared like the texts of a search that ignores
+  /// ``SearchPattern/Differences/case``, ``SearchPattern/Differences/composition`` and, unless `keepingDiacritics` is
+  /// true, ``SearchPattern/Differences/diacritics``. The vowel signs of Indic scripts are letters. In scripts without
+  /// spaces between words, such as Chinese, Japanese and Thai, and in Korean, any part of a text is found.
+  ///
+  /// In stored values, only strings are indexed.
   case words(keepingDiacritics: Bool = false)
   /// The folded sequences of three letters, to find the candidates for a plain text search.
   case substrings

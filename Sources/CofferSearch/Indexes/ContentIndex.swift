@@ -40,7 +40,6 @@ final class ContentIndex: DocumentIndexTables {
   static func substrings(_ collection: UInt32) -> String { "parts_\(collection)" }
   static func fields(_ collection: UInt32) -> String { "fields_\(collection)" }
   static func outdated(_ collection: UInt32) -> String { "outdated_\(collection)" }
-  static func tokenizer(keepingDiacritics keeps: Bool) -> String { "unicode61 remove_diacritics \(keeps ? 0 : 2)" }
   static let trigrams = "trigram case_sensitive 1"
   static func column(_ field: Int) -> String { "f\(field)" }
 

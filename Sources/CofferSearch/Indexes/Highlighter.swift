@@ -25,10 +25,11 @@ final class Highlighter {
     database = try translatingErrors { () throws(SQLiteError) in
       let database = try Database.scratch()
       try database.execute("PRAGMA secure_delete = ON")
+      try WordTokenizer.add(to: database)
       try database.execute(
         """
         CREATE VIRTUAL TABLE hits USING fts5(title, text,
-          tokenize='unicode61 remove_diacritics \(keepsDiacritics ? 0 : 2)')
+          tokenize='\(WordTokenizer.declaration(keepingDiacritics: keepsDiacritics))')
         """)
       return database
     }

@@ -84,7 +84,8 @@ struct IndexCheck {
       entry.fields.isEmpty ? nil : try statement("SELECT * FROM main.\(ContentIndex.fields(number)) WHERE id=?")
     let words =
       if let keeps = entry.keepsDiacritics {
-        try WordSums(file, ContentIndex.words(number), ContentIndex.tokenizer(keepingDiacritics: keeps), detail: "full")
+        try WordSums(
+          file, ContentIndex.words(number), WordTokenizer.declaration(keepingDiacritics: keeps), detail: "full")
       } else {
         nil as WordSums?
       }
@@ -173,6 +174,7 @@ private final class WordSums {
     self.table = table
     scratch = try translatingErrors { () throws(SQLiteError) in
       let scratch = try Database.scratch()
+      try WordTokenizer.add(to: scratch)
       try scratch.execute(
         """
         CREATE VIRTUAL TABLE texts USING fts5(title, text, content='', detail=\(detail), tokenize='\(tokenizer)');

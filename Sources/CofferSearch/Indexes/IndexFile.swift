@@ -50,6 +50,7 @@ package final class IndexFile {
         pages: pages, cacheBytes: cacheBytes,
         configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)))
       try database.add(rank)
+      try WordTokenizer.add(to: database)
     } catch {
       throw Self.failure(error, pages)
     }

@@ -36,7 +36,7 @@ enum IndexSchema {
 
   static func words(of collection: UInt32, keepingDiacritics keeps: Bool) -> String {
     "CREATE VIRTUAL TABLE \(ContentIndex.words(collection)) USING fts5(title,text,content='',"
-      + "tokenize='\(ContentIndex.tokenizer(keepingDiacritics: keeps))')"
+      + "tokenize='\(WordTokenizer.declaration(keepingDiacritics: keeps))')"
   }
 
   static func substrings(of collection: UInt32) -> String {

@@ -76,6 +76,12 @@ struct SearchVerb: ParsableCommand {
       """)
   var ranked = false
 
+  @Flag(
+    name: .customLong("words"),
+    help:
+      "Rank by words as you type them: --ranked without operators, so 'POL-358', \"don't\" and 'C++' need no quotes.")
+  var quotesWords = false
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
@@ -84,10 +90,11 @@ struct SearchVerb: ParsableCommand {
     guard (text == nil) != (pattern == nil) else {
       throw ValidationError("give one thing to look for: TEXT, or -e PATTERN")
     }
-    if ranked,
+    if ranked, quotesWords { throw ValidationError("--words ranks, too: leave out --ranked") }
+    if ranked || quotesWords,
       regex || ignoresCase || ignoresDiacritics || parts.fields != .all || showsLines || context != nil
     {
-      throw ValidationError("--ranked searches for words: only -c, -m and --count go with it")
+      throw ValidationError("\(ranked ? "--ranked" : "--words") searches for words: only -c, -m and --count go with it")
     }
     if regex, ignoresDiacritics { throw ValidationError("--regex takes -i, but not -d: write [eé] for both") }
     if showsLines || context != nil, let format = options.common.format, !Self.isObjects(format) {
@@ -108,6 +115,7 @@ struct SearchVerb: ParsableCommand {
   func run() throws {
     let text = pattern ?? text ?? ""
     if ranked { return try printRanked(text) }
+    if quotesWords { return try printRanked(RankedMatches.query(quoting: text)) }
     var differences: SearchPattern.Differences = ignoresCase ? .case : []
     if ignoresDiacritics { differences.formUnion([.diacritics, .composition]) }
     let pattern: SearchPattern =

@@ -257,10 +257,10 @@ def _forged_roots(kit):
     index, contents = kit.base("indexed").indexes[TITLES], kit.base("indexed").indexes[CONTENTS]
     count, tags, changes = len(index.pages), [sealed[-16:] for sealed in index.map_pages], sorted(index.changes.items())
     spared = next(page for page in range(count) if page not in index.changes)
-    for version in (0, 2, 2**32 - 1):
+    for version in (0, 1, 3, 2**32 - 1):
         yield root(f"version-{version}", version=version, verify="ok")
-    yield root("version-2-of-contents", part=CONTENTS, version=2, verify="ok")
-    yield root("version-2-not-json", version=2, declaration=b"{", verify="ok")
+    yield root("version-3-of-contents", part=CONTENTS, version=3, verify="ok")
+    yield root("version-3-not-json", version=3, declaration=b"{", verify="ok")
     yield root("identity", identity=bytes(16))
     for size in (0, 512, 1000, 2048, 2**17):
         yield root(f"page-size-{size}", page_size=size)
@@ -465,7 +465,7 @@ def _forged_schemas():
                 "document", f"CREATE TABLE document({made},print INTEGER NOT NULL,row INTEGER AS (id+1)) STRICT"),
             "field-renamed": ("ALTER TABLE fields_1 RENAME COLUMN f1 TO f2",), "field-gone": ("DROP INDEX fields_1_1",),
             "field-index-of-another": ("DROP INDEX fields_1_1", "CREATE INDEX fields_1_1 ON fields_1(f0)"),
-            "tokenizer": rewritten("words_1", "remove_diacritics 2", "remove_diacritics 0"),
+            "tokenizer": rewritten("words_1", "coffer_words", "coffer_words keep_diacritics"),
             "spaces": rewritten("made", ",", ", "), "outdated-gone": ("DROP TABLE outdated_1",),
             "words-gone": ("DROP TABLE words_1",), "made-gone": ("DROP TABLE made",),
             "made-of-undeclared": ("INSERT INTO made VALUES(9,0,0)",),

@@ -125,7 +125,7 @@ class Index:
         tags = odd.get("map_tags", [sealed[-16:] for sealed in self.map_pages])
         changes = odd.get("changes", sorted(self.changes.items()))
         root = (
-            u32(odd.get("version", 1)) + u32(odd.get("page_size", PAGE_SIZE)) + u32(len(declaration)) + declaration
+            u32(odd.get("version", 2)) + u32(odd.get("page_size", PAGE_SIZE)) + u32(len(declaration)) + declaration
             + odd.get("identity", self.identity) + u32(odd.get("page_count", len(self.pages))) + u32(odd.get("map_count", len(tags))) + b"".join(tags)
             + u32(odd.get("change_count", len(changes))) + b"".join(u32(page) + entry for page, entry in changes)
             + odd.get("contents", contents) + odd.get("end", b""))
@@ -224,9 +224,8 @@ def _contents(inner, writer, records):
     for coll in writer.indexed:
         inner.execute("INSERT INTO made VALUES(?,0,0)", (coll,))
         inner.execute(f"CREATE TABLE outdated_{coll}(row INTEGER PRIMARY KEY) STRICT")
-        inner.execute(
-            f"CREATE VIRTUAL TABLE words_{coll} USING fts5(title,text,content='',"
-            "tokenize='unicode61 remove_diacritics 2')")
+        # SQLite doesn't have the tokenizer of words: this one takes words that are divided by spaces.
+        inner.execute(f"CREATE VIRTUAL TABLE words_{coll} USING fts5(title,text,content='',tokenize=\"ascii tokenchars '.'\")")
         inner.execute(
             f"CREATE VIRTUAL TABLE parts_{coll} USING fts5(title,text,content='',detail=none,columnsize=0,"
             "tokenize='trigram case_sensitive 1')")
@@ -235,7 +234,7 @@ def _contents(inner, writer, records):
         inner.execute(
             "INSERT INTO document VALUES(?,?,?,?,NULL)", (r.id, r.coll, _mark(writer, r), _print(writer, r)))
         title, text = (r.title or b"").decode(), _strings(r)
-        for table, folded in (("words", str), ("parts", _folded)):
+        for table, folded in (("words", _words), ("parts", _folded)):
             inner.execute(
                 f"INSERT INTO {table}_{r.coll}(rowid,title,text) VALUES(?,?,?)", (r.id, folded(title), folded(text)))
         inner.execute(
@@ -244,6 +243,11 @@ def _contents(inner, writer, records):
     for coll in writer.indexed:
         for field in range(len(FIELDS)):
             inner.execute(f"CREATE INDEX fields_{coll}_{field} ON fields_{coll}(f{field})")
+    inner.execute("PRAGMA writable_schema=ON")
+    for coll in writer.indexed:
+        sql = f"CREATE VIRTUAL TABLE words_{coll} USING fts5(title,text,content='',tokenize='coffer_words')"
+        inner.execute("UPDATE sqlite_schema SET sql=? WHERE name=?", (sql, f"words_{coll}"))
+    inner.execute("PRAGMA writable_schema=OFF")
 
 
 def _print(writer, r):
@@ -265,6 +269,49 @@ def _strings(r):
     if not r.flags & 1:
         return r.text.decode()
     return "".join(string + "\n" for string in walk(json.loads(r.text)))
+
+
+# Scripts whose letters are words, as far as the kit's texts have them.
+SINGLE = [(0xE01, 0xEFF), (0x1100, 0x11FF), (0x3005, 0x312F), (0x3400, 0x9FFF), (0xAC00, 0xD7FF)]
+
+
+def _words(text):
+    """The words of a text without Indic vowel signs, divided by spaces (Index-Format, "Words")."""
+    characters = []
+    for one in text:
+        if characters and (unicodedata.category(one)[0] == "M" or "\u1160" <= one <= "\u11ff"):
+            characters[-1] += one
+        else:
+            characters.append(one)
+    words, last, is_apart = [], None, False
+    for character in characters:
+        kind = _kind(character[0])
+        if kind is None:
+            is_apart = True
+            continue
+        if last and is_apart and "single" in (kind, last):
+            words.append(".")
+        if kind == last == "letter" and not is_apart:
+            words[-1] += _folded_character(character)
+        else:
+            words.append(_folded_character(character))
+        last, is_apart = kind, False
+    return " ".join(words)
+
+
+def _kind(scalar):
+    category = unicodedata.category(scalar)
+    if category[0] != "L" and category not in ("Nd", "Nl", "No", "Co"):
+        return None
+    is_single = category not in ("Nd", "No", "Co") and any(low <= ord(scalar) <= high for low, high in SINGLE)
+    return "single" if is_single else "letter"
+
+
+def _folded_character(character):
+    """Without marks, decomposed and case folded; a Hangul syllable composed."""
+    letters = "".join(one for one in unicodedata.normalize("NFD", character) if unicodedata.category(one) != "Mn")
+    folded = unicodedata.normalize("NFD", letters.casefold())
+    return unicodedata.normalize("NFC", folded) if "\u1100" <= folded[:1] <= "\u1112" else folded
 
 
 def _folded(text):

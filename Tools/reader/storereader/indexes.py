@@ -11,7 +11,7 @@ from .primitives import (
     SEAL_OVERHEAD, TAG_SIZE, XAES, Cursor, SetHash, frame_data, hkdf, i64, label16, pae, u8, u32, u64)
 from .records import RECORD_COLUMNS, RecordRow
 
-FEATURE, VERSION = 1, 1
+FEATURE, VERSION = 1, 2
 RESERVED = 96
 CONTENTS, TITLES = 1, 2
 # In the lower half of a place, the number of the first map page.
@@ -40,7 +40,7 @@ WHOLE = {
     },
 }
 OUTDATED = "CREATE TABLE outdated_{}(row INTEGER PRIMARY KEY) STRICT"
-WORDS = "CREATE VIRTUAL TABLE words_{} USING fts5(title,text,content='',tokenize='unicode61 remove_diacritics {}')"
+WORDS = "CREATE VIRTUAL TABLE words_{} USING fts5(title,text,content='',tokenize='coffer_words{}')"
 PARTS = (
     "CREATE VIRTUAL TABLE parts_{} USING fts5(title,text,content='',detail=none,columnsize=0,"
     "tokenize='trigram case_sensitive 1')")
@@ -305,7 +305,7 @@ def _objects(part, entry):
     if part == TITLES:
         return {f"titles_{coll}": TITLE_LIST.format(coll)} if entry["hasTitles"] else {}
     if "keepsDiacritics" in entry:
-        found[f"words_{coll}"] = WORDS.format(coll, 0 if entry["keepsDiacritics"] else 2)
+        found[f"words_{coll}"] = WORDS.format(coll, " keep_diacritics" if entry["keepsDiacritics"] else "")
         found |= {f"words_{coll}_{name}": sql.format(f"words_{coll}") for name, sql in OF_WORDS.items()}
     if entry["hasSubstrings"]:
         found[f"parts_{coll}"] = PARTS.format(coll)
