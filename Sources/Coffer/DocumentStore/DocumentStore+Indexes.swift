@@ -6,7 +6,7 @@ extension DocumentStore {
   /// Declares a collection's indexes and builds them in one transaction.
   ///
   /// You don't need to update the indexes, because searches and queries add missing documents. Writes don't change
-  /// indexes. Declaring an existing index leaves it unchanged, unless its diacritics setting differs.
+  /// indexes. Declaring an existing index leaves it unchanged, unless the settings of words differ.
   ///
   /// ```swift
   /// try store.index("orders", .field("price", "$.price", as: .number), .field("date", "$.date", as: .date))

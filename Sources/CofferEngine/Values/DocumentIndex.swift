@@ -9,8 +9,10 @@ public enum DocumentIndex: Sendable, Hashable {
   /// true, ``SearchPattern/Differences/diacritics``. The vowel signs of Indic scripts are letters. In scripts without
   /// spaces between words, such as Chinese, Japanese and Thai, and in Korean, any part of a text is found.
   ///
-  /// In stored values, only strings are indexed.
-  case words(keepingDiacritics: Bool = false)
+  /// In stored values, only strings are indexed. To limit the index to some members, pass their paths, such as `$.text`
+  /// or `$.tags`: then the index contains the titles and the strings at and below these paths. A text that isn't JSON
+  /// doesn't have members.
+  case words(in: [String] = [], keepingDiacritics: Bool = false)
   /// The folded sequences of three letters, to find the candidates for a plain text search.
   case substrings
   /// A value from JSON texts or from the header, as a column for queries.
@@ -34,6 +36,17 @@ public enum DocumentIndex: Sendable, Hashable {
     /// ISO 8601 date, time and zone are dates. JSON numbers are dates if the ``ValueCoding`` of the store that declares
     /// the index writes dates as numbers, as the default one does.
     case date
+  }
+}
+
+extension DocumentIndex {
+  /// The words in titles and in one member of stored values.
+  ///
+  /// ```swift
+  /// try store.index("mails", .words(in: "$.text"))  // a sender's address is no hit
+  /// ```
+  public static func words(in path: String, keepingDiacritics: Bool = false) -> DocumentIndex {
+    .words(in: [path], keepingDiacritics: keepingDiacritics)
   }
 }
 

@@ -17,6 +17,8 @@ final class ContentIndex: DocumentIndexTables {
   private let keys: RowKeys
   private let sources: [UInt32: [FieldSource]]
   private let text = IndexedText()
+  /// The texts of collections whose words are limited to members.
+  private let members: [UInt32: IndexedText]
   private let folding = SubstringFolding()
 
   init(_ file: IndexFile, _ keys: RowKeys) throws(StoreError) {
@@ -30,6 +32,11 @@ final class ContentIndex: DocumentIndexTables {
       sources[collection.number] = fields
     }
     self.sources = sources
+    var members: [UInt32: IndexedText] = [:]
+    for entry in declaration.collections where entry.members != nil {
+      members[entry.number] = IndexedText(members: entry.members)
+    }
+    self.members = members
   }
 
   // MARK: Tables
@@ -195,39 +202,38 @@ final class ContentIndex: DocumentIndexTables {
   private func putTexts(
     _ collection: IndexDeclaration.Collection, _ row: Int64, _ document: IndexedDocument
   ) throws(SQLiteError) {
-    try withTexts(of: document, collection) { texts throws(SQLiteError) in
-      if collection.keepsDiacritics != nil {
-        try database.insertTexts(into: "main.\(Self.words(collection.number))", row, texts.title, texts.text)
-      }
-      if collection.hasSubstrings {
-        try database.insertTexts(
-          into: "main.\(Self.substrings(collection.number))", row, texts.foldedTitle, texts.foldedText)
-      }
+    try withTexts(of: document, collection) { words throws(SQLiteError) in
+      try database.insertTexts(into: "main.\(Self.words(collection.number))", row, words.title, words.text)
+    } substrings: { folded throws(SQLiteError) in
+      try database.insertTexts(into: "main.\(Self.substrings(collection.number))", row, folded.title, folded.text)
     }
   }
 
-  /// The title and text to index by words, and their folded forms to index by substrings.
-  struct Texts {
-    let title: String
-    let text: UnsafeRawBufferPointer
-    /// Empty without a substring index.
-    var foldedTitle = ""
-    var foldedText = UnsafeRawBufferPointer(start: nil, count: 0)
-  }
+  /// A title and text to index, which are valid only during a call.
+  typealias Texts = (title: String, text: UnsafeRawBufferPointer)
 
-  /// Calls `body` once, with texts that are valid only during the call.
+  /// Calls `words` once if the collection has a word index, and `substrings` once with folded texts if it has a substring
+  /// index.
   func withTexts<E: Error>(
-    of document: IndexedDocument, _ collection: IndexDeclaration.Collection, _ body: (Texts) throws(E) -> Void
+    of document: IndexedDocument, _ collection: IndexDeclaration.Collection, words: (Texts) throws(E) -> Void,
+    substrings: (Texts) throws(E) -> Void
   ) throws(E) {
     var failure: E?
-    func noting(_ texts: Texts) {
+    func noting(_ body: (Texts) throws(E) -> Void, _ texts: Texts) {
+      guard failure == nil else { return }
       do throws(E) { try body(texts) } catch { failure = error }
     }
     let title = document.header.title ?? ""
-    text.with(document.text, isValue: document.header.isJSON) { text in
-      guard collection.hasSubstrings else { return noting(Texts(title: title, text: text)) }
-      let folded = folding.folded(title)
-      folding.with(text) { noting(Texts(title: title, text: text, foldedTitle: folded, foldedText: $0)) }
+    let isValue = document.header.isJSON
+    if collection.words != nil, collection.members != nil || !collection.hasSubstrings {
+      (members[collection.number] ?? text).with(document.text, isValue: isValue) { noting(words, (title, $0)) }
+    }
+    if collection.hasSubstrings {
+      text.with(document.text, isValue: isValue) { text in
+        if collection.words != nil, collection.members == nil { noting(words, (title, text)) }
+        let foldedTitle = folding.folded(title)
+        folding.with(text) { noting(substrings, (foldedTitle, $0)) }
+      }
     }
     if let failure { throw failure }
   }

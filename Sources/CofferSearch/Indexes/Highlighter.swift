@@ -5,9 +5,9 @@ internal import CofferSQLite
 
 /// A highlighter that finds a query's matches in decrypted documents by using FTS5 on an in-memory table.
 final class Highlighter {
-  let keepsDiacritics: Bool
+  let entry: IndexDeclaration.Collection
   private let database: Database
-  private let text = IndexedText()
+  private let text: IndexedText
 
   // These bytes don't occur in UTF-8.
   private static let open: UInt8 = 0xFE
@@ -20,8 +20,10 @@ final class Highlighter {
   /// The size of the added texts in bytes, or `nil` before the first document.
   private var pending: Int?
 
-  init(keepsDiacritics: Bool) throws(StoreError) {
-    self.keepsDiacritics = keepsDiacritics
+  /// - Parameter entry: A collection with a word index.
+  init(_ entry: IndexDeclaration.Collection) throws(StoreError) {
+    self.entry = entry
+    text = IndexedText(members: entry.members)
     database = try translatingErrors { () throws(SQLiteError) in
       let database = try Database.scratch()
       try database.execute("PRAGMA secure_delete = ON")
@@ -29,7 +31,7 @@ final class Highlighter {
       try database.execute(
         """
         CREATE VIRTUAL TABLE hits USING fts5(title, text,
-          tokenize='\(WordTokenizer.declaration(keepingDiacritics: keepsDiacritics))')
+          tokenize='\(WordTokenizer.declaration(keepingDiacritics: entry.keepsDiacritics == true))')
         """)
       return database
     }

@@ -130,14 +130,15 @@ struct IndexCheck {
       guard entry.hasTexts else { return }
       try index.withTexts(of: document, entry) { texts throws(StoreError) in
         try words?.add(row, texts.title, texts.text)
-        try parts?.add(row, texts.foldedTitle, texts.foldedText)
+      } substrings: { texts throws(StoreError) in
+        try parts?.add(row, texts.title, texts.text)
       }
     }
     let outdated = entry.hasTexts ? try file.run { _ throws(SQLiteError) in try file.outdatedRows(of: number) } : []
     for sums in [words, parts] { try sums?.subtractIndexed { ids[$0] != nil || !outdated.contains($0) } }
     let missing = Set(wrong.filter { $0.1 == nil }.map(\.0))
     for (sums, kind) in [
-      (words, entry.keepsDiacritics.map { DocumentIndex.words(keepingDiacritics: $0) }), (parts, .substrings),
+      (words, entry.words), (parts, .substrings),
     ] {
       for row in sums?.differing ?? [] where !missing.contains(ids[row] ?? row) {
         wrong.append((ids[row] ?? row, kind, "other words than those of its text are indexed"))

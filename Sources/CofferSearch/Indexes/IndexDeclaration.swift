@@ -19,6 +19,8 @@ package struct IndexDeclaration: Codable, Equatable {
     package var uid: UniqueID
     /// Whether the word index keeps diacritics, or `nil` without a word index.
     var keepsDiacritics: Bool?
+    /// The paths of the members whose words are indexed, or `nil` for whole texts.
+    var members: [String]?
     var hasSubstrings = false
     var fields: [Field] = []
     var hasTitles = false
@@ -26,9 +28,12 @@ package struct IndexDeclaration: Codable, Equatable {
     var hasTexts: Bool { keepsDiacritics != nil || hasSubstrings }
     var isEmpty: Bool { !hasTexts && fields.isEmpty && !hasTitles }
 
+    /// The word index, or `nil` without one.
+    var words: DocumentIndex? { keepsDiacritics.map { .words(in: members ?? [], keepingDiacritics: $0) } }
+
     package var indexes: [DocumentIndex] {
       var indexes: [DocumentIndex] = []
-      if let keepsDiacritics { indexes.append(.words(keepingDiacritics: keepsDiacritics)) }
+      if let words { indexes.append(words) }
       if hasSubstrings { indexes.append(.substrings) }
       if hasTitles { indexes.append(.titles) }
       return indexes + fields.map { .field($0.name, $0.path, as: $0.kind) }
@@ -40,7 +45,8 @@ package struct IndexDeclaration: Codable, Equatable {
       if part == IndexPart.titles {
         entry.hasTitles = hasTitles
       } else {
-        (entry.keepsDiacritics, entry.hasSubstrings, entry.fields) = (keepsDiacritics, hasSubstrings, fields)
+        (entry.keepsDiacritics, entry.members) = (keepsDiacritics, members)
+        (entry.hasSubstrings, entry.fields) = (hasSubstrings, fields)
       }
       return entry
     }
@@ -123,7 +129,9 @@ extension IndexDeclaration.Collection {
   ///   `tooLarge` if the collection has too many fields.
   package mutating func add(_ index: DocumentIndex, dates: DateNumbers? = nil) throws(StoreError) {
     switch index {
-    case .words(let keepsDiacritics): self.keepsDiacritics = keepsDiacritics
+    case .words(let paths, let keepsDiacritics):
+      try Self.requireMembers(paths)
+      (members, self.keepsDiacritics) = (paths.isEmpty ? nil : paths, keepsDiacritics)
     case .substrings: hasSubstrings = true
     case .titles: hasTitles = true
     case .field(let name, let path, let kind):
@@ -147,11 +155,25 @@ extension IndexDeclaration.Collection {
     }
   }
 
-  /// Whether each field could be added.
+  private static func requireMembers(_ paths: [String]) throws(StoreError) {
+    guard paths.count <= IndexDeclaration.maximumFields else {
+      throw StoreError(.tooLarge, "words are limited to at most \(IndexDeclaration.maximumFields) members")
+    }
+    guard paths.allSatisfy({ !$0.hasPrefix("@") && JSONPath($0) != nil }) else {
+      throw StoreError(
+        .invalidArgument, "the path of a member can't be read", hint: "write it as $.member, $.list[0] or $.\"a name\"")
+    }
+  }
+
+  /// Whether each index could be added.
   fileprivate var isValid: Bool {
     var copy = self
     copy.fields = []
     do throws(StoreError) {
+      if let members {
+        guard let keepsDiacritics, !members.isEmpty else { return false }
+        try copy.add(.words(in: members, keepingDiacritics: keepsDiacritics))
+      }
       for field in fields { try copy.add(.field(field.name, field.path, as: field.kind)) }
     } catch {
       return false
@@ -161,7 +183,7 @@ extension IndexDeclaration.Collection {
 
   package mutating func remove(_ index: DocumentIndex) {
     switch index {
-    case .words: keepsDiacritics = nil
+    case .words: (keepsDiacritics, members) = (nil, nil)
     case .substrings: hasSubstrings = false
     case .titles: hasTitles = false
     case .field(let name, _, _): fields.removeAll { $0.name == name }

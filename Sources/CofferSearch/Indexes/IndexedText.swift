@@ -5,19 +5,45 @@ internal import CofferText
 
 /// A document's text to index. For a stored value, it contains the strings, one per line.
 final class IndexedText {
+  /// The members whose strings are indexed, or `nil` to index whole texts.
+  private let members: [JSONPath]?
   @exclusivity(unchecked) private var bytes: [UInt8] = []
+
+  /// - Parameter members: Valid paths.
+  init(members: [String]? = nil) {
+    self.members = members.map { $0.compactMap { JSONPath($0) } }
+  }
 
   /// Calls `body` with UTF-8 bytes that are valid only during the call.
   func with<R>(
     _ text: UnsafeRawBufferPointer, isValue: Bool, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
-    guard isValue, collectStrings(of: text) else { return try body(text) }
+    bytes.removeAll(keepingCapacity: true)
+    if let members {
+      collectStrings(of: text, at: members)
+    } else {
+      guard isValue, collectStrings(of: text) else { return try body(text) }
+    }
     return try bytes.withUnsafeBytes(body)
   }
 
+  /// Collects the strings at and below some members. Another text than JSON doesn't have members.
+  private func collectStrings(of json: UnsafeRawBufferPointer, at members: [JSONPath]) {
+    var scanner = JSONScanner(json)
+    guard let document = try? scanner.scanDocument() else { return }
+    var end = 0
+    let places = members.compactMap { $0.find(in: json, document)?.range }
+    // A member that contains another one begins before it, or ends after it.
+    for place in places.sorted(by: { ($0.lowerBound, $1.upperBound) < ($1.lowerBound, $0.upperBound) })
+    where place.lowerBound >= end {
+      collectStrings(of: UnsafeRawBufferPointer(rebasing: json[place]))
+      end = place.upperBound
+    }
+  }
+
   /// Collects a JSON value's strings, or returns false for other texts, which are indexed unchanged.
+  @discardableResult
   private func collectStrings(of json: UnsafeRawBufferPointer) -> Bool {
-    bytes.removeAll(keepingCapacity: true)
     do throws(JSONError) {
       var walk = JSONStringWalk(json, withNames: false)
       while let string = try walk.nextString() {

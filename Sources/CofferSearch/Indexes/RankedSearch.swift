@@ -29,10 +29,10 @@ package struct RankedSearch {
     }
     return try StoreIndexes(transaction).withIndex(IndexPart.contents) { file throws(StoreError) in
       guard let file, let entry = file.declaration.collection(record.id), entry.uid == record.uid,
-        let keepsDiacritics = entry.keepsDiacritics
+        entry.words != nil
       else { throw .noIndex("words") }
       let found = try RankedRows(file, record.id, transaction).best(query, limit: limit, after: cursor)
-      let highlighter = withSnippets ? try highlighter(file, keepsDiacritics) : nil
+      let highlighter = withSnippets ? try highlighter(file, entry) : nil
       let matches = try matches(found.hits, query, in: record.id, highlighter)
       var next: RankedMatches.Cursor?
       if found.hasMore, let last = found.hits.last {
@@ -87,9 +87,11 @@ package struct RankedSearch {
     }
   }
 
-  private func highlighter(_ file: IndexFile, _ keepsDiacritics: Bool) throws(StoreError) -> Highlighter {
-    if let known = file.highlighter, known.keepsDiacritics == keepsDiacritics { return known }
-    let made = try Highlighter(keepsDiacritics: keepsDiacritics)
+  private func highlighter(
+    _ file: IndexFile, _ entry: IndexDeclaration.Collection
+  ) throws(StoreError) -> Highlighter {
+    if let known = file.highlighter, known.entry == entry { return known }
+    let made = try Highlighter(entry)
     file.highlighter = made
     return made
   }

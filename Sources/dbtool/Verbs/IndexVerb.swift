@@ -36,7 +36,9 @@ struct IndexListVerb: ParsableCommand {
       for collection in try reader.collectionNames() {
         for index in try reader.indexes(of: DocumentCollection(collection.name)) {
           try table.add(
-            [collection.name, index.word, index.field?.name, index.field?.path, index.field?.kind].map { text in
+            [
+              collection.name, index.word, index.field?.name, index.field?.path ?? index.members, index.field?.kind,
+            ].map { text in
               text.map { .string($0) }
             })
         }
@@ -52,7 +54,8 @@ struct IndexAddVerb: ParsableCommand {
     commandName: "add",
     abstract: "Index a collection.",
     discussion: """
-      words: for 'search --ranked'; words:diacritics tells words apart that differ in accents or other marks.
+      words: for 'search --ranked'; words:diacritics tells words apart that differ in accents or other marks. --in limits \
+      words to titles and the strings in members of values.
       substrings: every three letters in a row, for 'search'.
       titles: titles, dates and sizes, for 'ls'.
 
@@ -62,11 +65,17 @@ struct IndexAddVerb: ParsableCommand {
       dates). A note counts the documents that have no value of that kind.
 
         dbtool index add texts.coffer -c notes words substrings titles
+        dbtool index add mail.coffer -c inbox words --in '$.text'
         dbtool index add shop.coffer -c orders price=$.price:number 'day=$.date:date'
       """)
 
   @OptionGroup var options: StoreOptions
   @OptionGroup var choice: IndexChoice
+
+  @Option(
+    name: .customLong("in"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("Limit words to this member of values, such as $.text. Repeat it for more.", valueName: "path"))
+  var members: [String] = []
 
   @Argument(
     help: ArgumentHelp("words, words:diacritics, substrings, titles, or NAME=PATH:KIND.", valueName: "index"))
@@ -79,11 +88,14 @@ struct IndexAddVerb: ParsableCommand {
     if words.contains("words"), words.contains("words:diacritics") {
       throw ValidationError("a collection has one index of words: give words or words:diacritics")
     }
+    if !members.isEmpty, !words.contains("words"), !words.contains("words:diacritics") {
+      throw ValidationError("--in limits an index of words: add words or words:diacritics")
+    }
   }
 
   private func indexes() throws -> [DocumentIndex] {
     try words.map { word in
-      if let index = DocumentIndex(word: word) { return index }
+      if let index = DocumentIndex(word: word, members) { return index }
       guard let equals = word.firstIndex(of: "="), let colon = word.lastIndex(of: ":"), equals < colon,
         let kind = DocumentIndex.Kind(rawValue: String(word[word.index(after: colon)...]))
       else {
@@ -226,10 +238,10 @@ extension CommonOptions {
 
 extension DocumentIndex {
   /// An index that isn't a field, by its word.
-  fileprivate init?(word: String) {
+  fileprivate init?(word: String, _ members: [String] = []) {
     switch word {
-    case "words": self = .words(keepingDiacritics: false)
-    case "words:diacritics": self = .words(keepingDiacritics: true)
+    case "words": self = .words(in: members)
+    case "words:diacritics": self = .words(in: members, keepingDiacritics: true)
     case "substrings": self = .substrings
     case "titles": self = .titles
     default: return nil
@@ -238,11 +250,17 @@ extension DocumentIndex {
 
   fileprivate var word: String {
     switch self {
-    case .words(let keepsDiacritics): keepsDiacritics ? "words:diacritics" : "words"
+    case .words(_, let keepsDiacritics): keepsDiacritics ? "words:diacritics" : "words"
     case .substrings: "substrings"
     case .field: "field"
     case .titles: "titles"
     }
+  }
+
+  /// The paths of the members to which words are limited, or `nil` without such a limit.
+  fileprivate var members: String? {
+    guard case .words(let members, _) = self, !members.isEmpty else { return nil }
+    return members.joined(separator: ",")
   }
 
   fileprivate var field: (name: String, path: String, kind: String)? {

@@ -68,6 +68,26 @@ import Testing
     #expect(wrong.status == 64 && wrong.errors.contains("at character 8"), "\(wrong.errors)")
   }
 
+  @Test func limitsWordsToMembers() throws {
+    let sandbox = try filled()
+    try sandbox.write("mails.ndjson", #"{"from":"sea@example.com","text":"don't see POL-358 in C++"}"#)
+    try sandbox.succeed("import", "s.coffer", "mails.ndjson", "-c", "mails")
+    try sandbox.succeed("index", "add", "s.coffer", "-c", "mails", "words", "--in", "$.text", "--in", "$.subject")
+    #expect(
+      try sandbox.succeed("index", "list", "s.coffer").lines.map { $0.split(separator: "\t") } == [
+        ["mails", "words", "$.text,$.subject"]
+      ])
+    #expect(try sandbox.run("search", "s.coffer", "-c", "mails", "--ranked", "sea OR example").status == 4)
+    for words in ["POL-358", "don't", "C++", "see C++"] {
+      #expect(try sandbox.succeed("search", "s.coffer", "-c", "mails", "--words", words, "--count").text == "1\n")
+    }
+    #expect(try sandbox.run("search", "s.coffer", "-c", "mails", "--ranked", "POL-358").status == 64)
+    #expect(try sandbox.run("search", "s.coffer", "-c", "mails", "--ranked", "--words", "see").status == 64)
+    #expect(try sandbox.run("index", "add", "s.coffer", "-c", "mails", "titles", "--in", "$.text").status == 64)
+    #expect(try sandbox.run("index", "add", "s.coffer", "-c", "mails", "words", "--in", "@title").status == 64)
+    #expect(try sandbox.succeed("index", "check", "s.coffer").text == "")
+  }
+
   @Test func differencesExitWith20() throws {
     let sandbox = try filled()
     try sandbox.succeed("index", "add", "s.coffer", "-c", "notes", "words")

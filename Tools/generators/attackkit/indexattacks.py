@@ -351,6 +351,11 @@ def _forged_declarations(root, sound):
     yield declared("uid-short", *sound, entry(uid="0" * 31))
     yield declared("uid-upper-case", *sound, entry(uid="A" * 32))
     yield declared("flag-is-number", *sound, entry() | {"hasSubstrings": 1})
+    yield declared("members-none", *sound, entry() | {"members": []})
+    yield declared("members-65", *sound, entry() | {"members": ["$.a"] * 65})
+    yield declared("members-of-header", *sound, entry() | {"members": ["@title"]})
+    without_words = {key: value for key, value in entry().items() if key != "keepsDiacritics"}
+    yield declared("members-without-words", *sound, without_words | {"members": ["$.a"]})
     for name, fields in {
         "65": [field(f"n{number}") for number in range(65)], "name-twice": [field("n"), field("N")],
         "name-empty": [field("")], "name-129-bytes": [field("n" * 129)], "name-nul": [field("n\0")],

@@ -176,10 +176,20 @@ def _is_entry(entry):
     flags = [entry["hasSubstrings"], entry["hasTitles"], entry.get("keepsDiacritics", False)]
     return (
         type(entry["number"]) is int and 1 <= entry["number"] < 2**31 and _UID.fullmatch(entry["uid"])
-        and all(type(flag) is bool for flag in flags) and len(names) <= FIELDS_LIMIT
+        and all(type(flag) is bool for flag in flags) and len(names) <= FIELDS_LIMIT and _are_members(entry)
         and all(1 <= len(name.encode()) <= FIELD_NAME_LIMIT and "\0" not in name for name in names)
         and len({_ascii_lower(name) for name in names} - RESERVED_NAMES) == len(names)
         and all(field["kind"] in _kinds(field["path"]) for field in entry["fields"]))
+
+
+def _are_members(entry):
+    """Whether the members of words are there only with words, and are paths into the text."""
+    if "members" not in entry:
+        return True
+    members = entry["members"]
+    return (
+        "keepsDiacritics" in entry and 1 <= len(members) <= FIELDS_LIMIT
+        and all(isinstance(path, str) and not path.startswith("@") for path in members))
 
 
 def _ascii_lower(name):
