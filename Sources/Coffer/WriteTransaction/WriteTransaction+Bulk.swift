@@ -58,8 +58,10 @@ extension WriteTransaction {
   /// closures return each document's key, title and attributes, as in ``insert(_:into:at:key:title:attributes:id:)``.
   /// By default, documents have the value's `title` or `name` as their title, without a key or attributes.
   ///
+  /// A document that `options.onConflict` updates is replaced as by ``put(_:into:key:title:attributes:)``.
+  ///
   /// - Returns: The number of created documents, and the first and last IDs.
-  /// - Throws: Errors of the closures, `notEncodable`, and the errors of
+  /// - Throws: Errors of the closures, `notEncodable`, `notDecodable` for a document to update, and the errors of
   ///   ``insert(contentsOf:into:options:)-(Sequence<Document>,_,_)``. The transaction must then be rolled back.
   @discardableResult
   public func insert<Value: Encodable & Sendable>(
@@ -73,7 +75,10 @@ extension WriteTransaction {
         value: value, key: try key(value), title: try title(value), attributes: try attributes(value), coding: coding)
     }
     if options.onConflict != .fail {
-      return try insert(reading: values, into: collection, options: options) { try named($0).document() }
+      return try insert(
+        reading: values, into: collection, options: options,
+        replacement: { text, old throws(StoreError) in try coding.text(text, of: Value.self, replacing: old) }
+      ) { try named($0).document() }
     }
     var values = values.makeIterator()
     var count = 0
@@ -98,7 +103,7 @@ extension WriteTransaction {
 
   private func insert<Elements: Sequence>(
     reading elements: Elements, into collection: DocumentCollection, options: BulkOptions,
-    _ document: (Elements.Element) throws -> Document
+    replacement: Upsert.Replacement? = nil, _ document: (Elements.Element) throws -> Document
   ) throws -> BulkReport {
     var options = options
     // Keep parents, because they're IDs in this store. A `Document` doesn't have an ID itself.
@@ -116,7 +121,8 @@ extension WriteTransaction {
         return document
       }
       if options.onConflict != .fail {
-        return try BulkUpsert(transaction).run(contentsOf: source, into: collection, options: options)
+        return try BulkUpsert(transaction, replacement: replacement).run(
+          contentsOf: source, into: collection, options: options)
       }
       return try insert(
         into: collection, options,

@@ -30,10 +30,12 @@ extension WriteTransaction {
   /// missing.
   ///
   /// An existing document keeps its parent, position and creation date, the attributes if `attributes` is empty, and a
-  /// title that wasn't derived from the old value.
+  /// title that wasn't derived from the old value. It also keeps members that the value's type doesn't have, because a
+  /// newer program may have written them. If the type is decodable, the call replaces only documents that it can read.
   ///
   /// - Returns: The document's ID, and whether the document was inserted.
-  /// - Throws: `notEncodable`, `noNumberLeft`, `tooLarge`, `invalidArgument`, `damaged`.
+  /// - Throws: `notEncodable`, `noNumberLeft`, `tooLarge`, `invalidArgument`, `damaged`, or `notDecodable` if the existing
+  ///   document has a newer schema version, or can't be read as this type. To replace it regardless, delete it first.
   @discardableResult
   public func put(
     _ value: some Encodable & Sendable, into collection: DocumentCollection, key: DocumentKey, title: String? = nil,
@@ -51,8 +53,8 @@ extension WriteTransaction {
   /// An existing document keeps its key, and the same properties as in ``put(_:into:key:title:attributes:)``.
   ///
   /// - Returns: The ID, and whether the document was inserted.
-  /// - Throws: `notEncodable`, `tooLarge`, `invalidArgument`, `damaged`, or `alreadyExists` if the ID belongs to a
-  ///   document in another collection.
+  /// - Throws: `notEncodable`, `notDecodable`, `tooLarge`, `invalidArgument`, `damaged`, or `alreadyExists` if the ID
+  ///   belongs to a document in another collection.
   @discardableResult
   public func put(
     _ value: some Encodable & Sendable, id: DocumentID, into collection: DocumentCollection, title: String? = nil,
@@ -72,8 +74,8 @@ extension WriteTransaction {
   /// try tx.update(id, as: Note.self) { $0.tags.append("read") }
   /// ```
   ///
-  /// A title that was derived from the old value is derived from the new value. If the closure throws, the document
-  /// doesn't change. To change the attributes too, use ``update(_:keepingDate:whenEmpty:_:)`` in the same transaction.
+  /// A title that was derived from the old value is derived from the new value. Members that the type doesn't have are
+  /// kept, because a newer program may have written them. If the closure throws, the document doesn't change. To change the attributes too, use ``update(_:keepingDate:whenEmpty:_:)`` in the same transaction.
   ///
   /// - Parameters:
   ///   - id: The document's ID.
@@ -84,15 +86,16 @@ extension WriteTransaction {
   public func update<Value: Codable & Sendable>(
     _ id: DocumentID, as type: Value.Type, keepingDate: Bool = false, _ change: (inout Value) throws -> Void
   ) throws {
-    var value = try value(type, of: id)
-    try change(&value)
     let values = transaction.values
-    let text = try values.text(of: value)
+    let old = try transaction.storedDocument(id)
+    var value = try values.value(type, old)
+    try change(&value)
+    let text = try values.text(try values.text(of: value), of: type, replacing: old, wasRead: true)
     try update(id, keepingDate: keepingDate) { document in
       let title = document.titleInJSON
       document.text = text
       document.isJSON = true
-      document.attributes = values.stamped(document.attributes, for: type)
+      document.attributes = try values.stamped(document.attributes, for: type)
       if document.title == title { document.title = document.titleInJSON }
     }
   }
@@ -102,7 +105,7 @@ extension WriteTransaction {
   /// Other documents and current values aren't written. Reads every header, and decrypts only the older values.
   ///
   /// - Returns: The number of migrated values.
-  /// - Throws: `notDecodable` with the ID of the first value that can't be migrated. The transaction must then be
+  /// - Throws: `notDecodable` with the ID of the first value that can't be migrated, or has a newer version. The transaction must then be
   ///   rolled back, which happens when the error leaves `write`.
   @discardableResult
   public func migrateValues<Value: VersionedValue>(_ type: Value.Type, in collection: DocumentCollection) throws -> Int
@@ -121,7 +124,7 @@ extension WriteTransaction {
     _ attributes: Attributes
   ) throws(StoreError) {
     let kept = attributes.isEmpty ? old.document.attributes : attributes
-    var document = try transaction.values.document(of: value, title: title, kept)
+    var document = try transaction.values.document(of: value, replacing: old, title: title, kept)
     document.key = key
     let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON
     var old = old

@@ -4,9 +4,12 @@ internal import CofferSQLite
 /// Inserts documents one at a time and resolves conflicts by looking up each document first.
 package struct BulkUpsert {
   package let transaction: StoreTransaction
+  /// Returns the text that replaces a stored document's value, or `nil` for documents that aren't values of a type.
+  private let replacement: Upsert.Replacement?
 
-  package init(_ transaction: StoreTransaction) {
+  package init(_ transaction: StoreTransaction, replacement: Upsert.Replacement? = nil) {
     self.transaction = transaction
+    self.replacement = replacement
   }
 
   /// Inserts or updates the source's documents, in their order.
@@ -18,7 +21,7 @@ package struct BulkUpsert {
     var source = source
     var report = BulkReport()
     var upsert = Upsert(
-      transaction, titleRule: options.titleRule, atTop: options.atTop, replacesWhole: false)
+      transaction, titleRule: options.titleRule, atTop: options.atTop, replacesWhole: false, replacement: replacement)
     var drafts = DraftBatch()
     do {
       while try source.read(into: &drafts) {

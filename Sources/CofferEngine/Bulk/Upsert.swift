@@ -60,6 +60,9 @@ extension Incoming {
 
 /// Updates stored documents from incoming documents, one at a time, or adds new documents in the source's order.
 package struct Upsert {
+  /// Returns the text that replaces a stored document, given the incoming text.
+  package typealias Replacement = (String, StoredDocument) throws(StoreError) -> String
+
   package enum Outcome {
     case created(DocumentID)
     case updated(DocumentID)
@@ -71,13 +74,18 @@ package struct Upsert {
   let atTop: Bool
   /// Whether the incoming document is complete, so missing attributes are removed instead of kept.
   let replacesWhole: Bool
+  private let replacement: Replacement?
   /// The position run for each collection's next new documents.
   private var positions: [UInt32: PositionRun] = [:]
   /// The parents to set at the end.
   package var laterParents = LaterParents()
 
-  package init(_ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool) {
+  package init(
+    _ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool,
+    replacement: Replacement? = nil
+  ) {
     self.transaction = transaction
+    self.replacement = replacement
     self.titleRule = titleRule
     self.atTop = atTop
     self.replacesWhole = replacesWhole
@@ -101,6 +109,8 @@ package struct Upsert {
     }
     let stored = try transaction.storedDocument(match.id)
     let old = stored.document
+    var incoming = incoming
+    if let replacement { incoming.document.text = try replacement(incoming.document.text, stored) }
     let replacesWhole = replacesWhole && !incoming.isPartial
     var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
     if let parent = try takeMissingParent(of: &document, insteadOf: old.parent) { laterParents.add(match.id, parent) }
@@ -142,6 +152,7 @@ package struct Upsert {
     // The mark of a value stays with its text.
     if incoming.givesText, given.isJSON || !given.text.utf8.elementsEqual(old.text.utf8) {
       (document.text, document.isJSON) = (given.text, given.isJSON)
+      if !given.isJSON { document.attributes = CodableValues.unstamped(old.attributes) }
     }
     if let title = given.title, !incoming.isUsualTitle {
       document.title = title
@@ -153,7 +164,7 @@ package struct Upsert {
     document.created = given.created ?? old.created
     document.modified = given.modified ?? old.modified
     if !given.attributes.isEmpty {
-      let members = old.attributes.members.merging(given.attributes.members) { $1 }
+      let members = document.attributes.members.merging(given.attributes.members) { $1 }
       do throws(JSONError) {
         document.attributes = try Attributes(members)
       } catch {

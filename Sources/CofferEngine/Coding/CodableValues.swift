@@ -12,6 +12,9 @@ package struct CodableValues: Sendable {
     self.coding = coding
   }
 
+  /// The meaning of numbers that values have for dates, or `nil` if values have dates in another form.
+  package var dateNumbers: DateNumbers? { coding.dateNumbers }
+
   // MARK: Writing
 
   /// - Throws: `notEncodable`.
@@ -28,47 +31,172 @@ package struct CodableValues: Sendable {
     -> Document
   {
     var document = Document(
-      title: title, text: try text(of: value), attributes: stamped(attributes, for: type(of: value)), isJSON: true)
+      title: title, text: try text(of: value), attributes: try stamped(attributes, for: type(of: value)), isJSON: true)
     document.title = title ?? document.titleInJSON
     return document
   }
 
+  /// Returns a document with a value that replaces a stored document.
+  ///
+  /// - Throws: The errors of ``text(_:of:replacing:)``.
+  package func document(
+    of value: some Encodable, replacing old: StoredDocument, title: String?, _ attributes: Attributes
+  ) throws(StoreError) -> Document {
+    // Check the stored document first, because its attributes may be kept.
+    let text = try text(try text(of: value), of: type(of: value), replacing: old)
+    var document = try document(of: value, title: title, attributes)
+    document.text = text
+    return document
+  }
+
   /// Returns the attributes with the type's schema version added, if it has one.
-  package func stamped(_ attributes: Attributes, for type: any Encodable.Type) -> Attributes {
-    guard let type = type as? any VersionedValue.Type else { return attributes }
+  ///
+  /// - Throws: `invalidArgument` if the type's version is invalid, or if the attributes have a version that the type
+  ///   can't read.
+  package func stamped(_ attributes: Attributes, for type: Any.Type) throws(StoreError) -> Attributes {
+    let versioned = type as? any VersionedValue.Type
+    let schema = try Self.newestSchema(of: type, versioned)
+    guard versioned != nil else {
+      let name = String(describing: type)
+      if case .number(let number)? = attributes.isEmpty ? nil : attributes[Self.schemaName], number != 1 {
+        throw StoreError(
+          .invalidArgument, "the attribute \(Self.schemaName) is a version that \(name) can't have",
+          hint: "make \(name) a VersionedValue, or leave out the attribute")
+      }
+      return attributes
+    }
     var attributes = attributes
-    attributes[Self.schemaName] = .number(Double(type.schema))
+    attributes[Self.schemaName] = .number(Double(schema))
     return attributes
+  }
+
+  /// Returns the attributes without a schema version, for a text that isn't a value.
+  package static func unstamped(_ attributes: Attributes) -> Attributes {
+    guard !attributes.isEmpty, attributes[schemaName] != nil else { return attributes }
+    var attributes = attributes
+    attributes[schemaName] = nil
+    return attributes
+  }
+
+  // MARK: Replacing
+
+  /// Returns the text of a value that replaces a stored document: the new text, with the members of the stored value
+  /// that the type doesn't know.
+  ///
+  /// - Parameters:
+  ///   - new: The new value's text.
+  ///   - type: The new value's type. If it isn't decodable, only the schema version is checked.
+  ///   - wasRead: Whether the stored document was read as this type.
+  /// - Throws: `notDecodable` if the stored document can't be read as this type, or if unknown members can't be kept.
+  package func text(
+    _ new: String, of type: any Encodable.Type, replacing old: StoredDocument, wasRead: Bool = false
+  ) throws(StoreError) -> String {
+    guard let decodable = type as? any Decodable.Type else {
+      _ = try Self.schema(of: old.header, as: type, type as? any VersionedValue.Type)
+      return new
+    }
+    return try text(new, of: decodable, replacing: old, wasRead: wasRead)
+  }
+
+  private func text<Value: Decodable>(
+    _ new: String, of type: Value.Type, replacing old: StoredDocument, wasRead: Bool
+  ) throws(StoreError) -> String {
+    let known: Value? = wasRead ? nil : try value(type, old)
+    // A migration decides which members of an older value remain.
+    guard try Self.schema(of: old.header) == Self.newestSchema(of: type, type as? any VersionedValue.Type) else {
+      return new
+    }
+    do {
+      let kept = try JSONKeeping.keep(in: Array(new.utf8), membersOf: Array(old.document.text.utf8)) {
+        let stored: Value = if let known { known } else { try value(type, old) }
+        guard let stored = stored as? any Encodable else { return [] }
+        return Array(try text(of: stored).utf8)
+      }
+      return kept.map { String(decoding: $0, as: UTF8.self) } ?? new
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      let id = old.header.id
+      throw StoreError(
+        .notDecodable,
+        "document \(id) has members that \(type) doesn't have, in an array whose elements were changed and moved",
+        hint: "update this program, or change and move the elements in two steps", documentID: id)
+    }
   }
 
   // MARK: Reading
 
   /// Decodes a value, and migrates it if it has an older schema version.
   ///
-  /// - Throws: `notDecodable`.
+  /// - Throws: `notDecodable`, or `invalidArgument` if the type's schema version is invalid.
   package func value<Value: Decodable>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
-    guard let versioned = type as? any VersionedValue.Type else { return try decode(type, opened) }
-    guard let value = try current(versioned, opened) as? Value else {
+    let versioned = type as? any VersionedValue.Type
+    let schema = try Self.schema(of: opened.header, as: type, versioned)
+    guard let versioned else { return try decode(type, opened) }
+    guard let value = try current(versioned, opened, schema) as? Value else {
       preconditionFailure("internal error: a value of another type than asked for")
     }
     return value
   }
 
-  /// Returns the schema version of a document's value.
-  package static func schema(of header: DocumentHeader) -> Int {
-    header.attributes.isEmpty ? 1 : header.attributes[schemaName]?.integer ?? 1
+  /// Decodes the value of a stored document.
+  package func value<Value: Decodable>(_ type: Value.Type, _ stored: StoredDocument) throws(StoreError) -> Value {
+    try Array(stored.document.text.utf8).withBytes { bytes throws(StoreError) in
+      try value(type, OpenedDocument(header: stored.header, utf8: bytes))
+    }
   }
 
-  private func current<Value: VersionedValue>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value
+  /// The schema versions that an attribute holds exactly.
+  private static let schemas = 1...1 << 53
+
+  /// Returns the schema version of a document's value, or `nil` if the attribute isn't a version. Values without the
+  /// attribute have version 1.
+  package static func schema(of header: DocumentHeader) -> Int? {
+    guard !header.attributes.isEmpty, let schema = header.attributes[schemaName] else { return 1 }
+    return schema.integer.flatMap { schemas.contains($0) ? $0 : nil }
+  }
+
+  /// Returns the current schema version of a type, which is 1 for a type without versions.
+  ///
+  /// - Throws: `invalidArgument`.
+  private static func newestSchema(of type: Any.Type, _ versioned: (any VersionedValue.Type)?) throws(StoreError) -> Int
   {
-    let schema = Self.schema(of: opened.header)
-    guard schema <= Value.schema else {
-      let id = opened.header.id
+    guard let versioned else { return 1 }
+    let schema = versioned.schema
+    guard schemas.contains(schema) else {
+      throw StoreError(
+        .invalidArgument, "\(type) has schema version \(schema), which isn't a version",
+        hint: "versions start at 1, and grow by 1 with each change of the type")
+    }
+    return schema
+  }
+
+  /// Returns the schema version of a document's value, if the type can read it.
+  ///
+  /// - Throws: `notDecodable`, or `invalidArgument` if the type's schema version is invalid.
+  private static func schema(
+    of header: DocumentHeader, as type: Any.Type, _ versioned: (any VersionedValue.Type)?
+  ) throws(StoreError) -> Int {
+    let newest = try newestSchema(of: type, versioned)
+    guard let schema = schema(of: header) else {
+      // An app may use the attribute for something else.
+      if versioned == nil, header.attributes[schemaName]?.number == nil { return 1 }
+      throw StoreError(
+        .notDecodable, "document \(header.id) has a schema version that isn't one",
+        hint: "correct its attribute \(schemaName)", documentID: header.id)
+    }
+    guard schema <= newest else {
       throw StoreError(
         .notDecodable,
-        "document \(id) has schema version \(schema) of \(type); this program knows versions up to \(Value.schema)",
-        hint: "update this program", documentID: id)
+        "document \(header.id) has schema version \(schema) of \(type); this program knows versions up to \(newest)",
+        hint: "update this program", documentID: header.id)
     }
+    return schema
+  }
+
+  private func current<Value: VersionedValue>(
+    _ type: Value.Type, _ opened: OpenedDocument, _ schema: Int
+  ) throws(StoreError) -> Value {
     if schema == Value.schema { return try decodeFilled(type, opened) }
     do {
       return try Value.migrate(OlderValue(schema: schema, opened: opened, values: self))
@@ -108,8 +236,17 @@ package struct CodableValues: Sendable {
       let id = opened.header.id
       throw StoreError(
         .notDecodable, "document \(id) is no \(type): \(CodingFault.reason(error, in: opened.utf8))",
-        hint: opened.header.isJSON ? "it was stored as another type" : "its text was not stored as a value",
-        documentID: id)
+        hint: hint(for: error, as: type, opened.header), documentID: id)
     }
+  }
+
+  private func hint(for error: any Error, as type: Any.Type, _ header: DocumentHeader) -> ErrorHint {
+    guard header.isJSON else { return "its text was not stored as a value" }
+    guard case DecodingError.keyNotFound = error else { return "it was stored as another type" }
+    let name = String(describing: type)
+    return """
+      if \(name) gained this member, make it optional, or make \(name) a VersionedValue whose 'defaults' supply it; \
+      otherwise, it was stored as another type
+      """
   }
 }

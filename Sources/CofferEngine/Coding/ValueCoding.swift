@@ -46,6 +46,15 @@ package enum DateNumbers: String, Sendable, Codable, CaseIterable {
   case secondsSince1970 = "unix"
   case millisecondsSince1970 = "unix-ms"
 
+  /// Returns the number of a date.
+  package func number(_ date: Date) -> Double {
+    switch self {
+    case .secondsSince2001: date.timeIntervalSinceReferenceDate
+    case .secondsSince1970: date.timeIntervalSince1970
+    case .millisecondsSince1970: date.timeIntervalSince1970 * 1000
+    }
+  }
+
   /// Returns the date, rounded to milliseconds, or `nil` outside the years 0 to 9999.
   package func timestamp(_ number: Double) -> Timestamp? {
     let milliseconds =

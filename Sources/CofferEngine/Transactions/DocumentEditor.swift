@@ -72,7 +72,10 @@ package struct DocumentEditor {
     var new = document
     new.title = document.title ?? old.document.title
     new.key = document.key ?? old.document.key
-    new.attributes = document.attributes.isEmpty ? old.document.attributes : document.attributes
+    if document.attributes.isEmpty {
+      let kept = old.document.attributes
+      new.attributes = document.isJSON ? kept : CodableValues.unstamped(kept)
+    }
     new.parent = document.parent ?? old.document.parent
     new.created = document.created ?? old.document.created
     new.modified = document.modified ?? .now()

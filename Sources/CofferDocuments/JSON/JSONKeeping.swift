@@ -1,0 +1,226 @@
+/// Keeps the members of a stored value that the program doesn't know, when the program changes the value.
+///
+/// A program knows the members that it writes again after it has read the stored value.
+package enum JSONKeeping {
+  /// An array whose elements were changed and moved, so their unknown members have no place.
+  package struct Displaced: Error {}
+
+  /// Returns the new value with the unknown members of the stored value.
+  ///
+  /// An unknown member of an array's element is kept while the element is unchanged, wherever it is in the array, or
+  /// while the element keeps its index.
+  ///
+  /// - Parameters:
+  ///   - new: The value that replaces the stored value.
+  ///   - stored: The stored value.
+  ///   - known: Returns the stored value as the program writes it again. Called only if the new value lacks members.
+  /// - Returns: `nil` if there's nothing to keep.
+  /// - Throws: ``Displaced``, and errors of `known`.
+  package static func keep(
+    in new: [UInt8], membersOf stored: [UInt8], known: () throws -> [UInt8]
+  ) throws -> [UInt8]? {
+    guard !haveSameMembers(stored, new), let old = Node(json: stored), let fresh = Node(json: new),
+      !fresh.hasMembers(of: old)
+    else { return nil }
+    let known = try known()
+    guard let knownNode = Node(json: known), !knownNode.hasMembers(of: old) else { return nil }
+    var joined: [UInt8] = []
+    try join(old, knownNode, fresh).append(to: &joined)
+    return joined
+  }
+
+  /// Whether two values have the same members in the same order, also in objects and arrays in them.
+  private static func haveSameMembers(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+    one.withUnsafeBytes { one in
+      other.withUnsafeBytes { other in
+        var (one, other) = (JSONScanner(one), JSONScanner(other))
+        return (try? haveSameMembers(&one, &other, depth: 0)) ?? false
+      }
+    }
+  }
+
+  private static func haveSameMembers(
+    _ one: inout JSONScanner, _ other: inout JSONScanner, depth: Int
+  ) throws(JSONError) -> Bool {
+    switch (one.next, other.next) {
+    case (JSONByte.openBrace, JSONByte.openBrace):
+      try one.openObject(depth: depth + 1)
+      try other.openObject(depth: depth + 1)
+      var isFirst = true
+      while let name = try one.nextName(isFirst: isFirst) {
+        guard let otherName = try other.nextName(isFirst: isFirst), !name.hasEscapes, !otherName.hasEscapes,
+          one.bytes(of: name).elementsEqual(other.bytes(of: otherName)),
+          try haveSameMembers(&one, &other, depth: depth + 1)
+        else { return false }
+        isFirst = false
+      }
+      return try other.nextName(isFirst: isFirst) == nil
+    case (JSONByte.openBracket, JSONByte.openBracket):
+      try one.openArray(depth: depth + 1)
+      try other.openArray(depth: depth + 1)
+      var isFirst = true
+      while try one.hasNextElement(isFirst: isFirst) {
+        guard try other.hasNextElement(isFirst: isFirst), try haveSameMembers(&one, &other, depth: depth + 1) else {
+          return false
+        }
+        isFirst = false
+      }
+      return try !other.hasNextElement(isFirst: isFirst)
+    case (JSONByte.openBrace, _), (JSONByte.openBracket, _): return false
+    default:
+      try one.skipValue(depth: depth)
+      try other.skipValue(depth: depth)
+      return true
+    }
+  }
+
+  private static func join(_ old: Node, _ known: Node, _ new: Node) throws(Displaced) -> Node {
+    if new.bytes == known.bytes { return old }
+    switch (old.content, known.content, new.content) {
+    case (.object(let old), .object(let known), .object(let new)):
+      var joined = new
+      for (name, value) in old {
+        guard let knownValue = known[name] else {
+          if joined[name] == nil { joined[name] = value }
+          continue
+        }
+        // The program removed a member that the new value lacks.
+        if let newValue = new[name] { joined[name] = try join(value, knownValue, newValue) }
+      }
+      return Node(content: .object(joined), bytes: nil)
+    case (.array(let old), .array(let known), .array(let new)) where old.count == known.count:
+      return Node(content: .array(try join(old, known, new)), bytes: nil)
+    default:
+      return new
+    }
+  }
+
+  private static func join(_ old: [Node], _ known: [Node], _ new: [Node]) throws(Displaced) -> [Node] {
+    // Find the unchanged elements first, which may have moved.
+    var places: [ArraySlice<UInt8>?: [Int]] = [:]
+    for index in known.indices.reversed() { places[known[index].bytes, default: []].append(index) }
+    var sources = new.map { places[$0.bytes]?.popLast() }
+    let used = Set(sources.compactMap { $0 })
+    var isDisplaced = false
+    for index in known.indices where !used.contains(index) && !known[index].hasMembers(of: old[index]) {
+      if index < new.count, sources[index] == nil { sources[index] = index } else { isDisplaced = true }
+    }
+    // An element without its members may be one that was changed and moved, unless elements were only removed.
+    if isDisplaced, sources.contains(nil) { throw Displaced() }
+    var joined: [Node] = []
+    for (element, source) in zip(new, sources) {
+      joined.append(
+        try source.map { index throws(Displaced) in try join(old[index], known[index], element) } ?? element)
+    }
+    return joined
+  }
+}
+
+extension JSONScanner {
+  fileprivate func bytes(of token: StringToken) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: token.range.count)
+  }
+}
+
+/// A JSON value.
+private struct Node {
+  enum Content {
+    case scalar
+    case array([Node])
+    case object([[UInt8]: Node])
+  }
+
+  let content: Content
+  /// The value's bytes in its source, or `nil` for a joined value.
+  let bytes: ArraySlice<UInt8>?
+
+  init(content: Content, bytes: ArraySlice<UInt8>?) {
+    (self.content, self.bytes) = (content, bytes)
+  }
+
+  func append(to output: inout [UInt8]) {
+    if let bytes {
+      output += bytes
+      return
+    }
+    switch content {
+    case .scalar: break
+    case .object(let members):
+      output.append(JSONByte.openBrace)
+      for (index, member) in members.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }).enumerated() {
+        if index > 0 { output.append(JSONByte.comma) }
+        member.key.withUnsafeBytes { JSONWriter.appendString($0, to: &output) }
+        output.append(JSONByte.colon)
+        member.value.append(to: &output)
+      }
+      output.append(JSONByte.closeBrace)
+    case .array(let elements):
+      output.append(JSONByte.openBracket)
+      for (index, element) in elements.enumerated() {
+        if index > 0 { output.append(JSONByte.comma) }
+        element.append(to: &output)
+      }
+      output.append(JSONByte.closeBracket)
+    }
+  }
+
+  /// - Returns: `nil` if the bytes aren't one JSON value in UTF-8.
+  init?(json: [UInt8]) {
+    let node = json.withUnsafeBytes { bytes -> Node? in
+      var whole = JSONScanner(bytes)
+      guard let range = try? whole.scanDocument().range else { return nil }
+      var scanner = JSONScanner(bytes, in: range)
+      return try? Node(&scanner, json, depth: 0)
+    }
+    guard let node else { return nil }
+    self = node
+  }
+
+  private init(_ scanner: inout JSONScanner, _ json: [UInt8], depth: Int) throws(JSONError) {
+    let start = scanner.position
+    switch scanner.next {
+    case JSONByte.openBrace:
+      try scanner.openObject(depth: depth + 1)
+      var members: [[UInt8]: Node] = [:]
+      var isFirst = true
+      while let name = try scanner.nextName(isFirst: isFirst) {
+        isFirst = false
+        let name = scanner.value(of: name)
+        members[name] = try Node(&scanner, json, depth: depth + 1)
+      }
+      content = .object(members)
+    case JSONByte.openBracket:
+      try scanner.openArray(depth: depth + 1)
+      var elements: [Node] = []
+      while try scanner.hasNextElement(isFirst: elements.isEmpty) {
+        elements.append(try Node(&scanner, json, depth: depth + 1))
+      }
+      content = .array(elements)
+    default:
+      try scanner.skipValue(depth: depth)
+      content = .scalar
+    }
+    bytes = json[start..<scanner.position]
+  }
+
+  /// Whether this value has all members that another value has, also in objects and arrays in it.
+  func hasMembers(of other: Node) -> Bool {
+    switch (content, other.content) {
+    case (.object(let own), .object(let others)):
+      others.allSatisfy { name, value in own[name].map { $0.hasMembers(of: value) } ?? false }
+    case (.array(let own), .array(let others)):
+      // Without a pair for each element, only their kinds tell whether something could be lost.
+      own.count == others.count
+        ? zip(own, others).allSatisfy { $0.hasMembers(of: $1) } : !others.contains { $0.hasAnyMember }
+    default: true
+    }
+  }
+
+  private var hasAnyMember: Bool {
+    switch content {
+    case .scalar: false
+    case .array(let elements): elements.contains { $0.hasAnyMember }
+    case .object(let members): !members.isEmpty
+    }
+  }
+}
