@@ -14,8 +14,8 @@ struct Notebook {
     store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true)
     try store.write { tx in
       if try !tx.exists(.notes) { try tx.create(.notes, titleRule: .derived) }
+      try tx.setIndexes([.words()], of: .notes)
     }
-    if try store.read({ try $0.indexes(of: .notes) }).isEmpty { try store.index(.notes, .words()) }
   }
 
   /// Adds a note at the top. Without a title, the beginning of its text is its title.

@@ -3,7 +3,9 @@ internal import CofferRecords
 internal import CofferSearch
 
 extension DocumentStore {
-  /// Declares a collection's indexes and builds them in one transaction.
+  /// Adds indexes to a collection and builds them in one transaction.
+  ///
+  /// To declare exactly the indexes that an app needs, call ``WriteTransaction/setIndexes(_:of:progress:)`` at each start.
   ///
   /// You don't need to update the indexes, because searches and queries add missing documents. Writes don't change
   /// indexes. Declaring an existing index leaves it unchanged, unless the settings of words differ.

@@ -11,8 +11,8 @@ package enum IndexPart {
 
 // Index roots are part of the format, so a key change preserves them. CofferSearch defines the index contents.
 extension StoreTransaction {
-  /// A Boolean value that indicates whether the store has indexes.
-  package var hasIndexes: Bool { keys.session.header.compatible & IndexTables.feature != 0 }
+  /// A Boolean value that indicates whether the store has indexes, including those that this transaction makes.
+  package var hasIndexes: Bool { hasIndexesAfter ?? (keys.session.header.compatible & IndexTables.feature != 0) }
 
   /// Deletes all index pages, because they are encrypted under the old keys.
   ///

@@ -129,11 +129,12 @@ public final class _StoreTransaction {
   /// Runs `body`. If it throws, its changes are undone and the transaction continues.
   package func savepoint<T>(_ body: () throws -> T) throws -> T {
     let writer = try writer
-    let mark = writer.mark
+    let (mark, hadIndexesAfter) = (writer.mark, hasIndexesAfter)
     do {
       return try database.connection.savepoint(body)
     } catch {
       writer.restore(mark)
+      hasIndexesAfter = hadIndexesAfter
       throw error
     }
   }

@@ -181,6 +181,12 @@ extension IndexDeclaration.Collection {
     return copy.fields.count == fields.count
   }
 
+  /// Declares exactly these indexes. The others keep their order, so an unchanged declaration has unchanged bytes.
+  package mutating func set(_ wanted: [DocumentIndex], dates: DateNumbers?) throws(StoreError) {
+    for index in indexes where !wanted.contains(index) { remove(index) }
+    for index in wanted { try add(index, dates: dates) }
+  }
+
   package mutating func remove(_ index: DocumentIndex) {
     switch index {
     case .words: (keepsDiacritics, members) = (nil, nil)

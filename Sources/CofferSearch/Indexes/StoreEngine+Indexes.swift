@@ -44,19 +44,9 @@ extension StoreEngine {
     _ change: (inout IndexDeclaration.Collection) throws(StoreError) -> Void
   ) throws(StoreError) -> Bool {
     try writing { transaction throws(StoreError) in
-      let indexes = StoreIndexes(transaction)
-      let record = try transaction.requireCollection(collection)
-      var declaration = try indexes.declaration()
-      // Remove entries for deleted collections.
-      let known = try transaction.collections()
-      declaration.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
-      let before = declaration.collection(record.id)
-      try declaration.change(record, change)
-      guard declaration.collection(record.id) != before else { return false }
-      let step = try Self.step(progress, total: transaction.state.count)
-      try indexes.declare(declaration, changing: record.id, step)
+      let hasChangedFields = try StoreIndexes(transaction).change(of: collection, progress, change)
       try transaction.commit()
-      return declaration.collection(record.id)?.fields != before?.fields
+      return hasChangedFields
     }
   }
 
@@ -93,9 +83,7 @@ extension StoreEngine {
 
   /// Counts the values of a collection's indexed fields, after adding missing documents in memory.
   package func indexedFields(of collection: DocumentCollection) throws(StoreError) -> [IndexedField] {
-    try reading { transaction throws(StoreError) in
-      try StoreIndexes(transaction).fields(of: try transaction.requireCollection(collection).id)
-    }
+    try reading { transaction throws(StoreError) in try StoreIndexes(transaction).fields(of: collection) }
   }
 
   /// Compares all indexes with the documents, after adding missing documents in memory.
@@ -124,7 +112,7 @@ extension StoreEngine {
     }
   }
 
-  private static func step(
+  fileprivate static func step(
     _ progress: ProgressHandler?, total: UInt64, _ stopped: String = "indexing was stopped; nothing was changed"
   ) throws(StoreError) -> ((Int) throws(StoreError) -> Void) {
     let counter = Counter()
@@ -137,5 +125,32 @@ extension StoreEngine {
 
   private final class Counter {
     var done = 0
+  }
+}
+
+extension StoreIndexes {
+  /// Changes a collection's index declaration and builds new indexes in this transaction.
+  ///
+  /// - Returns: Whether the declared fields have changed.
+  package func change(
+    of collection: DocumentCollection, _ progress: ProgressHandler?,
+    _ change: (inout IndexDeclaration.Collection) throws(StoreError) -> Void
+  ) throws(StoreError) -> Bool {
+    let record = try transaction.requireCollection(collection)
+    var declaration = try declaration()
+    // Remove entries for deleted collections.
+    let known = try transaction.collections()
+    declaration.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
+    let before = declaration.collection(record.id)
+    try declaration.change(record, change)
+    guard declaration.collection(record.id) != before else { return false }
+    let step = try StoreEngine.step(progress, total: transaction.state.count)
+    try declare(declaration, changing: record.id, step)
+    return declaration.collection(record.id)?.fields != before?.fields
+  }
+
+  /// Counts the values of a collection's indexed fields, after adding missing documents in memory.
+  package func fields(of collection: DocumentCollection) throws(StoreError) -> [IndexedField] {
+    try fields(of: try transaction.requireCollection(collection).id)
   }
 }
