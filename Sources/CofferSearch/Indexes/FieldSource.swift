@@ -95,7 +95,7 @@ struct FieldSource {
   private func value(_ found: JSONValueRange, in json: UnsafeRawBufferPointer) -> SQLiteValue {
     var literal: String { String(decoding: json[found.range], as: UTF8.self) }
     switch (kind, found.kind) {
-    case (.number, .bool): return .integer(literal == "true" ? 1 : 0)
+    case (.number, .bool), (.boolean, .bool): return .integer(literal == "true" ? 1 : 0)
     case (.number, .number):
       if let integer = Int64(literal) { return .integer(integer) }
       return Double(literal).map { .real($0) } ?? .null
@@ -110,7 +110,7 @@ struct FieldSource {
 
   private func string(_ text: String) -> SQLiteValue {
     switch kind {
-    case .number: .null
+    case .number, .boolean: .null
     case .text: .text(text)
     case .folded: .text(String(decoding: KeyFolding.fold(text), as: UTF8.self))
     case .date: Timestamp(iso8601: text).map { .text($0.description) } ?? .null

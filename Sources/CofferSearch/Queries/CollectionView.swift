@@ -13,6 +13,11 @@ struct CollectionView: Equatable {
   /// The name of the collection's word search table.
   var matchName: String { name + ".match" }
 
+  /// Returns the kind of a declared field, or `nil` if there's no such field.
+  func kind(ofField name: String) -> DocumentIndex.Kind? {
+    fields.first { $0.name.isEqualForSQL(to: name) }?.kind
+  }
+
   /// The columns of `documents` that every view contains in addition to the ID.
   private static let columns: [DocumentTable.Column] = [
     .position, .title, .text, .json, .key, .created, .modified, .size, .parent, .attributes,

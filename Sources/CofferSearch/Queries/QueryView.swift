@@ -150,7 +150,11 @@ final class QueryView: IndexUser {
   }
 
   /// Compiles a query, or takes it from the cache, and binds its parameters.
-  func compiled(_ sql: String, _ parameters: [(any SQLiteValueConvertible)?]) throws(SQLiteError) -> Statement {
+  ///
+  /// - Parameter dateNumbers: Returns the meaning of numbers that the store's values have for dates.
+  func compiled(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], dateNumbers: () -> DateNumbers?
+  ) throws(SQLiteError) -> Statement {
     (rule.views, rule.tables, rule.tablesOutsideViews) = ([], [], [])
     for match in matches { match.wasPlanned = false }
     // The cache also contains the index's statements, which may read more, so an app's statements get a different text.
@@ -158,8 +162,23 @@ final class QueryView: IndexUser {
     guard statement.isReadOnly, statement.columnCount > 0 else {
       throw SQLiteError(.notAllowed, "not a SELECT")
     }
+    let read = index == nil ? nil : reads(of: sql).collections
+    var parameters = parameters
+    DateParameters.convert(&parameters, in: sql, numbers: dateNumbers) { qualifier, name in
+      self.isNumber(name, of: qualifier, amongFieldsOf: read)
+    }
     try statement.bind(all: parameters)
     return statement
+  }
+
+  /// Returns whether a column is a field of numbers in each collection that a query reads and that has the field.
+  private func isNumber(_ name: String, of qualifier: String?, amongFieldsOf numbers: Set<UInt32>?) -> Bool {
+    guard let numbers else { return false }
+    var read = collections.filter { numbers.contains($0.number) }
+    // Any other qualifier is an alias.
+    if let qualifier, let view = read.first(where: { $0.name.isEqualForSQL(to: qualifier) }) { read = [view] }
+    let kinds = read.compactMap { $0.kind(ofField: name) }
+    return !kinds.isEmpty && kinds.allSatisfy { $0 == .number }
   }
 
   /// The first error in this view's tables, which SQLite doesn't report.

@@ -60,8 +60,8 @@ struct IndexAddVerb: ParsableCommand {
       titles: titles, dates and sizes, for 'ls'.
 
       NAME=PATH:KIND is a column for 'query'. PATH leads to a value within texts that are JSON ($.price, $.tags[0]), or \
-      is @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number (true and false are 1 and 0), text, \
-      folded (text without differences of case and composition) or date (ISO 8601, or seconds since 2001, as Swift writes \
+      is @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number (true and false are 1 and 0), boolean \
+      (true and false only, as 1 and 0), text, folded (text without differences of case and composition) or date (ISO 8601, or seconds since 2001, as Swift writes \
       dates). A note counts the documents that have no value of that kind.
 
         dbtool index add texts.coffer -c notes words substrings titles

@@ -71,6 +71,63 @@ struct FieldKindTests {
     }
   }
 
+  /// A bound date compares with a field of numbers wherever the field's name is beside it, and equals the date that the
+  /// coder wrote.
+  @Test func comparesBoundDateWithNumbersOfEveryStrategy() throws {
+    for strategy in [
+      JSONEncoder.DateEncodingStrategy.deferredToDate, .secondsSince1970, .millisecondsSince1970, .iso8601,
+    ] {
+      let test = try store(strategy)
+      let isNumber = if case .iso8601 = strategy { false } else { true }
+      try test.store.index(
+        test.notes, .field("due", "$.due", as: .number), .field("day", "$.due", as: .date),
+        .field("made", "@created", as: .date))
+      func count(_ condition: String, _ parameters: (any SQLiteValueConvertible)?...) throws -> Int64? {
+        let sql = "SELECT count(*) FROM notes AS n, (SELECT 1 AS one) WHERE \(condition)"
+        return try test.store.read { try $0.query(sql, parameters: parameters) }.rows[0][0].integer
+      }
+      func day(_ number: Double) -> Date { Self.start + number * 86_400 }
+      let timestamp = Timestamp(day(7))
+      let counts = [
+        try count("due > ?", day(6.5)), try count("due >= ? AND n.due < ?", day(3), day(5)),
+        try count("? < \"DUE\" -- due > 'x'", day(6.5)), try count("due = ?", day(4)),
+        try count("due BETWEEN ? AND ?", day(2), day(4)), try count("n.[due] NOT BETWEEN ?2 AND ?1", day(4), day(2)),
+        try count("due IN (?, ?, 17, ?)", day(0), day(9), day(20)), try count("`due` NOT IN (:a, :b)", day(0), day(9)),
+        try count("due > ? AND day > ?", timestamp, timestamp), try count("due IS ?", day(1)),
+        try count("due IS NOT ?", day(1)), try count("due>?/* and */AND title IS NOT NULL", day(6.5)),
+      ]
+      let wanted: [Int64?] = [3, 2, 3, 1, 3, 7, 2, 8, 2, 1, 9, 3]
+      if isNumber { #expect(counts == wanted, "\(strategy)") }
+      // The other kind is bound as text in the same query.
+      #expect(try count("day > ? AND day < ? AND made < ?", day(6.5), day(8.5), Date.distantFuture) == 2)
+      // A parameter in two places stays text.
+      #expect(try count("day > ?1 AND (due > ?1 OR one = 1)", day(6.5)) == 3)
+      #expect(try count("one = 1 AND due > ?", 0) == (isNumber ? 10 : 0))
+    }
+  }
+
+  @Test func booleanFieldHoldsOnlyBooleans() throws {
+    let test = try TestStore()
+    try test.store.write { tx in
+      for value in ["true", "false", "1", "0", "\"true\"", "null", "[true]"] {
+        try tx.insert(
+          Document(text: #"{"on":\#(value)}"#, attributes: ["on": .bool(value == "true")], isJSON: true),
+          into: test.notes)
+      }
+    }
+    let fields = try test.store.write {
+      try $0.setIndexes(
+        [.field("on", "$.on", as: .boolean), .field("own", "@attributes.on", as: .boolean)], of: test.notes)
+    }
+    #expect(fields.map(\.values) == [2, 7] && fields.map(\.nulls) == [5, 0])
+    let rows = try test.store.read { try $0.query("SELECT \"on\", own FROM notes ORDER BY id") }.rows.map(\.values)
+    #expect(rows.prefix(3) == [[.integer(1), .integer(1)], [.integer(0), .integer(0)], [.null, .integer(0)]])
+    #expect(try test.store.verify(.full).isSound)
+    expect(.invalidArgument) {
+      try test.store.write { try $0.setIndexes([.field("t", "@title", as: .boolean)], of: test.notes) }
+    }
+  }
+
   @Test func reportsFieldsWithoutValues() throws {
     let test = try store(.deferredToDate)
     try test.store.write { _ = try $0.insert(Document(text: "no JSON"), into: test.notes) }

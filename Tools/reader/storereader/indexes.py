@@ -67,7 +67,7 @@ PATH_KINDS = {
 RESERVED_NAMES = {
     "id", "position", "title", "text", "json", "key", "created", "modified", "size", "parent", "attributes", "isjson",
     "collection", "rowid", "_rowid_", "oid"}
-KINDS = {"number", "text", "folded", "date"}
+KINDS = {"number", "boolean", "text", "folded", "date"}
 
 
 @dataclass(frozen=True)
