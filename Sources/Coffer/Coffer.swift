@@ -45,6 +45,7 @@
 @_exported public import enum CofferEngine.DocumentIndex
 @_exported public import struct CofferEngine.IndexedField
 @_exported public import struct CofferEngine.KeySlot
+@_exported public import struct CofferEngine.Migration
 @_exported public import struct CofferEngine.OlderValue
 @_exported public import struct CofferEngine.OpenOptions
 @_exported public import typealias CofferEngine.ProgressHandler

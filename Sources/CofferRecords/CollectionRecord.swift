@@ -35,6 +35,11 @@ package struct CollectionRecord: Sendable, Hashable {
 
   package var titleRule: TitleRule { settings.titleRule }
   package var foldsKeys: Bool { settings.foldsKeys }
+  /// Whether the collection's attributes list the app's migrations.
+  package var holdsMigrations: Bool { storedName.utf8.elementsEqual(Self.nameOfMigrations.utf8) }
+
+  /// The name of the collection that lists the app's migrations.
+  package static let nameOfMigrations = "coffer.migrations"
 
   package func seal(_ keys: RowKeys) throws(StoreError) -> CollectionRow {
     let frame = Frame.around(data, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
@@ -183,7 +188,8 @@ package final class CollectionTable {
 
   /// Returns the listed collections under the names that they are read by, verified and sorted by number.
   ///
-  /// A dropped collection is listed as long as it has documents, which were changed elsewhere while it was dropped.
+  /// A dropped collection is listed as long as it has documents, which were changed elsewhere while it was dropped. The
+  /// collection of migrations doesn't have documents, and isn't listed.
   package func records(within limits: RowLimits) throws(StoreError) -> [CollectionRecord] {
     try read(within: limits).listed
   }
@@ -202,7 +208,9 @@ package final class CollectionTable {
     for row in try rows(within: limits) {
       let record = try CollectionRecord(row, keys)
       stored.append(record)
-      if record.isDropped, try database.integer(SQL.hasDocuments, Int64(record.id)) == nil { continue }
+      if record.isDropped || record.holdsMigrations, try database.integer(SQL.hasDocuments, Int64(record.id)) == nil {
+        continue
+      }
       listed.append(record)
     }
     try distinguish(&listed)

@@ -26,9 +26,12 @@ public struct StoreError: Error, Sendable {
     case indexOutOfRange
     /// A document's text isn't JSON of the requested type.
     case notDecodable
+    /// A migration's code threw an error that isn't a store error. The store is unchanged.
+    case migrationFailed
     /// JSON can't represent this value.
     case notEncodable
-    /// The store was created by a later format version.
+    /// The store was created by a later format version, or changed by a newer version of the app
+    /// (``OpenOptions/migrations``).
     case otherFormat
     /// The caller didn't allow test keys or TEST stores, or used a real key for a TEST store.
     case testKeyRefused

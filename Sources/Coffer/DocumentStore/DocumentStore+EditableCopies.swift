@@ -30,6 +30,9 @@ extension DocumentStore {
   ///
   /// Creating the copy costs about the same as `copy`.
   ///
+  /// The copy makes the migrations of `options` before it's compared with the original, and after it was replaced. A merge
+  /// requires that the original has made the same migrations.
+  ///
   /// - Parameters:
   ///   - original: The file that the app ships.
   ///   - url: The copy's file. Its folder must exist.
@@ -74,6 +77,8 @@ extension DocumentStore {
       opening == .created
       ? .copied
       : try copy.engine.follow(source.engine, onNewer: choice, progress)
+    // The original that replaced the copy may lack migrations.
+    if case .replaced = check { try copy.engine.migrate() }
     try source.close()
     copy.engine.keepKey(given)
     return DocumentStore(copy.engine, opening, original: check)
@@ -101,7 +106,10 @@ extension DocumentStore {
     options.pin = pin
     options.slot = nil
     options.textCacheBytes = 0
-    return try open(at: url, key: key, options: options)
+    // An original that lacks migrations can be copied, and the copy makes them.
+    let engine = try StoreEngine(at: url.path, key: key, options: options)
+    try engine.requireKnownMigrations()
+    return DocumentStore(engine, .opened)
   }
 
   /// Creates an editable copy of this store with other keys, such as another user's keys, without opening the copy.

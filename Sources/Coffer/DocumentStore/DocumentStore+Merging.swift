@@ -61,7 +61,8 @@ extension DocumentStore {
   /// - Throws: `invalidArgument` if the stores don't descend from one store, or have no use for `base`.
   ///   `anchorMismatch` if both are files of the same store and were written to, or if `base` isn't an older file of
   ///   both. `rolledBack` if both are files of the same store with different root keys, unless the options allow
-  ///   it. `setMismatch` if the changes can't be verified. `damaged` if a document of either store can't be
+  ///   it. `otherFormat` if one store has made a migration that the other hasn't (``OpenOptions/migrations``).
+  ///   `setMismatch` if the changes can't be verified. `damaged` if a document of either store can't be
   ///   decrypted. `noNumberLeft` if the store would have too many replicas. `rekeyUnfinished`, and errors of
   ///   `progress`. This store is unchanged then. The other store is never changed.
   public func merge(

@@ -107,10 +107,11 @@ extension DocumentStore {
   ///   - startingAfresh: Whether to empty an existing store in one transaction. This deletes its collections with all
   ///     documents, even damaged documents, without leaving deletions, so other copies keep their documents. IDs
   ///     restart. The store keeps its identity and keys, and ``opening`` is `reset`. Use it for data that can be
-  ///     rebuilt, such as a cache whose format has changed.
+  ///     rebuilt, such as a cache whose format has changed. A store of a newer version of the app is emptied, too.
   ///   - options: The waiting time, caches, pin and access. Its `creation` only applies if the store is created.
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`,
-  ///   `pinUnfinished`, `damaged`, `rolledBack`, `unsafeFile`, `parametersRefused`, `keyFileInvalid`, `locked`.
+  ///   `pinUnfinished`, `damaged`, `rolledBack`, `unsafeFile`, `parametersRefused`, `keyFileInvalid`, `locked`. Also
+  ///   `migrationFailed` and other errors of ``OpenOptions/migrations``, after which the store is as before.
   public static func open(
     at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,
     options: OpenOptions = OpenOptions()
@@ -134,12 +135,7 @@ extension DocumentStore {
         engine.keepKey(key)
       }
     }
-    if startingAfresh {
-      try engine.writing { transaction throws(StoreError) in
-        try transaction.writer.deleteEverything()
-        try transaction.commit()
-      }
-    }
+    try engine.migrate(emptying: startingAfresh)
     return DocumentStore(engine, startingAfresh ? .reset : .opened)
   }
 

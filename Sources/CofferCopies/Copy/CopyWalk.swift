@@ -40,16 +40,20 @@ final class CopyWalk {
     self.lineage = lineage
     opener = RecordOpener(transaction.keys)
     let known = try lineage.isKept ? transaction.storedCollections() : transaction.collections()
+    // Every copy has the migrations that its documents went through.
+    let migrations = try transaction.storedCollections().filter { record in
+      record.holdsMigrations && !record.isDropped && !known.contains { $0.id == record.id }
+    }
     var ids: Set<Int64>?
     switch selection {
     case .everything:
-      collections = known
+      collections = (known + migrations).sorted { $0.id < $1.id }
     case .collections(let names):
       var chosen: Set<UInt32> = []
       for name in names {
         if let record = try transaction.collection(named: name.name) { chosen.insert(record.id) }
       }
-      collections = known.filter { chosen.contains($0.id) }
+      collections = (known.filter { chosen.contains($0.id) } + migrations).sorted { $0.id < $1.id }
     case .documents(let documents):
       var chosen: Set<UInt32> = []
       for id in documents {
@@ -58,7 +62,7 @@ final class CopyWalk {
             try reader.row(id, withBody: false, within: transaction.limits).fields.collection
           })
       }
-      collections = known.filter { chosen.contains($0.id) }
+      collections = (known.filter { chosen.contains($0.id) } + migrations).sorted { $0.id < $1.id }
       ids = Set(documents.map(\.rawValue))
     }
     wantedSet = ids ?? []

@@ -43,6 +43,7 @@ extension StoreEngine {
         }
         let changes = try store.changes(whole: options.verifiesOther)
         guard !changes.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
+        try mine.requireSameMigrations(as: theirs, at: path, otherPath: read[0].path)
         let merge = StoreMerge(here, store, policy, options, progress)
         var report = try merge.decide(changes)
         if case .fail = policy, !report.conflicts.isEmpty { return report }

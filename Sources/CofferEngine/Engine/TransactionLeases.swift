@@ -11,7 +11,9 @@ package struct ReadLease: ~Copyable {
     _ engine: StoreEngine, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
   ) throws(StoreError) {
     let lease = try engine.connections.reader(cancellation, wait: wait, turn: turn)
-    transaction = try StoreTransaction(lease.connection, .deferred, logger: engine.log)
+    let transaction = try StoreTransaction(lease.connection, .deferred, logger: engine.log)
+    try engine.checkMigrations(transaction)
+    self.transaction = transaction
     lock = ProcessLocks.ReadLock(engine.connections.locks)
     self.lease = lease
   }
@@ -30,7 +32,9 @@ package struct WriteLease: ~Copyable {
     _ engine: StoreEngine, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
   ) throws(StoreError) {
     let lease = try engine.connections.writer(cancellation, wait: wait, turn: turn)
-    transaction = try StoreTransaction(lease.connection, .immediate, logger: engine.log)
+    let transaction = try StoreTransaction(lease.connection, .immediate, logger: engine.log)
+    try engine.checkMigrations(transaction)
+    self.transaction = transaction
     lock = ProcessLocks.WriteLock(engine.connections.locks)
     self.lease = lease
   }

@@ -44,6 +44,18 @@ public struct OpenOptions: Sendable {
   public var indexMemoryBytes = 64 << 20
   /// The strategies for encoding Codable values as JSON.
   public var values = ValueCoding()
+  /// The app's migrations in their order, or `nil` for a program that isn't an app with migrations.
+  ///
+  /// Opening the store makes the migrations that the store lacks, in one transaction, so the store has all of them or
+  /// remains as before. If several processes open a store at once, one of them makes the migrations, and the others wait.
+  /// A new or emptied store makes all of them.
+  ///
+  /// The names of a store's migrations are its application version. If a store has a migration that isn't listed here, a
+  /// newer version of the app changed it: opening it for reading or writing throws `otherFormat`, and if the newer
+  /// version opens the store while this one has it open, the next `read` or `write` throws `otherFormat`. So list
+  /// migrations from an app's first version on, even if there aren't any yet. Without this option, migrations are
+  /// neither made nor compared.
+  public var migrations: [Migration]?
   /// The only slot to try, with raised limits for its scrypt cost.
   public var slot: Int?
   /// The store's logger, which receives counts and IDs but never text, titles, collection names or keys. Commits are

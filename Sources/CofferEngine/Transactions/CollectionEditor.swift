@@ -66,10 +66,19 @@ package struct CollectionEditor {
       throw StoreError(
         .invalidArgument, "a collection name must be 1 to \(StoreFormat.maximumCollectionName) bytes")
     }
+    try Self.requireFree(name)
     guard try transaction.collection(named: name) == nil else {
       throw StoreError(
         .alreadyExists, "there is a collection of that name already",
         hint: "use it, or choose another name: \(.collections) has the names")
+    }
+  }
+
+  /// Requires a name that an app can give to a collection.
+  static func requireFree(_ name: String) throws(StoreError) {
+    guard name != CollectionRecord.nameOfMigrations else {
+      throw StoreError(
+        .invalidArgument, "the collection \(name) is reserved for the names of migrations", hint: "choose another name")
     }
   }
 

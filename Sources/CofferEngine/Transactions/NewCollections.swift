@@ -23,8 +23,20 @@ struct NewCollections {
 
   /// Returns a collection to be written: a new one, or the dropped one of that name.
   ///
-  /// - Throws: `tooLarge` if there are no numbers left.
+  /// - Throws: `tooLarge` if there are no numbers left, or `invalidArgument` for a reserved name.
   mutating func record(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
+    try CollectionEditor.requireFree(name)
+    return try makeRecord(name, settings)
+  }
+
+  /// Returns the collection that lists the app's migrations.
+  mutating func recordOfMigrations(_ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
+    try makeRecord(CollectionRecord.nameOfMigrations, settings)
+  }
+
+  private mutating func makeRecord(
+    _ name: String, _ settings: CollectionSettings
+  ) throws(StoreError) -> CollectionRecord {
     var count: UInt32 = 0
     var uid = try keys.collectionUID(named: name)
     // A collection that was renamed has the identity of its first name.

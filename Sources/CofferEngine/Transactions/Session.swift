@@ -20,6 +20,8 @@ package final class Session: Sendable {
   private let closing = Atomic<Bool>(false)
   /// The number of documents that readers had to add to indexes in memory since the last update in the file.
   package let outdatedIndexDocuments = Atomic<Int>(0)
+  private let checkedGeneration = Atomic<UInt64>(0)
+  private let isCheckingMigrations = Atomic<Bool>(false)
 
   private let options: OpenOptions
   /// The absolute path from the caller.
@@ -33,6 +35,19 @@ package final class Session: Sendable {
     self.options = options
     texts = cacheBytes > 0 ? TextCache(capacity: cacheBytes) : nil
     known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
+  }
+
+  /// Whether each transaction requires that this program knows the store's migrations. While a store is emptied, it can
+  /// have others.
+  var checksMigrations: Bool {
+    get { isCheckingMigrations.load(ordering: .relaxed) }
+    set { isCheckingMigrations.store(newValue, ordering: .relaxed) }
+  }
+
+  /// The generation in which all migrations of the store are known, or 0.
+  var checkedMigrations: UInt64 {
+    get { checkedGeneration.load(ordering: .relaxed) }
+    set { checkedGeneration.store(newValue, ordering: .relaxed) }
   }
 
   /// - Throws: `closed` once the store is closed.

@@ -172,6 +172,10 @@ public final class _StoreTransaction {
     }
     isOpen = false
     connection.session.note(generation: state.generation)
+    // This process only makes migrations that it knows.
+    if connection.session.checkedMigrations == start.generation {
+      connection.session.checkedMigrations = state.generation
+    }
     if let announced {
       connection.session.didCommit(announced)
       if let rowWriter { logger.committed(state.generation, rowWriter.changes.changes) }

@@ -99,7 +99,8 @@ extension StoreEngine {
         // Readers update the indexes in memory until then.
         switch error.code {
         case .locked, .cancelled: session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
-        case .closed, .readOnly, .diskFull, .damaged, .misuse: log.debug("an index wasn't updated: \(error.message)")
+        case .closed, .readOnly, .diskFull, .damaged, .misuse, .otherFormat:
+          log.debug("an index wasn't updated: \(error.message)")
         default: log.warning("an index wasn't updated: \(error.message)")
         }
         return false

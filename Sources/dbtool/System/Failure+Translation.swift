@@ -139,7 +139,7 @@ extension StoreError.Code {
       .diskFull,
       .queryFailed, .tooLarge,
       .emptyText,
-      .keyFileInvalid, .misuse, .ioFailure, .systemFailure, .notEncodable, .closed:
+      .keyFileInvalid, .migrationFailed, .misuse, .ioFailure, .systemFailure, .notEncodable, .closed:
       .failed
     }
   }

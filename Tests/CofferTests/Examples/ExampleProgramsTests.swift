@@ -90,16 +90,16 @@ struct ExampleProgramsTests {
       """)
     let store = try DocumentStore.create(
       at: place.file("app.coffer"), keys: [.published("primary")], creation: options.creation, options: options)
-    #expect(try Migration.migrate(database, into: store) == 2)
+    #expect(try TableImport.run(database, into: store) == 2)
     try store.read { reader throws in
       #expect(try reader.collections().map(\.name) == ["work", "home"])
-      let plans = try #require(try reader.values(Migration.Note.self, in: "work").first)
+      let plans = try #require(try reader.values(TableImport.Note.self, in: "work").first)
       #expect(plans.id == 7)
       #expect(plans.name == "Plans" && plans.isPinned && plans.picture == Data([0, 255]))
       #expect(plans.made == Date(timeIntervalSince1970: 1_795_271_700))
       #expect(plans.header.created == Timestamp(plans.made))
       #expect(plans.header.title == "Plans")
-      let milk = try reader.values(Migration.Note.self, in: "home")
+      let milk = try reader.values(TableImport.Note.self, in: "home")
       #expect(milk.map(\.picture) == [nil] && milk.map(\.isPinned) == [false])
     }
     #expect(try store.verify().isSound)

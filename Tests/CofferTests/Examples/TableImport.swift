@@ -4,8 +4,8 @@ import Foundation
 
 @testable import CofferStoreTestSupport
 
-/// A migration of an app's SQLite table that converts each row to a value of the app's model.
-enum Migration {
+/// An import of an app's SQLite table that converts each row to a value of the app's model.
+enum TableImport {
   struct Note: Codable, Sendable {
     var id: Int64
     var name: String
@@ -16,7 +16,7 @@ enum Migration {
   }
 
   /// - Returns: The number of notes.
-  static func migrate(_ database: URL, into store: DocumentStore) throws -> Int {
+  static func run(_ database: URL, into store: DocumentStore) throws -> Int {
     var reading = ReadingOptions(keepsIDs: true)
     reading.readsValues = true
     let mapping = ColumnMapping([.id: .init("id"), .created: .init("made"), .collection: .init("folder")])

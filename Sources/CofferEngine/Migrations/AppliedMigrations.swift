@@ -1,0 +1,132 @@
+internal import CofferDocuments
+package import CofferRecords
+
+// The migrations that a store has made: the attributes of a collection without documents (FORMAT, "Collections"). They
+// belong to the set hash, travel with every copy of the store, and can be checked in each transaction.
+
+extension StoreTransaction {
+  /// The attribute with the names, sorted, so all copies that have made the same migrations have equal attributes.
+  private static let attribute = "applied"
+
+  /// Returns the names of the store's migrations, sorted by their bytes.
+  ///
+  /// - Throws: `damaged` if another program wrote something else in their place.
+  package func appliedMigrations() throws(StoreError) -> [String] {
+    guard let record = try storedCollections().first(where: \.holdsMigrations), !record.isDropped else { return [] }
+    let names = record.settings.attributes[Self.attribute]?.array?.map(\.string)
+    guard let names, !names.contains(nil) else {
+      throw StoreError(
+        .damaged, "the list of the store's migrations isn't one", hint: "restore the store from a backup")
+    }
+    return names.compactMap { $0 }
+  }
+
+  /// Replaces the names of the store's migrations.
+  func setAppliedMigrations(_ names: [String]) throws(StoreError) {
+    let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    let settings = CollectionSettings(attributes: [Self.attribute: .array(sorted.map { .string($0) })])
+    try collectionEditor.check(settings.attributes)
+    if var record = try storedCollections().first(where: \.holdsMigrations), !record.isDropped {
+      record.settings = settings
+      try collectionEditor.change(record)
+    } else {
+      var collections = try NewCollections(self)
+      try writer.insertCollection(collections.recordOfMigrations(settings))
+    }
+  }
+
+  /// Requires that this program knows all migrations of the store.
+  ///
+  /// - Throws: `otherFormat`.
+  package func requireKnownMigrations(_ known: [Migration]) throws(StoreError) {
+    let applied = try appliedMigrations()
+    let unknown = applied.filter { name in !known.contains { $0.name.isIdentical(to: name) } }
+    guard let first = unknown.first else { return }
+    throw StoreError(
+      .otherFormat,
+      "a newer version of this app changed the store: its migration \(first.debugDescription) isn't known here",
+      hint: "update this app")
+  }
+
+  /// Requires that another store, whose documents are to be brought into this store, has made the same migrations.
+  ///
+  /// - Throws: `otherFormat`.
+  package func requireSameMigrations(
+    as other: StoreTransaction, at path: String, otherPath: String
+  ) throws(StoreError) {
+    let (own, others) = (try appliedMigrations(), try other.appliedMigrations())
+    func require(_ names: [String], in list: [String], at path: String) throws(StoreError) {
+      guard let first = names.first(where: { name in !list.contains { $0.isIdentical(to: name) } }) else { return }
+      throw StoreError(
+        .otherFormat, "\(path): the store hasn't made the migration \(first.debugDescription) of the other store",
+        hint: "open it with the newest version of the app, which makes it")
+    }
+    try require(others, in: own, at: path)
+    try require(own, in: others, at: otherPath)
+  }
+}
+
+extension StoreEngine {
+  /// Makes the app's migrations that the store lacks, in one transaction.
+  ///
+  /// - Parameter isEmptying: Whether the transaction deletes everything first.
+  /// - Throws: Errors of the migrations. The store is then unchanged.
+  package func migrate(emptying isEmptying: Bool = false) throws(StoreError) {
+    let migrations = options.migrations ?? []
+    try Migration.check(migrations)
+    if !isEmptying {
+      try requireKnownMigrations()
+      guard !migrations.isEmpty else { return }
+      let pending = try reading { transaction throws(StoreError) in try transaction.pending(migrations) }
+      guard let first = pending.first else { return }
+      guard !isReadOnly else {
+        throw StoreError(
+          .readOnly, "\(path): the store can't be read before its migration \(first.name.debugDescription)",
+          hint: "open it for writing first")
+      }
+    }
+    // Another process may make them before this transaction begins.
+    try writing { transaction throws(StoreError) in
+      if isEmptying { try transaction.writer.deleteEverything() }
+      let pending = try transaction.pending(migrations)
+      for migration in pending { try migration.apply(transaction) }
+      if !pending.isEmpty {
+        try transaction.setAppliedMigrations(try transaction.appliedMigrations() + pending.map(\.name))
+      }
+      try transaction.commit()
+      if !pending.isEmpty { log.info("made \(pending.count) migrations") }
+    }
+    session.checksMigrations = options.migrations != nil
+  }
+
+  /// Requires that this program knows all migrations of the store, in this and all later transactions.
+  ///
+  /// - Throws: `otherFormat`.
+  package func requireKnownMigrations() throws(StoreError) {
+    guard options.migrations != nil else { return }
+    session.checksMigrations = true
+    try reading { _ throws(StoreError) in }
+  }
+
+  /// Requires that this program knows all migrations of the store in a new transaction. After a commit of this process,
+  /// doesn't read the store.
+  func checkMigrations(_ transaction: StoreTransaction) throws(StoreError) {
+    guard session.checksMigrations, let known = options.migrations,
+      session.checkedMigrations != transaction.start.generation
+    else { return }
+    do throws(StoreError) {
+      try transaction.requireKnownMigrations(known)
+    } catch {
+      transaction.rollback()
+      throw error
+    }
+    session.checkedMigrations = transaction.start.generation
+  }
+}
+
+extension StoreTransaction {
+  fileprivate func pending(_ migrations: [Migration]) throws(StoreError) -> [Migration] {
+    let applied = try appliedMigrations()
+    return migrations.filter { migration in !applied.contains { $0.isIdentical(to: migration.name) } }
+  }
+}
