@@ -63,6 +63,13 @@ package final class TemporaryEntry: Sendable {
     _ = fcntl(descriptor, F_SETFD, 0)
   }
 
+  /// Removes the folder with everything in it, and ends the lock.
+  package func removeFolder() {
+    guard isHeld.load(ordering: .relaxed) else { return }
+    Self.removeTree(path)
+    release()
+  }
+
   /// Ends the lock. The entry must have its final name, or be removed.
   package func release() {
     guard isHeld.exchange(false, ordering: .relaxed) else { return }

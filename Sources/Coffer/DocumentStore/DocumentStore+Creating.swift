@@ -13,19 +13,57 @@ extension DocumentStore {
   /// can't reopen the store here then.
   ///
   /// - Throws: `alreadyExists` if a file exists, which is unchanged. `keyNeeded` without any key or recipient.
-  ///   `testKeyRefused` if test keys aren't allowed or are mixed with real keys.
+  ///   `testKeyRefused` if test keys aren't allowed or are mixed with real keys. Errors of ``OpenOptions/migrations``,
+  ///   after which the new store remains without them.
   public static func create(
     at url: URL, keys: [StoreKey], recipients: [Recipient] = [], creation: CreateOptions = CreateOptions(),
     options: OpenOptions = OpenOptions()
   ) throws(StoreError) -> DocumentStore {
-    let maker = StoreMaker(path: url.path, creation: creation, wait: options.wait)
+    try create(at: url.path, keys: keys, recipients: recipients, creation: creation, options: options)
+  }
+
+  private static func create(
+    at path: String, keys: [StoreKey], recipients: [Recipient] = [], creation: CreateOptions, options: OpenOptions,
+    in folder: PrivateFolder? = nil
+  ) throws(StoreError) -> DocumentStore {
+    let maker = StoreMaker(path: path, creation: creation, wait: options.wait)
     let slots = NewSlot.slots(for: keys, recipients)
     let (unlocked, session) = try maker.make(slots, allowsTestKeys: options.allowsTestKeys)
-    let file = try StoreFile(at: url.path, wait: options.wait, cacheBytes: options.pageCacheBytes)
-    return DocumentStore(
-      try StoreEngine(
-        file, at: url.path, unlocked: unlocked, keys: session, key: .anyOf(keys), options: options, verb: "created"),
-      .created)
+    let file = try StoreFile(at: path, wait: options.wait, cacheBytes: options.pageCacheBytes)
+    let engine = try StoreEngine(
+      file, at: path, unlocked: unlocked, keys: session, key: .anyOf(keys), options: options, verb: "created",
+      folder: folder)
+    try engine.migrate()
+    return DocumentStore(engine, .created)
+  }
+
+  /// Creates a store for a test or preview, with a random key, that is gone when it closes.
+  ///
+  /// ```swift
+  /// let store = try DocumentStore.temporary { tx in
+  ///   try tx.insert(Document(title: "Plans", text: "Sail at dawn."), into: "notes")
+  /// }
+  /// ```
+  ///
+  /// The store is a sealed file in a directory of its own in `TMPDIR`, so it has the same calls, limits and locks as any
+  /// other store. Closing the store, or releasing it, removes the directory. If the process is killed, the next temporary
+  /// store removes it, and nobody has its key.
+  ///
+  /// - Parameters:
+  ///   - options: The store's options, of which `creation` determines its titles, padding and journal.
+  ///   - fill: Writes the first documents in one transaction.
+  /// - Throws: Errors of `fill`, `diskFull`, `ioFailure`, and errors of ``OpenOptions/migrations``.
+  public static func temporary(
+    options: OpenOptions = OpenOptions(), _ fill: (inout WriteTransaction) throws -> Void = { _ in }
+  ) throws -> DocumentStore {
+    let folder = try PrivateFolder()
+    let isTest = options.creation.isTest
+    let line = try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key, isTest: isTest).line() }
+    let store = try create(
+      at: folder.path(of: "temporary.coffer"), keys: [.keyMaterial { line }], creation: options.creation,
+      options: options, in: folder)
+    try store.write(fill)
+    return store
   }
 
   /// Creates a new store, and renames it to its path after `use` has filled it. Other processes can't see the store

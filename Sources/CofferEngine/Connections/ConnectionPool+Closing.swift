@@ -31,6 +31,7 @@ extension ConnectionPool {
       if isCounted.exchange(false, ordering: .acquiringAndReleasing) {
         locks.openStores.subtract(1, ordering: .acquiringAndReleasing)
         writeAheadLock?.release()
+        folder?.remove()
       }
       return result
     }

@@ -41,6 +41,8 @@ package final class ConnectionPool: Sendable {
   let locks: ProcessLocks
   /// The file to read if it must remain unchanged, or `nil` for an ordinary store.
   package let original: OriginalFile?
+  /// The folder of a temporary store, which is removed when the store closes.
+  let folder: PrivateFolder?
   /// Whether ``ProcessLocks/openStores`` counts this store.
   let isCounted = Atomic<Bool>(true)
   /// The thread inside this store's `write`, or 0.
@@ -52,7 +54,8 @@ package final class ConnectionPool: Sendable {
   private let hasFailedSync = Atomic<Bool>(false)
 
   init(
-    _ file: StoreFile, session: Session, options: OpenOptions, original: OriginalFile? = nil
+    _ file: StoreFile, session: Session, options: OpenOptions, original: OriginalFile? = nil,
+    folder: PrivateFolder? = nil
   ) throws(StoreError) {
     let locks = ProcessLocks.of(file.path)
     try Self.configure(file, locks)
@@ -60,6 +63,7 @@ package final class ConnectionPool: Sendable {
     first.readers = [try StoreConnection(file, session: session)]
     readerTurns = FairSemaphore(count: max(1, options.maximumReaders))
     self.original = original
+    self.folder = folder
     place = file.place
     wait = options.wait
     readerCache = options.pageCacheBytes

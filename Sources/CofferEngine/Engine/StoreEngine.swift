@@ -25,7 +25,7 @@ package final class StoreEngine: Sendable {
   /// - Parameter path: The path from the caller.
   package init(
     _ file: StoreFile, at path: String, unlocked: Unlocking.Unlocked, keys: SessionKeys, key: StoreKey,
-    options: OpenOptions, verb: String, original: OriginalFile? = nil
+    options: OpenOptions, verb: String, original: OriginalFile? = nil, folder: PrivateFolder? = nil
   ) throws(StoreError) {
     self.options = options
     opened = (FileLocation.absolute(path), original?.place ?? file.place)
@@ -36,7 +36,7 @@ package final class StoreEngine: Sendable {
       || file.database.connection.isReadOnly
     session = Session(keys: keys, generation: 0, options: options, path: opened.path)
     log = StoreLog(logger: options.logger)
-    connections = try ConnectionPool(file, session: session, options: options, original: original)
+    connections = try ConnectionPool(file, session: session, options: options, original: original, folder: folder)
     // Verify the header and generation with the state before trusting any other data.
     let generation = try reading { transaction throws(StoreError) in
       try options.pin?.check(

@@ -12,8 +12,9 @@ package struct FileLocation: Sendable {
   private let device: UInt64
   private let file: UInt64
 
-  /// - Throws: `noSuchFile` if the file doesn't exist.
+  /// - Throws: `noSuchFile` if the file doesn't exist, or `invalidArgument` for `:memory:`.
   package init(of path: String) throws(StoreError) {
+    try Self.requireFile(path)
     guard let resolved = realpath(path, nil) else {
       guard errno != ENOENT, errno != ENOTDIR else {
         throw StoreError(.noSuchFile, "\(path): no such file", hint: "\(.create) makes a new store")
@@ -25,6 +26,14 @@ package struct FileLocation: Sendable {
     var status = stat()
     guard stat(resolved, &status) == 0 else { throw StagedFile.failure(path) }
     (device, file) = (UInt64(status.st_dev), UInt64(status.st_ino))
+  }
+
+  /// Requires a path that isn't SQLite's name for a database in memory.
+  static func requireFile(_ path: String) throws(StoreError) {
+    guard path == ":memory:" || path.hasSuffix("/:memory:") else { return }
+    throw StoreError(
+      .invalidArgument, ":memory: isn't a store: a store is a file",
+      hint: "for tests and previews, DocumentStore.temporary() makes one that is gone when it closes")
   }
 
   /// Returns whether a path now leads to another file, or `false` if the file doesn't exist.

@@ -115,38 +115,14 @@ package struct FileMark: Equatable {
   }
 }
 
-/// A sealed copy of a store and its journal or log, in a new directory that only this user can enter.
-///
-/// A killed process leaves the copy in the temporary folder until the next copy is made there. The copy contains only
-/// data from the original.
+/// A sealed copy of a store and its journal or log, in a ``PrivateFolder``.
 final class SealedCopy: Sendable {
-  let path: String
-  private let entry: TemporaryEntry
+  private let folder: PrivateFolder
+  var path: String { folder.path(of: "copy") }
 
   init(of original: String) throws(StoreError) {
-    let folder = TemporaryFolder.path
-    TemporaryEntry.removeAbandoned(in: folder)
-    guard let entry = TemporaryEntry(folder: folder + "/" + TemporaryName.privateCopy()) else {
-      throw StagedFile.failure(folder)
-    }
-    self.entry = entry
-    path = entry.path + "/copy"
-    do throws(StoreError) {
-      for suffix in ["", "-journal", "-wal"] { try Self.copy(original + suffix, to: path + suffix) }
-    } catch {
-      remove()
-      throw error
-    }
-  }
-
-  deinit {
-    remove()
-  }
-
-  private func remove() {
-    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
-    rmdir(entry.path)
-    entry.release()
+    folder = try PrivateFolder()
+    for suffix in ["", "-journal", "-wal"] { try Self.copy(original + suffix, to: path + suffix) }
   }
 
   /// Copies a file, or returns without an error if the source doesn't exist.

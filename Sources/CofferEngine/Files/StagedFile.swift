@@ -45,8 +45,9 @@ package final class StagedFile {
 
   /// Verifies that `path` is free, or that the existing file is a store that may be replaced.
   ///
-  /// - Throws: `locked` if this process has the file to replace open.
+  /// - Throws: `locked` if this process has the file to replace open, or `invalidArgument` for `:memory:`.
   package func checkName() throws(StoreError) {
+    try FileLocation.requireFile(path)
     if try isReplacing() { try requireStore() }
   }
 

@@ -14,7 +14,10 @@ enum StoreWord {
 
   /// The words with `browse` in front if the first one is a store.
   static func browsing(_ arguments: [String]) -> [String] {
-    guard let word = arguments.first, !Dbtool.isVerb(word), isStore(word) else { return arguments }
+    // SQLite's name for a database in memory gets the error of a store that can't be opened.
+    guard let word = arguments.first, !Dbtool.isVerb(word), isStore(word) || word == ":memory:" else {
+      return arguments
+    }
     return ["browse"] + arguments
   }
 

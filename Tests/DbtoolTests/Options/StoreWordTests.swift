@@ -22,6 +22,20 @@ import Testing
     try sandbox.succeed("ls", "--help")
   }
 
+  @Test func rejectsMemoryAsStore() throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.names()
+    for words in [
+      ["ls", ":memory:"], ["create", ":memory:"], ["put", ":memory:", "--text", "one"],
+      ["info", ":memory:"], ["backup", "s.coffer", ":memory:"], ["copy", "s.coffer", ":memory:"],
+      ["import", ":memory:", "recipient.txt", "--create"],
+    ] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 64 && result.errors.contains("DocumentStore.temporary()"), "\(words): \(result.errors)")
+    }
+    #expect(try sandbox.names() == before)
+  }
+
   @Test func rejectsStoreNamedTwice() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "one")
