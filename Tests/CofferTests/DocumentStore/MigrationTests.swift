@@ -82,6 +82,27 @@ struct MigrationTests {
     }
   }
 
+  /// For the format, the list of migrations is a collection like any other.
+  @Test(.enabled(if: SecondReader.isPresent), arguments: CreateOptions.Journal.allCases)
+  func secondReaderAccepts(_ journal: CreateOptions.Journal) throws {
+    let place = try Workplace()
+    let url = place.file("app.coffer")
+    let booleans = Migration("booleans") { tx in
+      try tx.insert(Document(text: #"{"on":true}"#, isJSON: true), into: "notes")
+      try tx.setIndexes([.field("on", "$.on", as: .boolean), .words()], of: "notes")
+    }
+    let store = try open(url, options(version: 3, journal, adding: [booleans]))
+    try fill(store)
+    func count() throws -> Int64? {
+      try SecondReader.read(url, ["--key-file", PublishedKeys.url("primary").path])["count"].int
+    }
+    #expect(try count() == 21)
+    try store.rekey(to: [.published("primary")])
+    #expect(try count() == 21)
+    try store.close()
+    #expect(try count() == 21)
+  }
+
   @Test func newAndEmptiedStoresMakeAllMigrations() throws {
     let place = try Workplace()
     let url = place.file("app.coffer")
