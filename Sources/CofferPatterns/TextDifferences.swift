@@ -1,7 +1,7 @@
 /// Differences between texts that a search may ignore. Without any, texts are compared byte by byte.
 ///
-/// With ``diacritics`` or ``composition``, characters are compared: a character is a scalar with the marks after it, and
-/// with the vowel signs and Hangul letters that join it. A match begins and ends with whole characters, so that it
+/// With ``diacritics`` or ``composition``, characters are compared: a character is a scalar with the marks after it,
+/// and with the vowel signs and Hangul letters that join it. A match begins and ends with whole characters, so that it
 /// does not depend on how a text is composed: `e` is found in neither form of `é` by ``composition`` alone.
 public struct TextDifferences: OptionSet, Sendable, Hashable {
   public let rawValue: Int

@@ -1,10 +1,10 @@
 internal import CofferText
 
-/// Finds the words of texts, in the form in which a word index compares them (Index-Format, "Words"). Used by one thread
-/// at a time.
+/// Finds the words of texts, in the form in which a word index compares them (Index-Format, "Words"). Used by one
+/// thread at a time.
 ///
-/// The form is the one in which ``CharacterSearch`` compares, so that a word that is found is also found by a search that
-/// ignores the same differences.
+/// The form is the one in which ``CharacterSearch`` compares, so that a word that is found is also found by a search
+/// that ignores the same differences.
 package final class WordScan {
   /// How a scalar takes part in words.
   private enum Kind: UInt32 {
@@ -64,8 +64,8 @@ package final class WordScan {
     forms.deallocate()
   }
 
-  /// Calls `body` with each word in its folded form, which is valid during the call, and its place in the text, until it
-  /// returns false.
+  /// Calls `body` with each word in its folded form, which is valid during the call, and its place in the text, until
+  /// it returns false.
   package func forEachWord(
     in text: UnsafeRawBufferPointer, _ body: (_ word: UnsafeRawBufferPointer, _ place: Range<Int>) -> Bool
   ) {
@@ -224,8 +224,8 @@ package final class WordScan {
     return end - wordCount
   }
 
-  /// Moves the marks and vowel signs of a character before its letter, and composes Hangul syllables. Then the beginning
-  /// of a word in bytes ends with a whole character.
+  /// Moves the marks and vowel signs of a character before its letter, and composes Hangul syllables. Then the
+  /// beginning of a word in bytes ends with a whole character.
   private func orderForPrefixes() {
     var letter = 0
     while letter < character.count {

@@ -45,9 +45,9 @@ extension DocumentStore {
   /// }
   /// ```
   ///
-  /// The store is a sealed file in a directory of its own in `TMPDIR`, so it has the same calls, limits and locks as any
-  /// other store. Closing the store, or releasing it, removes the directory. If the process is killed, the next temporary
-  /// store removes it, and nobody has its key.
+  /// The store is a sealed file in a directory of its own in `TMPDIR`, so it has the same calls, limits and locks as
+  /// any other store. Closing the store, or releasing it, removes the directory. If the process is killed, the next
+  /// temporary store removes it, and nobody has its key.
   ///
   /// - Parameters:
   ///   - options: The store's options, of which `creation` determines its titles, padding and journal.

@@ -30,8 +30,8 @@ extension DocumentStore {
   ///
   /// Creating the copy costs about the same as `copy`.
   ///
-  /// The copy makes the migrations of `options` before it's compared with the original, and after it was replaced. A merge
-  /// requires that the original has made the same migrations.
+  /// The copy makes the migrations of `options` before it's compared with the original, and after it was replaced. A
+  /// merge requires that the original has made the same migrations.
   ///
   /// - Parameters:
   ///   - original: The file that the app ships.

@@ -5,7 +5,8 @@ internal import CofferSearch
 extension DocumentStore {
   /// Adds indexes to a collection and builds them in one transaction.
   ///
-  /// To declare exactly the indexes that an app needs, call ``WriteTransaction/setIndexes(_:of:progress:)`` at each start.
+  /// To declare exactly the indexes that an app needs, call ``WriteTransaction/setIndexes(_:of:progress:)`` at each
+  /// start.
   ///
   /// You don't need to update the indexes, because searches and queries add missing documents. Writes don't change
   /// indexes. Declaring an existing index leaves it unchanged, unless the settings of words differ.
@@ -17,8 +18,9 @@ extension DocumentStore {
   ///
   /// Building indexes decrypts every document in the collection. Other writers wait until it ends.
   ///
-  /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the call doesn't
-  ///   add a field. A field without any value probably has a wrong path or kind (``IndexedField/hasOnlyNulls``).
+  /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the call
+  ///   doesn't add a field. A field without any value probably has a wrong path or kind
+  ///   (``IndexedField/hasOnlyNulls``).
   /// - Throws: `noSuchCollection`, `invalidArgument` for an invalid path or name, `alreadyExists` for a column name
   ///   that's taken, or `damaged` with a document's ID. No index is declared then.
   @discardableResult

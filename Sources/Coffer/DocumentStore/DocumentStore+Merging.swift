@@ -34,8 +34,8 @@ extension DocumentStore {
   /// listed while it contains documents that were added or changed elsewhere. A cycle of parents is cut at the latest
   /// move.
   ///
-  /// The later change is the one with the higher count. Each store counts its commits, starting above every count that it
-  /// has merged, so clocks don't matter.
+  /// The later change is the one with the higher count. Each store counts its commits, starting above every count that
+  /// it has merged, so clocks don't matter.
   ///
   /// A byte copy of a store is the same store. If you write to both files, they give different changes the same names,
   /// and the merge throws `anchorMismatch`. Promote one of the files before you write to it, or pass the file that both

@@ -46,7 +46,8 @@ extension DocumentStore {
   ///
   /// - Returns: The result of the closure, after its changes are on disk.
   /// - Throws: Errors of the closure, `locked`, `readOnly`, `diskFull`, `keyChanged`, `rolledBack`, `damaged`,
-  ///   `closed`, or `misuse` inside this store's `read` or `write`. No changes are stored then. `ioFailure` if the disk doesn't confirm the commit, which may or may not be stored.
+  ///   `closed`, or `misuse` inside this store's `read` or `write`. No changes are stored then. `ioFailure` if the disk
+  ///   doesn't confirm the commit, which may or may not be stored.
   @discardableResult
   public func write<T>(_ body: (inout WriteTransaction) throws -> T) throws -> T { try write(body, turn: nil) }
 

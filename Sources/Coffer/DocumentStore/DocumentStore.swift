@@ -72,8 +72,9 @@ public final class DocumentStore: Sendable {
   /// batches. The sequences of observers and subscribers end. A closure that waits for the closing thread causes a
   /// deadlock.
   ///
-  /// Indexes that reads had to update in memory, or that lack 256 documents or 64 commits, are updated in the file first,
-  /// if the store is writable and no other writer is active. A store that's no longer referenced closes automatically, without that update.
+  /// Indexes that reads had to update in memory, or that lack 256 documents or 64 commits, are updated in the file
+  /// first, if the store is writable and no other writer is active. A store that's no longer referenced closes
+  /// automatically, without that update.
   ///
   /// With a write-ahead log, the last store to close copies the log to the file and removes the log. A store that was
   /// only read doesn't wait for a writer, and a store that was written to waits for its waiting time at most. The next

@@ -10,8 +10,8 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// The words use SQLite's FTS5 syntax: `sealed store` (both), `sealed OR store`, `sealed NOT store`, parentheses,
   /// `"sealed store"` (a phrase), `seal*` (a prefix), `NEAR(sealed store, 5)`, `title: sealed`. The score is BM25 over
-  /// the current documents. Only the texts of the page's documents are decrypted. ``DocumentIndex/words(in:keepingDiacritics:)``
-  /// says which words are equal.
+  /// the current documents. Only the texts of the page's documents are decrypted.
+  /// ``DocumentIndex/words(in:keepingDiacritics:)`` says which words are equal.
   ///
   /// - Parameters:
   ///   - words: The words in FTS5 syntax. For words that a user has typed, pass ``RankedMatches/query(quoting:)``.

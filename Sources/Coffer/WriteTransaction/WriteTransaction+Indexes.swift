@@ -10,18 +10,18 @@ extension WriteTransaction {
   /// ```
   ///
   /// If the declaration is unchanged, the call only reads it, so you can make it at each start. Otherwise, building
-  /// decrypts every document in the collection. Searches and queries in this transaction use the new indexes. Creates the
-  /// collection if it's missing and there are indexes to declare.
+  /// decrypts every document in the collection. Searches and queries in this transaction use the new indexes. Creates
+  /// the collection if it's missing and there are indexes to declare.
   ///
   /// - Parameters:
   ///   - indexes: The indexes. A field with the name of another field, and another path or kind, replaces it.
   ///   - collection: The collection.
   ///   - progress: Called after each batch of indexed documents.
-  /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the fields didn't
-  ///   change. A field without any value probably has a wrong path or kind (``IndexedField/hasOnlyNulls``).
-  /// - Throws: `invalidArgument` for an invalid path or name, `alreadyExists` for a column name that's taken, `tooLarge`
-  ///   for too many fields, `damaged` with a document's ID, or `cancelled` if `progress` throws. The indexes are then
-  ///   unchanged.
+  /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the fields
+  ///   didn't change. A field without any value probably has a wrong path or kind (``IndexedField/hasOnlyNulls``).
+  /// - Throws: `invalidArgument` for an invalid path or name, `alreadyExists` for a column name that's taken,
+  ///   `tooLarge` for too many fields, `damaged` with a document's ID, or `cancelled` if `progress` throws. The indexes
+  ///   are then unchanged.
   @discardableResult
   public func setIndexes(
     _ indexes: [DocumentIndex], of collection: DocumentCollection, progress: ProgressHandler? = nil

@@ -34,8 +34,9 @@ extension WriteTransaction {
   /// newer program may have written them. If the type is decodable, the call replaces only documents that it can read.
   ///
   /// - Returns: The document's ID, and whether the document was inserted.
-  /// - Throws: `notEncodable`, `noNumberLeft`, `tooLarge`, `invalidArgument`, `damaged`, or `notDecodable` if the existing
-  ///   document has a newer schema version, or can't be read as this type. To replace it regardless, delete it first.
+  /// - Throws: `notEncodable`, `noNumberLeft`, `tooLarge`, `invalidArgument`, `damaged`, or `notDecodable` if the
+  ///   existing document has a newer schema version, or can't be read as this type. To replace it regardless, delete it
+  ///   first.
   @discardableResult
   public func put(
     _ value: some Encodable & Sendable, into collection: DocumentCollection, key: DocumentKey, title: String? = nil,
@@ -75,7 +76,8 @@ extension WriteTransaction {
   /// ```
   ///
   /// A title that was derived from the old value is derived from the new value. Members that the type doesn't have are
-  /// kept, because a newer program may have written them. If the closure throws, the document doesn't change. To change the attributes too, use ``update(_:keepingDate:whenEmpty:_:)`` in the same transaction.
+  /// kept, because a newer program may have written them. If the closure throws, the document doesn't change. To change
+  /// the attributes too, use ``update(_:keepingDate:whenEmpty:_:)`` in the same transaction.
   ///
   /// - Parameters:
   ///   - id: The document's ID.
@@ -105,8 +107,8 @@ extension WriteTransaction {
   /// Other documents and current values aren't written. Reads every header, and decrypts only the older values.
   ///
   /// - Returns: The number of migrated values.
-  /// - Throws: `notDecodable` with the ID of the first value that can't be migrated, or has a newer version. The transaction must then be
-  ///   rolled back, which happens when the error leaves `write`.
+  /// - Throws: `notDecodable` with the ID of the first value that can't be migrated, or has a newer version. The
+  ///   transaction must then be rolled back, which happens when the error leaves `write`.
   @discardableResult
   public func migrateValues<Value: VersionedValue>(_ type: Value.Type, in collection: DocumentCollection) throws -> Int
   {

@@ -17,8 +17,9 @@ internal import CofferRecords
 /// A program never reads or replaces a value with a newer version than its type has: reading, `put`, `update` and bulk
 /// insertion throw `notDecodable`, and the value remains. A type that isn't a `VersionedValue` has version 1.
 ///
-/// Within a version, a type can gain members, and programs with and without them can take turns. `put` and `update` keep
-/// the members that the program's type doesn't have. To remove a member or change its meaning, increase ``schema``.
+/// Within a version, a type can gain members, and programs with and without them can take turns. `put` and `update`
+/// keep the members that the program's type doesn't have. To remove a member or change its meaning, increase
+/// ``schema``.
 ///
 /// If you replace all attributes of such a document, keep `schema`. Otherwise, the value counts as version 1. Instead,
 /// change single attributes (`$0.attributes["pinned"] = true`), or use `WriteTransaction.update(_:as:_:)` to change the

@@ -84,8 +84,8 @@ package final class ConnectionPool: Sendable {
   /// Returns a connection for reading, after waiting for a free reader.
   ///
   /// - Parameters:
-  ///   - wait: The maximum time to wait for a reader or lock, or `nil` for the store's waiting time, which doesn't limit
-  ///     the wait for this process.
+  ///   - wait: The maximum time to wait for a reader or lock, or `nil` for the store's waiting time, which doesn't
+  ///     limit the wait for this process.
   ///   - turn: A turn that the caller has waited for.
   func reader(
     _ cancellation: Cancellation? = nil, wait: Duration? = nil, turn: FairTurn? = nil
@@ -95,8 +95,8 @@ package final class ConnectionPool: Sendable {
 
   /// Waits for a free reader, and registers this thread as a reader.
   ///
-  /// - Throws: `closed`, `cancelled`, or `misuse` inside this thread's `read` or `write`. In rollback journal mode, also inside this
-  ///   thread's `write` of another open store of the file.
+  /// - Throws: `closed`, `cancelled`, or `misuse` inside this thread's `read` or `write`. In rollback journal mode,
+  ///   also inside this thread's `write` of another open store of the file.
   func beginReading(wait: Duration?, _ cancellation: Cancellation?, turn: FairTurn?) throws(StoreError) -> UInt {
     try requireOwnProcess()
     let thread = currentThread()

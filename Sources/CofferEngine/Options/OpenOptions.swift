@@ -32,26 +32,26 @@ public struct OpenOptions: Sendable {
   /// commits from other processes empty it.
   public var textCacheBytes = 8 << 20
   /// The size in bytes of SQLite's page cache for each reading connection. Cached pages are sealed, as in the file.
-  /// There are as many connections as concurrent reads (``maximumReaders``), of which up to four remain open. The writing connection has at
-  /// least 64 MiB for the pages of a bulk transaction.
+  /// There are as many connections as concurrent reads (``maximumReaders``), of which up to four remain open. The
+  /// writing connection has at least 64 MiB for the pages of a bulk transaction.
   public var pageCacheBytes = 8 << 20
   /// The total size in bytes of the caches for opened index pages. Each connection that searches, queries or lists has
   /// an equal share, which it adjusts at its next operation. Up to four idle connections keep their previous share.
   /// Queries that group or join a million rows in index order are several times faster if the index fits.
   public var indexCacheBytes = 64 << 20
-  /// The maximum memory in bytes for the index pages that readers change, which all readers share. Beyond it, indexes are
-  /// updated in the file, or searches and queries throw `indexBehind` if that isn't possible.
+  /// The maximum memory in bytes for the index pages that readers change, which all readers share. Beyond it, indexes
+  /// are updated in the file, or searches and queries throw `indexBehind` if that isn't possible.
   public var indexMemoryBytes = 64 << 20
   /// The strategies for encoding Codable values as JSON.
   public var values = ValueCoding()
   /// The app's migrations in their order, or `nil` for a program that isn't an app with migrations.
   ///
   /// Opening the store makes the migrations that the store lacks, in one transaction, so the store has all of them or
-  /// remains as before. If several processes open a store at once, one of them makes the migrations, and the others wait.
-  /// A new or emptied store makes all of them.
+  /// remains as before. If several processes open a store at once, one of them makes the migrations, and the others
+  /// wait. A new or emptied store makes all of them.
   ///
-  /// The names of a store's migrations are its application version. If a store has a migration that isn't listed here, a
-  /// newer version of the app changed it: opening it for reading or writing throws `otherFormat`, and if the newer
+  /// The names of a store's migrations are its application version. If a store has a migration that isn't listed here,
+  /// a newer version of the app changed it: opening it for reading or writing throws `otherFormat`, and if the newer
   /// version opens the store while this one has it open, the next `read` or `write` throws `otherFormat`. So list
   /// migrations from an app's first version on, even if there aren't any yet. Without this option, migrations are
   /// neither made nor compared.

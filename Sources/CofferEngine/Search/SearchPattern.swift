@@ -58,8 +58,8 @@ public struct SearchPattern: Sendable {
   /// Differences between texts that a search ignores. Without any, texts are compared byte by byte.
   ///
   /// With ``diacritics`` or ``composition``, characters are compared. A character is a scalar with its following marks,
-  /// and the vowel signs and Hangul letters that join it. A match begins and ends at character boundaries, so it doesn't
-  /// depend on the composition of a text: with ``composition`` alone, `e` doesn't match either form of `é`.
+  /// and the vowel signs and Hangul letters that join it. A match begins and ends at character boundaries, so it
+  /// doesn't depend on the composition of a text: with ``composition`` alone, `e` doesn't match either form of `é`.
   public struct Differences: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 
@@ -71,8 +71,9 @@ public struct SearchPattern: Sendable {
     public static let `case` = Differences(rawValue: 1)
     /// Marks and composition: `cafe` matches `café`, and `и` matches `й`.
     ///
-    /// A mark is a scalar of category Mn after canonical decomposition, such as an accent, a Hebrew point, an Arabic vowel
-    /// or an Indic vowel sign. The strokes of `ø` and `ł` are parts of letters, so these letters remain different.
+    /// A mark is a scalar of category Mn after canonical decomposition, such as an accent, a Hebrew point, an Arabic
+    /// vowel or an Indic vowel sign. The strokes of `ø` and `ł` are parts of letters, so these letters remain
+    /// different.
     public static let diacritics = Differences(rawValue: 2)
     /// Canonically equivalent spellings: a composed `é` matches `e` with a combining acute accent, and the reverse.
     public static let composition = Differences(rawValue: 4)

@@ -1,6 +1,7 @@
 internal import CofferRecords
 
-/// Writes single documents after checking the rules for their keys, parents and texts. ``RecordWriter`` writes the rows.
+/// Writes single documents after checking the rules for their keys, parents and texts. ``RecordWriter`` writes the
+/// rows.
 package struct DocumentEditor {
   package let transaction: StoreTransaction
 

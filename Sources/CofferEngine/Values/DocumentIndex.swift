@@ -26,8 +26,8 @@ public enum DocumentIndex: Sendable, Hashable {
 
   /// The form in which a field is indexed. A value with another type is NULL in queries.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// JSON numbers, and Booleans as 0 and 1. A `Date` that a query compares with such a field is bound as the number that
-    /// the store's ``ValueCoding`` writes for it. 64-bit integers are exact, and other numbers are doubles.
+    /// JSON numbers, and Booleans as 0 and 1. A `Date` that a query compares with such a field is bound as the number
+    /// that the store's ``ValueCoding`` writes for it. 64-bit integers are exact, and other numbers are doubles.
     case number
     /// JSON Booleans, as 0 and 1. Numbers aren't Booleans.
     case boolean

@@ -212,8 +212,8 @@ final class ContentIndex: DocumentIndexTables {
   /// A title and text to index, which are valid only during a call.
   typealias Texts = (title: String, text: UnsafeRawBufferPointer)
 
-  /// Calls `words` once if the collection has a word index, and `substrings` once with folded texts if it has a substring
-  /// index.
+  /// Calls `words` once if the collection has a word index, and `substrings` once with folded texts if it has a
+  /// substring index.
   func withTexts<E: Error>(
     of document: IndexedDocument, _ collection: IndexDeclaration.Collection, words: (Texts) throws(E) -> Void,
     substrings: (Texts) throws(E) -> Void

@@ -94,8 +94,8 @@ struct IndexCheck {
       ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, detail: "none") : nil
     var wrong: [(Int64, DocumentIndex?, String)] = []
     var ids: [Int64: Int64] = [:]
-    // A rekey changes the marks of rows without changing their documents, and builds the indexes at its end. Until then,
-    // only the words and fields are compared.
+    // A rekey changes the marks of rows without changing their documents, and builds the indexes at its end. Until
+    // then, only the words and fields are compared.
     let hasMarks = transaction.state.target == 0
     try StoreIndexes(transaction).forEachDocument(in: number, withTexts: true, step) { document throws(StoreError) in
       let id = document.header.id.rawValue

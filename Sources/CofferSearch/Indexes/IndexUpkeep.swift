@@ -54,8 +54,8 @@ extension StoreEngine {
   /// Waits for the updates that commits have caused so far.
   package func waitForIndexUpkeep() { upkeep.queue.sync {} }
 
-  /// Brings the indexes in the file up to date, if no other writer is active and readers had to add documents to them in
-  /// memory.
+  /// Brings the indexes in the file up to date, if no other writer is active and readers had to add documents to them
+  /// in memory.
   ///
   /// - Parameter count: The number of documents that readers must have added. Fewer documents wait for the next call.
   /// - Returns: Whether an index was written.

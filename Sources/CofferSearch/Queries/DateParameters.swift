@@ -5,9 +5,9 @@ internal import CofferSQLite
 
 /// The dates among a query's parameters that are compared with a field of numbers.
 ///
-/// A date is text for SQLite, and text never equals a number. So a date whose parameter is compared directly with a field
-/// of numbers, as in `made >= ?`, `? < made`, `made BETWEEN ? AND ?` or `made IN (?, ?)`, becomes the number that the
-/// store's values have for this date.
+/// A date is text for SQLite, and text never equals a number. So a date whose parameter is compared directly with a
+/// field of numbers, as in `made >= ?`, `? < made`, `made BETWEEN ? AND ?` or `made IN (?, ?)`, becomes the number that
+/// the store's values have for this date.
 struct DateParameters {
   private let tokens: [SQLToken]
   /// Returns whether a column is a field of numbers, given its qualifier, if any, and its name.

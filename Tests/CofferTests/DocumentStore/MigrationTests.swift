@@ -306,8 +306,8 @@ struct MigrationTests {
     }
   }
 
-  /// Two copies that make the same migrations separately merge without a conflict about them. If one hasn't made them, the
-  /// merge is refused.
+  /// Two copies that make the same migrations separately merge without a conflict about them. If one hasn't made them,
+  /// the merge is refused.
   @Test func mergeNeedsSameMigrations() throws {
     let place = try Workplace()
     let (one, two) = (place.file("one.coffer"), place.file("two.coffer"))
