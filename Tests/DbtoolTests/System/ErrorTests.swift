@@ -94,7 +94,7 @@ import Testing
   @Test func escapesLineEndInName() throws {
     let result = try Sandbox().run("info", "a\ndbtool: error: b\u{1B}")
     #expect(result.status == 10)
-    #expect(result.errors.contains("/a\\ndbtool: error: b\\u{1B}: no such file\n"))
+    #expect(result.errors.contains("error: a\\ndbtool: error: b\\u{1B}: no such file\n"))
     #expect(result.errors.split(separator: "\n").count == 2)
   }
 

@@ -137,7 +137,7 @@ import Testing
       let result = try run(verb, in: sandbox)
       #expect(result.status == 20, "\(verb): \(result.errors)")
       #expect(result.output.isEmpty, "\(verb)")
-      #expect(result.errors.contains("/\(name) "), "\(verb): \(result.errors)")
+      #expect(result.errors.contains(" \(name) "), "\(verb): \(result.errors)")
       #expect(result.errors.contains("hint: nothing was changed"), "\(verb): \(result.errors)")
       #expect(try fileContents(sandbox) == before, "\(verb)")
     }
@@ -154,7 +154,7 @@ import Testing
     let before = try fileContents(sandbox)
     let result = try run(["info", "s.coffer", "--json"], in: sandbox)
     #expect(result.status == 20)
-    #expect(result.errors.contains(#""kind":"unsafe-file""#) && result.errors.contains("/\(name) "))
+    #expect(result.errors.contains(#""kind":"unsafe-file""#) && result.errors.contains(" \(name) "))
     #expect(try fileContents(sandbox) == before)
   }
 
@@ -167,7 +167,7 @@ import Testing
       let before = try fileContents(sandbox)
       for verb in [["ls", "s.coffer"], ["put", "s.coffer", "--text", "x"]] {
         let result = try run(verb, in: sandbox)
-        #expect(result.status == 20 && result.errors.contains("/s.coffer-journal "), "\(result.errors)")
+        #expect(result.status == 20 && result.errors.contains("error: s.coffer-journal "), "\(result.errors)")
         #expect(try fileContents(sandbox) == before)
       }
       try sandbox.remove("s.coffer-journal")
@@ -233,7 +233,7 @@ import Testing
       #expect(try fileContents(sandbox) == before)
     }
     if each.plant != .superJournal && each.suffix != "-shm" {
-      #expect(result.errors.contains("/in.db\(each.suffix) "), "\(result.errors)")
+      #expect(result.errors.contains("in.db\(each.suffix) "), "\(result.errors)")
     }
     try sandbox.remove("in.db" + each.suffix)
     try sandbox.succeed("import", "s.coffer", "in.db")

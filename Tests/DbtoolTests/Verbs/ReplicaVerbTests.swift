@@ -68,7 +68,8 @@ import Testing
     try sandbox.write("a", try sandbox.succeed("verify", "--anchor-only", "--save-anchor", "-", "s.coffer").text)
     let behind = try sandbox.run("replica", "adopt", "f.coffer", "copies", "--anchor", "a", "--wait", "0")
     #expect(
-      behind.status == 21 && behind.errors.contains("/f.coffer was not adopted: the store is older than its anchor"))
+      behind.status == 21
+        && behind.errors.contains("error: f.coffer was not adopted: the store is older than its anchor"))
     var bytes = try sandbox.read("f.coffer")
     for index in bytes.count / 2..<bytes.count { bytes[index] = 0 }
     try sandbox.write("f.coffer", bytes: bytes)
