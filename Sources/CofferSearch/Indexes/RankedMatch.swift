@@ -11,6 +11,22 @@ public struct RankedMatches: Sendable, Hashable {
   /// The cursor for the next page, or `nil` on the last page.
   public let next: RankedMatches.Cursor?
 
+  /// Returns the query for a text that a user has typed, in which no character is an operator.
+  ///
+  /// Each part of the text between spaces becomes a phrase, and a document must contain all of them:
+  ///
+  /// ```swift
+  /// let page = try store.read { try $0.search(ranked: RankedMatches.query(quoting: "don't POL-358"), in: "notes") }
+  /// ```
+  ///
+  /// Only letters and digits are compared: `POL-358` also finds `Pol 358`, and `C++` also finds `C`. To find words that
+  /// begin with the last part, append `*` to the query. A text without letters and digits finds nothing.
+  public static func query(quoting text: String) -> String {
+    let parts = text.split { $0.isWhitespace || $0 == "\0" }
+    guard !parts.isEmpty else { return "\"\"" }
+    return parts.map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: " ")
+  }
+
   /// The position of a page in a ranked search result.
   public struct Cursor: Sendable, Hashable {
     let generation: UInt64
@@ -39,23 +55,5 @@ public struct RankedMatches: Sendable, Hashable {
     public let text: String
     /// The matching ranges in ``text`` as UTF-8 byte offsets, in order.
     public let ranges: [Range<Int>]
-  }
-}
-
-extension RankedMatches {
-  /// Returns the query for a text that a user has typed, in which no character is an operator.
-  ///
-  /// Each part of the text between spaces becomes a phrase, and a document must contain all of them:
-  ///
-  /// ```swift
-  /// let page = try store.read { try $0.search(ranked: RankedMatches.query(quoting: "don't POL-358"), in: "notes") }
-  /// ```
-  ///
-  /// Only letters and digits are compared: `POL-358` also finds `Pol 358`, and `C++` also finds `C`. To find words that
-  /// begin with the last part, append `*` to the query. A text without letters and digits finds nothing.
-  public static func query(quoting text: String) -> String {
-    let parts = text.split { $0.isWhitespace || $0 == "\0" }
-    guard !parts.isEmpty else { return "\"\"" }
-    return parts.map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: " ")
   }
 }
