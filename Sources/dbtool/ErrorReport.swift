@@ -35,7 +35,9 @@ struct ErrorReport {
   /// Returns a message with the paths of the arguments as they were given, because the library names absolute paths.
   private func withPathsAsGiven(_ message: String) -> String {
     let words = arguments.map { $0.hasPrefix("-") ? String($0.drop { $0 != "=" }.dropFirst()) : $0 }
-    let paths = words.filter { !$0.isEmpty && !$0.hasPrefix("/") }.map { (absolute: URL(filePath: $0).path, given: $0) }
+    let relative = words.filter { !$0.isEmpty && !$0.hasPrefix("/") }
+    // Leave out the root, because it's a part of every path.
+    let paths = relative.map { (absolute: URL(filePath: $0).path, given: $0) }.filter { $0.absolute != "/" }
     return paths.sorted { $0.absolute.utf8.count > $1.absolute.utf8.count }.reduce(message) { message, path in
       message.replacing(path.absolute, with: path.given)
     }

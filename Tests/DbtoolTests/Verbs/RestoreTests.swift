@@ -93,6 +93,9 @@ import Testing
       let absolute = try sandbox.run(words.map { $0 == "b.coffer" ? sandbox.path($0) : $0 })
       #expect(absolute.errors.contains("error: \(sandbox.path("b.coffer")): "), "\(absolute.errors)")
     }
+    let root = String(repeating: "../", count: 40)
+    let other = try sandbox.run("import", sandbox.path("n.coffer"), root)
+    #expect(other.errors.contains("error: \(sandbox.path("n.coffer")): "), "\(other.errors)")
     let pin = "coffer-pin-3-" + String(repeating: "1", count: 128)
     let result = try sandbox.run("restore", "n.coffer", "b.coffer", "--pin", pin)
     #expect(result.status == 21 && result.errors.contains("error: b.coffer is not the store"), "\(result.errors)")
