@@ -35,7 +35,7 @@ private struct MergeApplication {
   private var newIDs: [DocumentID: DocumentID] = [:]
   /// The IDs of the new documents with losing texts, by the other store's ID for the merged document.
   private var copyIDs: [DocumentID: DocumentID] = [:]
-  /// This store's losing texts, by document.
+  /// This store's losing texts, by the identity of the new document.
   private var lostTexts: [UniqueID: String] = [:]
   /// The keys that another document may hold now.
   private var keys: Set<SharedKey> = []
@@ -60,9 +60,9 @@ private struct MergeApplication {
 
   mutating func run() throws {
     writer.keepsOwnRange = true
-    for copy in merge.copies where copy.side == .mine {
+    for copy in merge.copies where copy.isNew && copy.side == .mine {
       let stored = try storedHere(copy.document.id)
-      lostTexts[copy.original] = stored.document.text
+      lostTexts[copy.uid] = stored.document.text
     }
     for decision in merge.decisions { try delete(decision) }
     for decision in merge.decisions { try number(decision) }
@@ -92,6 +92,9 @@ private struct MergeApplication {
       note(key: here.key, in: here.collection)
       try writer.delete(DocumentID(here.id), notingDeletion: false)
       try writer.insertDeletion(uid: here.uid, dots: dots, stamp: stamp, extensionBytes: theirs.extensionBytes)
+    case .remove(let here):
+      note(key: here.key, in: here.collection)
+      try writer.delete(DocumentID(here.id), notingDeletion: false)
     case .deletion(let record, let dots, let stamp):
       var changed = record
       (changed.dots, changed.stamp) = (dots, stamp)
@@ -123,7 +126,7 @@ private struct MergeApplication {
       ids[theirs.uid] = id
       try writer.reserveIDs(through: UInt64(id))
     case .join(let here, _, _, _), .keep(let here, _): ids[here.uid] = here.id
-    case .delete, .deletion, .newDeletion: break
+    case .delete, .remove, .deletion, .newDeletion: break
     }
   }
 
@@ -147,7 +150,7 @@ private struct MergeApplication {
         content, _ throws(StoreError) in
         content.history.dots = dots.bytes
       }
-    case .delete, .deletion, .newDeletion: break
+    case .delete, .remove, .deletion, .newDeletion: break
     }
   }
 
@@ -232,34 +235,38 @@ private struct MergeApplication {
   /// Adds a text that lost a conflict as a separate document after the document that both stores have.
   private mutating func write(_ copy: CopyDecision) throws {
     let source = copy.document
-    let uid = try UniqueID(hashing: "coffer3/copy", copy.original.bytes + merge.replicas.bytes(of: source.dots.text))
-    guard ids[uid] == nil, try merge.documents.id(of: uid) == nil else { return }
-    let deletion = try merge.documents.deletion(of: uid)
-    if let deletion { try writer.removeDeletion(try row(deletion)) }
+    guard copy.isNew else {
+      if let id = try ids[copy.uid] ?? merge.documents.id(of: copy.uid) {
+        copyIDs[DocumentID(copy.otherID)] = DocumentID(id)
+      }
+      return
+    }
+    if let deletion = copy.deletion { try writer.removeDeletion(try row(deletion)) }
     let original = copy.id
     let now = try mine.header(of: DocumentID(original))
     let place = try storedHere(original)
     guard let record = collections.values.first(where: { $0.id == now.collection.rawValue }) else {
       throw StoreError.damagedDocument(original, "its collection is gone")
     }
-    var dots = DocumentDots(deletion == nil ? source.dots.text : merge.fresh)
+    var dots = DocumentDots(copy.wasDeleted ? merge.fresh : source.dots.text)
     (dots.title, dots.key, dots.attributes, dots.place) = (.zero, .zero, .zero, .zero)
     (dots.text, dots.stamp) = (source.dots.text, merge.fresh)
-    let level = [0x80] + uid.bytes.prefix(3) + [0x80]
+    let level = [0x80] + copy.uid.bytes.prefix(3) + [0x80]
     let position =
       if let behind = DocumentPosition(now.position.bytes + level) { behind } else {
         try mine.order.position(for: .after(DocumentID(original)), in: record.id)
       }
-    let text = copy.side == .mine ? lostTexts[copy.original]! : try other.text(source.id)
+    let text = copy.side == .mine ? lostTexts[copy.uid]! : try other.text(source.id)
     let id = try newID()
-    ids[uid] = id
+    ids[copy.uid] = id
+    if copy.wasDeleted { returned.insert(copy.uid) }
     try writer.insert(
       Document(
         title: Self.marked(source.title.map { String(decoding: $0, as: UTF8.self) }), text: text,
         attributes: source.attributes, parent: now.parent, created: source.createdDate,
         modified: source.modifiedDate, isJSON: source.text.isJSON),
       id: id, in: record, isNew: false, position: position, now: .now(),
-      history: DocumentHistory(uid: uid, parent: place.history.parent, dots: dots.bytes))
+      history: DocumentHistory(uid: copy.uid, parent: place.history.parent, dots: dots.bytes))
     copyIDs[DocumentID(copy.otherID)] = DocumentID(id)
   }
 
@@ -364,16 +371,6 @@ private struct MergeApplication {
 extension MergeDocument {
   fileprivate var createdDate: Timestamp { Timestamp(millisecondsSince1970: created) }
   fileprivate var modifiedDate: Timestamp { Timestamp(millisecondsSince1970: modified) }
-}
-
-extension JointReplicas {
-  /// Returns the replica's identity and the counter, which name a commit in every store.
-  fileprivate func bytes(of dot: Dot) -> [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(joined[dot.replica].identity)
-    builder.append(dot.counter)
-    return builder.bytes
-  }
 }
 
 extension JoinedDocument {

@@ -80,8 +80,8 @@ final class StoreMerge {
   var mine: StoreTransaction { here.transaction }
 
   private(set) var collections: [CollectionDecision] = []
-  private(set) var decisions: [DocumentDecision] = []
-  private(set) var copies: [CopyDecision] = []
+  var decisions: [DocumentDecision] = []
+  var copies: [CopyDecision] = []
   var entries: [MergeReport.Entry] = []
   /// The identities of the other store's changed documents.
   private var theirs: Set<UniqueID> = []
@@ -111,6 +111,7 @@ final class StoreMerge {
     }
     try documents.prepare(changes.deletedIDs)
     for deletion in changes.deletions { try decide(deletion) }
+    try decideCopies()
     try progress?(
       WorkProgress(done: changes.documents.count, total: changes.documents.count, phase: .finishing))
     return MergeReport(entries: entries, isMerged: false)
@@ -124,10 +125,10 @@ final class StoreMerge {
       case .join(let mine, let theirs, let joined, _):
         try openText(here: mine.id)
         if joined.takesText { _ = try other.text(theirs.id) }
-      case .keep, .delete, .deletion, .newDeletion: break
+      case .keep, .delete, .remove, .deletion, .newDeletion: break
       }
     }
-    for copy in copies {
+    for copy in copies where copy.isNew {
       if copy.side == .mine { try openText(here: copy.document.id) } else { _ = try other.text(copy.document.id) }
     }
   }
@@ -182,9 +183,7 @@ final class StoreMerge {
     }
     if let side = joined.lostText {
       // A losing text becomes a separate document and keeps its dot, so every replica creates the same document.
-      copies.append(
-        CopyDecision(
-          document: side == .mine ? here : there, side: side, original: here.uid, id: here.id, otherID: there.id))
+      copies.append(try CopyDecision(side, here, there, replicas))
       note(.copied, joined.text.isConflict ? .editedOnBothSides : .editedThere, otherID: there.id)
     }
     guard !isMine || dots.stamp != here.dots.stamp else { return }
@@ -386,22 +385,12 @@ enum DocumentDecision {
   case keep(MergeDocument, DocumentDots)
   /// Deletes a document. Carries the other store's deletion, the dots of all deletions, and a stamp.
   case delete(MergeDocument, DeletionRecord, [Dot], Dot)
+  /// Removes a document that is created anew by the same merge.
+  case remove(MergeDocument)
   /// Changes the dots and the stamp of this store's deletion.
   case deletion(DeletionRecord, [Dot], Dot)
   /// Adds a deletion.
   case newDeletion(DeletionRecord, [Dot], Dot)
-}
-
-/// A text that lost a conflict and becomes a separate document.
-struct CopyDecision {
-  /// The document whose text lost, in its store.
-  let document: MergeDocument
-  let side: JoinedDocument.Side
-  /// The document that both stores have.
-  let original: UniqueID
-  /// That document's IDs in both stores.
-  let id: Int64
-  let otherID: Int64
 }
 
 /// What a merge does with one collection.

@@ -1092,4 +1092,67 @@ struct CopyMergeTests {
     #expect(try texts(pair.copy).first == "Text 2")
     #expect(try texts(pair.copy).count == 5)
   }
+
+  // MARK: Lost texts
+
+  /// A text loses a conflict in a merge that also receives the deletion of the document that it became before.
+  @Test func lostTextReplacesItsDeletion() throws {
+    let pair = try Pair()
+    let (x, y, mine) = (pair.original, pair.copy, try pair.fork("mine.coffer"))
+    try edit(x, 1, "lost")
+    for number in 1...3 { try edit(y, 1, "winner \(number)") }
+    for number in 1...40 { try edit(mine, 1, "mine \(number)") }
+    let first = try y.merge(x, policy: .both)
+    let copied = try #require(first.entries.first { $0.action == .copied }?.id)
+    #expect(try y.read { try $0.text(of: copied) } == "lost")
+    try y.write { try $0.delete([copied, DocumentID(1)]) }
+    // The edit, which the deletion didn't know, brings the document back with the text that lost.
+    try x.write { try $0.update(DocumentID(1)) { $0.attributes["read"] = .bool(true) } }
+    #expect(try y.merge(x, policy: .both).isMerged)
+    #expect(try text(y, 1) == "lost")
+
+    let report = try mine.merge(y, policy: .both)
+    let returned = try #require(report.entries.first { $0.action == .copied }?.id)
+    #expect(try mine.read { try $0.text(of: returned) } == "lost")
+    #expect(try text(mine, 1) == "mine 40")
+    #expect(try mine.verify().isSound)
+    for store in [y, x] {
+      #expect(try store.merge(mine, policy: .both).isMerged)
+      #expect(try texts(store) == texts(mine))
+      #expect(try store.merge(mine).entries.isEmpty && mine.merge(store).conflicts.isEmpty)
+    }
+    // A text that lost once more is the document that the store has.
+    #expect(try Set(texts(mine)).count == texts(mine).count)
+  }
+
+  /// Both stores know both texts, and kept one of them each; the document of the text that loses was deleted there.
+  @Test func lostTextReplacesDeletedDocument() throws {
+    let pair = try Pair()
+    let (x, y, mine) = (pair.original, pair.copy, try pair.fork("mine.coffer"))
+    let w = try pair.fork("w.coffer")
+    let id = DocumentID(1)
+    func markAsRead(_ store: DocumentStore) throws {
+      try store.write { try $0.update(id) { $0.attributes["read"] = .bool(true) } }
+    }
+    try edit(x, 1, "lost")
+    for number in 1...3 { try edit(y, 1, "winner \(number)") }
+    let copied = try #require(y.merge(x, policy: .both).entries.first { $0.action == .copied }?.id)
+    for store in [mine, w] { #expect(try store.merge(y).isMerged) }
+    try y.write { try $0.delete([copied, id]) }
+    try markAsRead(x)
+    #expect(try y.merge(x, policy: .both).isMerged)
+    #expect(try text(y, 1) == "lost")
+    try w.write { try $0.delete(id) }
+    for number in 1...40 { try edit(mine, 2, "\(number)") }
+    try markAsRead(mine)
+    #expect(try mine.merge(w, policy: .both).isMerged)
+
+    let report = try mine.merge(y, policy: .both)
+    let returned = try #require(report.entries.first { $0.action == .copied }?.id)
+    #expect(try mine.read { try $0.text(of: returned) } == "lost")
+    #expect(try text(mine, 1) == "winner 3")
+    #expect(try mine.verify().isSound)
+    #expect(try y.merge(mine, policy: .both).isMerged)
+    #expect(try texts(y) == texts(mine))
+  }
 }

@@ -13,6 +13,11 @@ struct MergeHistoryTests {
     try History(seed, copies: 3).run(steps: 60)
   }
 
+  // Texts that are lost, deleted and restored again and again meet each other in every combination.
+  @Test(arguments: HistorySeeds.first(12)) func mergesLostAndDeletedTextsAsModel(_ seed: UInt64) throws {
+    try History(seed + 20_000, copies: 3, .oneDocument).run(steps: 60)
+  }
+
   @Test(.slow, arguments: HistorySeeds.first(60)) func mergesLongHistoriesAsModel(_ seed: UInt64) throws {
     try History(seed + 1000, copies: 4).run(steps: 250)
   }
@@ -22,17 +27,27 @@ struct MergeHistoryTests {
 private final class History {
   private static let names = ["notes", "plans", "ideas"]
   private let seed: UInt64
+  private let edits: Edits
   private var random: Pseudorandom
   private let test: TestStore
   private var stores: [DocumentStore]
   private var texts = 0
 
-  init(_ seed: UInt64, copies: Int) throws {
+  /// What a history changes.
+  enum Edits {
+    /// Every part of documents and collections.
+    case all
+    /// The existence, the text and an attribute of few documents, and of the documents that lost texts become.
+    case oneDocument
+  }
+
+  init(_ seed: UInt64, copies: Int, _ edits: Edits = .all) throws {
     self.seed = seed
+    self.edits = edits
     random = Pseudorandom(seed: seed)
     test = try TestStore()
     stores = [test.store]
-    for _ in 0..<5 { try change(test.store) }
+    for _ in 0..<(edits == .all ? 5 : 1) { try change(test.store) }
     for number in 1..<copies {
       let source = test.place.file(number == 1 ? "test.coffer" : "copy1.coffer")
       stores.append(
@@ -43,7 +58,7 @@ private final class History {
 
   func run(steps: Int) throws {
     for step in 0..<steps {
-      if random.number(below: 3) > 0 {
+      if random.number(below: 3) > (edits == .all ? 0 : 1) {
         try change(stores[random.number(below: stores.count)])
       } else {
         let mine = random.number(below: stores.count)
@@ -169,6 +184,7 @@ private final class History {
     var ids: [DocumentID] = []
     for collection in collections { ids += try writer.headers(in: collection.handle).map(\.id) }
     let id = ids.isEmpty ? nil : ids[random.number(below: ids.count)]
+    if edits == .oneDocument { return try changeTextOrExistence(of: id, writer) }
     let collection =
       collections.isEmpty || random.number(below: 6) == 0
       ? DocumentCollection(Self.names[random.number(below: 3)])
@@ -216,6 +232,27 @@ private final class History {
 }
 
 extension History {
+  private func changeTextOrExistence(of id: DocumentID?, _ writer: borrowing WriteTransaction) throws {
+    texts += 1
+    guard let id else {
+      _ = try writer.insert(Document(title: "title", text: "text"), into: DocumentCollection("notes"))
+      return
+    }
+    switch random.number(below: 6) {
+    case 0: try writer.delete(id)
+    case 1:
+      let deleted = try writer.deleteUndoably([id])
+      if random.number(below: 3) > 0 { try writer.restore(deleted) }
+    case 2, 3:
+      // A store that deletes the document knows its text already, but not this attribute.
+      let value = AttributeValue.string("\(texts)")
+      try update(id, writer) { $0.attributes["a"] = value }
+    default:
+      let text = "text \(texts)"
+      try update(id, writer) { $0.text = text }
+    }
+  }
+
   /// Changes a document at a date of its own, because edits of one millisecond would have equal dates.
   private func update(
     _ id: DocumentID, _ writer: borrowing WriteTransaction, _ change: (inout Document) -> Void

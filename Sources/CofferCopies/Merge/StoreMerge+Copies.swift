@@ -1,0 +1,78 @@
+internal import CofferRecords
+internal import CofferSealing
+
+/// A text that lost a conflict and becomes a separate document.
+struct CopyDecision {
+  /// The document whose text lost, in its store.
+  let document: MergeDocument
+  let side: JoinedDocument.Side
+  /// The IDs of the document that both stores have.
+  let id: Int64
+  let otherID: Int64
+  /// The new document's identity, which every replica that loses this text gives it.
+  let uid: UniqueID
+  /// Whether the store doesn't have the new document yet.
+  var isNew = true
+  /// Whether either store had the new document before and deleted it.
+  var wasDeleted = false
+  /// This store's deletion of the new document, which the merge removes.
+  var deletion: DeletionRecord?
+
+  init(
+    _ side: JoinedDocument.Side, _ here: MergeDocument, _ there: MergeDocument, _ replicas: JointReplicas
+  ) throws(StoreError) {
+    document = side == .mine ? here : there
+    self.side = side
+    (id, otherID) = (here.id, there.id)
+    uid = try UniqueID(hashing: "coffer3/copy", here.uid.bytes + replicas.bytes(of: document.dots.text))
+  }
+}
+
+extension StoreMerge {
+  /// Decides which losing texts become new documents, after all other documents and deletions are decided.
+  ///
+  /// A text can lose again although the document that it became was deleted, in this store, or by this merge. Then the
+  /// document returns, and its deletion doesn't remain beside it.
+  func decideCopies() throws {
+    guard !copies.isEmpty else { return }
+    var indexes: [UniqueID: Int] = [:]
+    for (index, decision) in decisions.enumerated() { indexes[decision.uid] = index }
+    var isDropped = Set<Int>()
+    for (number, copy) in copies.enumerated() {
+      let index = indexes[copy.uid]
+      switch index.map({ decisions[$0] }) {
+      case .add, .join, .keep: copies[number].isNew = false
+      case .delete(let here, _, _, _): decisions[index!] = .remove(here)
+      case .deletion, .newDeletion: isDropped.insert(index!)
+      case .remove: break
+      case nil: copies[number].isNew = try documents.id(of: copy.uid) == nil
+      }
+      guard copies[number].isNew else { continue }
+      copies[number].deletion = try documents.deletion(of: copy.uid)
+      copies[number].wasDeleted = index != nil || copies[number].deletion != nil
+    }
+    decisions = decisions.enumerated().filter { !isDropped.contains($0.offset) }.map(\.element)
+  }
+}
+
+extension DocumentDecision {
+  /// The identity of the document.
+  fileprivate var uid: UniqueID {
+    switch self {
+    case .add(let document, _, _), .join(let document, _, _, _), .keep(let document, _), .delete(let document, _, _, _),
+      .remove(let document):
+      document.uid
+    case .deletion(let record, _, _), .newDeletion(let record, _, _): record.uid
+    }
+  }
+}
+
+extension JointReplicas {
+  /// Returns the replica's identity and the counter, which name a commit in every store.
+  fileprivate func bytes(of dot: Dot) -> [UInt8] {
+    var builder = ByteBuilder()
+    builder.append(joined[dot.replica].identity)
+    builder.append(dot.counter)
+    return builder.bytes
+  }
+}
