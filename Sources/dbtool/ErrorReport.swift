@@ -145,8 +145,8 @@ struct ErrorReport {
     words.prefix(1).lowercased() + words.dropFirst()
   }
 
-  /// The error for a word in place of a verb. A word that is no verb's misspelling is not repeated: it may be a key typed
-  /// in the wrong place.
+  /// The error for a word in place of a verb. A word that is no verb's misspelling is not repeated: it may be a key
+  /// typed in the wrong place.
   private func missingVerb(in arguments: [String]) -> Failure? {
     let (known, verbs) = Self.verbs(of: arguments)
     let words = arguments.dropFirst(known.count)

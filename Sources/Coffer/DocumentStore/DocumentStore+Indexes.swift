@@ -21,8 +21,9 @@ extension DocumentStore {
   /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the call
   ///   doesn't add a field. A field without any value probably has a wrong path or kind
   ///   (``IndexedField/hasOnlyNulls``).
-  /// - Throws: `noSuchCollection`, `invalidArgument` for an invalid path or name, `alreadyExists` for a column name
-  ///   that's taken, or `damaged` with a document's ID. No index is declared then.
+  /// - Throws: `noSuchCollection`, `invalidArgument` for an invalid path or name, or for several fields that aren't
+  ///   declared, `alreadyExists` for a column name that's taken, `tooLarge` for too many indexes, or `damaged` with a
+  ///   document's ID. No index is declared then.
   @discardableResult
   public func index(
     _ collection: DocumentCollection, _ indexes: DocumentIndex..., progress: ProgressHandler? = nil
@@ -40,7 +41,7 @@ extension DocumentStore {
   ) throws(StoreError) -> [IndexedField] {
     let dates = engine.options.values.dateNumbers
     let hasNewFields = try engine.changeIndexes(of: collection, progress) { entry throws(StoreError) in
-      for index in indexes { try entry.add(index, dates: dates) }
+      try entry.add(indexes, dates: dates)
     }
     return hasNewFields ? try engine.indexedFields(of: collection) : []
   }
@@ -59,10 +60,11 @@ extension DocumentStore {
   /// A field is identified only by its name, for example `.field("price", "", as: .number)`. Indexes that the
   /// collection doesn't have are ignored.
   ///
-  /// - Throws: `noSuchCollection`, `locked`, `readOnly` or `diskFull`. No index is dropped then.
+  /// - Throws: `noSuchCollection`, `locked`, `readOnly`, `diskFull`, or `invalidArgument` for a field that an index of
+  ///   several fields needs. No index is dropped then.
   public func dropIndexes(_ collection: DocumentCollection, _ indexes: [DocumentIndex] = []) throws(StoreError) {
     try engine.changeIndexes(of: collection, nil) { entry throws(StoreError) in
-      for index in indexes.isEmpty ? entry.indexes : indexes { entry.remove(index) }
+      try entry.remove(indexes.isEmpty ? entry.indexes : indexes)
     }
   }
 

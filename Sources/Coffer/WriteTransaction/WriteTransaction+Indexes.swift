@@ -19,9 +19,9 @@ extension WriteTransaction {
   ///   - progress: Called after each batch of indexed documents.
   /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the fields
   ///   didn't change. A field without any value probably has a wrong path or kind (``IndexedField/hasOnlyNulls``).
-  /// - Throws: `invalidArgument` for an invalid path or name, `alreadyExists` for a column name that's taken,
-  ///   `tooLarge` for too many fields, `damaged` with a document's ID, or `cancelled` if `progress` throws. The indexes
-  ///   are then unchanged.
+  /// - Throws: `invalidArgument` for an invalid path or name, or for several fields that aren't in the list,
+  ///   `alreadyExists` for a column name that's taken, `tooLarge` for too many fields, `damaged` with a document's ID,
+  ///   or `cancelled` if `progress` throws. The indexes are then unchanged.
   @discardableResult
   public func setIndexes(
     _ indexes: [DocumentIndex], of collection: DocumentCollection, progress: ProgressHandler? = nil

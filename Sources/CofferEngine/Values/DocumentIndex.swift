@@ -21,6 +21,17 @@ public enum DocumentIndex: Sendable, Hashable {
   /// - `path`: A path in the text such as `$.price` or `$.tags[0]`, a header field (`@created`, `@modified`, `@size`,
   ///   `@title` or `@key`), or a path in the attributes such as `@attributes.color`.
   case field(_ name: String, _ path: String, as: Kind)
+  /// Two to eight declared fields together, by name, for queries that compare the first fields and compare or sort by
+  /// the last one.
+  ///
+  /// ```swift
+  /// try store.index(
+  ///   "mails", .field("thread", "$.thread", as: .text), .field("date", "$.date", as: .date),
+  ///   .fields(["thread", "date"]))  // WHERE thread = ? AND date < ? ORDER BY date DESC LIMIT 50
+  /// ```
+  ///
+  /// Without it, such a query reads all entries of one field that match, and sorts them.
+  case fields(_ names: [String])
   /// The headers, including titles, dates and sizes, to list a whole collection.
   case titles
 

@@ -118,10 +118,9 @@ final class ContentIndex: DocumentIndexTables {
   /// Creates the field indexes and their SQLite statistics.
   func finishTables(of collection: IndexDeclaration.Collection) throws(SQLiteError) {
     let table = Self.fields(collection.number)
-    for field in collection.fields.indices {
+    for index in IndexSchema.fieldIndexes(of: collection) {
       // A query's view may have the table's name, and SQLite looks for it among temporary objects first.
-      let text = IndexSchema.fieldIndex(field, of: collection.number).text
-      try database.execute("CREATE INDEX main." + text.dropFirst("CREATE INDEX ".count))
+      try database.execute("CREATE INDEX main." + index.text.dropFirst("CREATE INDEX ".count))
     }
     if !collection.fields.isEmpty { try database.execute("ANALYZE main.\(table)") }
   }

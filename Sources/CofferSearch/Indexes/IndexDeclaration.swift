@@ -23,6 +23,8 @@ package struct IndexDeclaration: Codable, Equatable {
     var members: [String]?
     var hasSubstrings = false
     var fields: [Field] = []
+    /// The names of fields that are indexed together, or `nil` without such indexes.
+    var compounds: [[String]]?
     var hasTitles = false
 
     var hasTexts: Bool { keepsDiacritics != nil || hasSubstrings }
@@ -36,7 +38,14 @@ package struct IndexDeclaration: Codable, Equatable {
       if let words { indexes.append(words) }
       if hasSubstrings { indexes.append(.substrings) }
       if hasTitles { indexes.append(.titles) }
-      return indexes + fields.map { .field($0.name, $0.path, as: $0.kind) }
+      indexes += fields.map { .field($0.name, $0.path, as: $0.kind) }
+      return indexes + (compounds ?? []).map { .fields($0) }
+    }
+
+    /// The numbers of the fields in each index: each field alone, and then the compounds.
+    var indexedFields: [[Int]] {
+      fields.indices.map { [$0] }
+        + (compounds ?? []).map { names in names.compactMap { name in fields.firstIndex { $0.name == name } } }
     }
 
     /// Returns the part of the entry for an inner database.
@@ -46,7 +55,7 @@ package struct IndexDeclaration: Codable, Equatable {
         entry.hasTitles = hasTitles
       } else {
         (entry.keepsDiacritics, entry.members) = (keepsDiacritics, members)
-        (entry.hasSubstrings, entry.fields) = (hasSubstrings, fields)
+        (entry.hasSubstrings, entry.fields, entry.compounds) = (hasSubstrings, fields, compounds)
       }
       return entry
     }
@@ -56,6 +65,8 @@ package struct IndexDeclaration: Codable, Equatable {
   var collections: [Collection] = []
 
   static let maximumFields = 64
+  static let maximumCompounds = 16
+  static let fieldsInCompound = 2...8
 
   package init() {}
 
@@ -125,9 +136,9 @@ package struct IndexDeclaration: Codable, Equatable {
 }
 
 extension IndexDeclaration.Collection {
-  /// - Throws: `invalidArgument` for an invalid field name or path, `alreadyExists` if the column name is taken, or
-  ///   `tooLarge` if the collection has too many fields.
-  package mutating func add(_ index: DocumentIndex, dates: DateNumbers? = nil) throws(StoreError) {
+  /// - Throws: `invalidArgument` for an invalid field name or path, or a compound of undeclared fields, `alreadyExists`
+  ///   if the column name is taken, or `tooLarge` if the collection has too many fields.
+  private mutating func add(_ index: DocumentIndex, dates: DateNumbers? = nil) throws(StoreError) {
     switch index {
     case .words(let paths, let keepsDiacritics):
       try Self.requireMembers(paths)
@@ -152,7 +163,30 @@ extension IndexDeclaration.Collection {
         throw StoreError(.tooLarge, "a collection has at most \(IndexDeclaration.maximumFields) fields")
       }
       fields.append(field)
+    case .fields(let names): try addCompound(names)
     }
+  }
+
+  private mutating func addCompound(_ names: [String]) throws(StoreError) {
+    var known: [String] = []
+    for name in names {
+      guard let field = fields.first(where: { $0.name.isEqualForSQL(to: name) }) else {
+        throw StoreError(
+          .invalidArgument, "'\(name)' can't be indexed together with other fields, because it isn't a declared field",
+          hint: "declare it as a field in the same call, or before with \(.addIndex)")
+      }
+      known.append(field.name)
+    }
+    guard IndexDeclaration.fieldsInCompound.contains(known.count), Set(known).count == known.count else {
+      throw StoreError(.invalidArgument, "2 to 8 different fields are indexed together, not \(names.count)")
+    }
+    let others = compounds ?? []
+    if others.contains(known) { return }
+    guard others.count < IndexDeclaration.maximumCompounds else {
+      throw StoreError(
+        .tooLarge, "a collection has at most \(IndexDeclaration.maximumCompounds) indexes of several fields")
+    }
+    compounds = others + [known]
   }
 
   private static func requireMembers(_ paths: [String]) throws(StoreError) {
@@ -167,33 +201,65 @@ extension IndexDeclaration.Collection {
 
   /// Whether each index could be added.
   fileprivate var isValid: Bool {
+    guard compounds?.isEmpty != true else { return false }
     var copy = self
-    copy.fields = []
+    (copy.fields, copy.compounds) = ([], nil)
     do throws(StoreError) {
       if let members {
         guard let keepsDiacritics, !members.isEmpty else { return false }
         try copy.add(.words(in: members, keepingDiacritics: keepsDiacritics))
       }
       for field in fields { try copy.add(.field(field.name, field.path, as: field.kind)) }
+      for names in compounds ?? [] { try copy.add(.fields(names)) }
     } catch {
       return false
     }
-    return copy.fields.count == fields.count
+    return copy.fields.count == fields.count && copy.compounds == compounds
   }
 
   /// Declares exactly these indexes. The others keep their order, so an unchanged declaration has unchanged bytes.
   package mutating func set(_ wanted: [DocumentIndex], dates: DateNumbers?) throws(StoreError) {
-    for index in indexes where !wanted.contains(index) { remove(index) }
-    for index in wanted { try add(index, dates: dates) }
+    let before = compounds ?? []
+    compounds = nil
+    for index in indexes where !wanted.contains(index) { try remove(index) }
+    try add(before.map { DocumentIndex.fields($0) }.filter(wanted.contains) + wanted, dates: dates)
   }
 
-  package mutating func remove(_ index: DocumentIndex) {
+  /// Adds indexes, including compounds whose fields are anywhere in the list.
+  package mutating func add(_ indexes: [DocumentIndex], dates: DateNumbers?) throws(StoreError) {
+    for index in indexes where !index.isCompound { try add(index, dates: dates) }
+    for index in indexes where index.isCompound { try add(index) }
+  }
+
+  /// Removes indexes, including fields whose compounds are in the list.
+  package mutating func remove(_ indexes: [DocumentIndex]) throws(StoreError) {
+    for index in indexes where index.isCompound { try remove(index) }
+    for index in indexes where !index.isCompound { try remove(index) }
+  }
+
+  /// - Throws: `invalidArgument` if a compound needs the field.
+  private mutating func remove(_ index: DocumentIndex) throws(StoreError) {
     switch index {
     case .words: (keepsDiacritics, members) = (nil, nil)
     case .substrings: hasSubstrings = false
     case .titles: hasTitles = false
-    case .field(let name, _, _): fields.removeAll { $0.name == name }
+    case .field(let name, _, _):
+      if let names = compounds?.first(where: { $0.contains(name) }) {
+        throw StoreError(
+          .invalidArgument, "the field '\(name)' is indexed together with others",
+          hint: "drop '\(names.joined(separator: ","))' too")
+      }
+      fields.removeAll { $0.name == name }
+    case .fields(let names):
+      compounds?.removeAll { $0.elementsEqual(names) { $0.isEqualForSQL(to: $1) } }
+      if compounds?.isEmpty == true { compounds = nil }
     }
+  }
+}
+
+extension DocumentIndex {
+  fileprivate var isCompound: Bool {
+    if case .fields = self { true } else { false }
   }
 }
 

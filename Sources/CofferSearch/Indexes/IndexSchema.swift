@@ -49,9 +49,13 @@ enum IndexSchema {
     return "CREATE TABLE \(ContentIndex.fields(collection))(id INTEGER PRIMARY KEY\(columns))"
   }
 
-  static func fieldIndex(_ field: Int, of collection: UInt32) -> (name: String, text: String) {
-    let table = ContentIndex.fields(collection)
-    return ("\(table)_\(field)", "CREATE INDEX \(table)_\(field) ON \(table)(\(ContentIndex.column(field)))")
+  /// Returns the indexes of a collection's fields, each named by the numbers of its fields.
+  static func fieldIndexes(of collection: IndexDeclaration.Collection) -> [(name: String, text: String)] {
+    let table = ContentIndex.fields(collection.number)
+    return collection.indexedFields.map { fields in
+      let name = fields.reduce(table) { "\($0)_\($1)" }
+      return (name, "CREATE INDEX \(name) ON \(table)(\(fields.map(ContentIndex.column).joined(separator: ",")))")
+    }
   }
 
   /// Returns the tables that FTS5 creates for a table without content.
@@ -94,10 +98,7 @@ enum IndexSchema {
       }
       guard !collection.fields.isEmpty else { continue }
       add(ContentIndex.fields(number), fields(of: number, count: collection.fields.count))
-      for field in collection.fields.indices {
-        let index = fieldIndex(field, of: number)
-        add(index.name, index.text)
-      }
+      for index in fieldIndexes(of: collection) { add(index.name, index.text) }
     }
     return texts
   }

@@ -37,7 +37,7 @@ struct IndexListVerb: ParsableCommand {
         for index in try reader.indexes(of: DocumentCollection(collection.name)) {
           try table.add(
             [
-              collection.name, index.word, index.field?.name, index.field?.path ?? index.members, index.field?.kind,
+              collection.name, index.word, index.fieldNames, index.field?.path ?? index.members, index.field?.kind,
             ].map { text in
               text.map { .string($0) }
             })
@@ -64,9 +64,11 @@ struct IndexAddVerb: ParsableCommand {
       (true and false only, as 1 and 0), text, folded (text without differences of case and composition) or date (ISO 8601, or seconds since 2001, as Swift writes \
       dates). A note counts the documents that have no value of that kind.
 
+      NAME,NAME indexes 2 to 8 fields together, for a 'query' that compares the first ones and sorts by the last one.
+
         dbtool index add texts.coffer -c notes words substrings titles
         dbtool index add mail.coffer -c inbox words --in '$.text'
-        dbtool index add shop.coffer -c orders price=$.price:number 'day=$.date:date'
+        dbtool index add mail.coffer -c inbox 'thread=$.thread:text' 'day=$.date:date' thread,day
       """)
 
   @OptionGroup var options: StoreOptions
@@ -78,7 +80,8 @@ struct IndexAddVerb: ParsableCommand {
   var members: [String] = []
 
   @Argument(
-    help: ArgumentHelp("words, words:diacritics, substrings, titles, or NAME=PATH:KIND.", valueName: "index"))
+    help: ArgumentHelp(
+      "words, words:diacritics, substrings, titles, NAME=PATH:KIND, or NAME,NAME.", valueName: "index"))
   var words: [String]
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
@@ -96,11 +99,13 @@ struct IndexAddVerb: ParsableCommand {
   private func indexes() throws -> [DocumentIndex] {
     try words.map { word in
       if let index = DocumentIndex(word: word, members) { return index }
+      if !word.contains("="), word.contains(",") { return .fields(word.split(separator: ",").map(String.init)) }
       guard let equals = word.firstIndex(of: "="), let colon = word.lastIndex(of: ":"), equals < colon,
         let kind = DocumentIndex.Kind(rawValue: String(word[word.index(after: colon)...]))
       else {
         throw ValidationError(
-          "an index is words, words:diacritics, substrings, titles, or NAME=PATH:KIND such as price=$.price:number; kinds are "
+          "an index is words, words:diacritics, substrings, titles, NAME=PATH:KIND such as price=$.price:number, or "
+            + "NAME,NAME for fields together; kinds are "
             + DocumentIndex.Kind.allCases.map(\.rawValue).joined(separator: ", "))
       }
       return .field(String(word[..<equals]), String(word[word.index(after: equals)..<colon]), as: kind)
@@ -137,20 +142,24 @@ struct IndexDropVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup var choice: IndexChoice
 
-  @Argument(help: ArgumentHelp("words, substrings, titles, or the name of a field (default: all).", valueName: "index"))
+  @Argument(
+    help: ArgumentHelp(
+      "words, substrings, titles, the name of a field, or names of fields together (default: all).", valueName: "index")
+  )
   var words: [String] = []
 
   func run() throws {
     let store = try options.open(readOnly: false)
     let collection = try choice.collection(in: store)
-    let there = try store.read { try $0.indexes(of: collection).map { $0.field?.name ?? $0.word } }
+    let declared = try store.read { try $0.indexes(of: collection) }
+    let there = declared.map(\.name)
     let named = words.map { $0 == "words" && there.contains("words:diacritics") ? "words:diacritics" : $0 }
     if let missing = named.first(where: { !there.contains($0) }) {
       throw Failure(
         .noDocument, kind: "no-index", "the collection has no index \(missing)",
         hint: there.isEmpty ? nil : "there are: \(listed(there))")
     }
-    try store.dropIndexes(collection, named.map { DocumentIndex(word: $0) ?? .field($0, "", as: .text) })
+    try store.dropIndexes(collection, declared.filter { named.contains($0.name) })
     try store.close()
   }
 }
@@ -206,7 +215,7 @@ struct IndexCheckVerb: ParsableCommand {
     for problem in problems {
       try table.add([
         problem.collection.map { .string($0) }, problem.index.map { .string($0.word) },
-        problem.index?.field.map { .string($0.name) }, problem.documentID.map { .integer($0.rawValue) },
+        problem.index?.fieldNames.map { .string($0) }, problem.documentID.map { .integer($0.rawValue) },
         .string(problem.message),
       ])
     }
@@ -253,7 +262,17 @@ extension DocumentIndex {
     case .words(_, let keepsDiacritics): keepsDiacritics ? "words:diacritics" : "words"
     case .substrings: "substrings"
     case .field: "field"
+    case .fields: "fields"
     case .titles: "titles"
+    }
+  }
+
+  /// The name by which the index is dropped.
+  fileprivate var name: String {
+    switch self {
+    case .field(let name, _, _): name
+    case .fields(let names): names.joined(separator: ",")
+    case .words, .substrings, .titles: word
     }
   }
 
@@ -261,6 +280,14 @@ extension DocumentIndex {
   fileprivate var members: String? {
     guard case .words(let members, _) = self, !members.isEmpty else { return nil }
     return members.joined(separator: ",")
+  }
+
+  /// The name of a field, or the names of several fields.
+  fileprivate var fieldNames: String? {
+    switch self {
+    case .field, .fields: name
+    case .words, .substrings, .titles: nil
+    }
   }
 
   fileprivate var field: (name: String, path: String, kind: String)? {

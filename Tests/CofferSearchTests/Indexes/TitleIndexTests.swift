@@ -207,7 +207,7 @@ import Testing
       case .words: "words"
       case .substrings: "substrings"
       case .titles: "titles"
-      case .field: "field"
+      case .field, .fields: "field"
       case nil: problem.message.hasPrefix("an index is damaged") ? "page" : "all"
       }
     }

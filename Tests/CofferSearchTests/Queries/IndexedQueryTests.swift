@@ -31,7 +31,7 @@ import Testing
   private static let fields: [DocumentIndex] = [
     .field("price", "$.price", as: .number), .field("count", "$.count", as: .number),
     .field("name", "$.name", as: .folded), .field("date", "$.date", as: .date),
-    .field("customer", "$.customer", as: .number),
+    .field("customer", "$.customer", as: .number), .fields(["customer", "date"]), .fields(["name", "price", "count"]),
   ]
 
   /// Returns a store with orders and customers, and a plain database with the same rows.

@@ -35,7 +35,8 @@ struct SecondReaderTests {
     try fill(test)
     for collection in try test.store.read({ scope in try scope.collections() }) {
       try test.store.index(
-        DocumentCollection(collection.name), .words(), .substrings, .titles, .field("bytes", "@size", as: .number))
+        DocumentCollection(collection.name), .words(), .substrings, .titles, .field("bytes", "@size", as: .number),
+        .field("made", "@created", as: .date), .fields(["made", "bytes"]))
     }
     try expectSame(test)
     try test.store.write { scope in _ = try scope.insert(Document(text: "behind"), into: test.notes, at: .top) }

@@ -49,6 +49,23 @@ import Testing
     #expect(try sandbox.succeed("verify", "s.coffer").status == 0)
   }
 
+  @Test func indexesFieldsTogether() throws {
+    let sandbox = try filled()
+    let undeclared = try sandbox.run("index", "add", "s.coffer", "-c", "notes", "price,day")
+    #expect(undeclared.status == 64 && undeclared.errors.contains("hint: declare it"), "\(undeclared.errors)")
+    try sandbox.succeed(
+      "index", "add", "s.coffer", "-c", "notes", "price,day", "price=$.price:number", "day=$.day:date")
+    #expect(
+      try sandbox.succeed("index", "list", "s.coffer").lines.last == "notes\tfields\tprice,day\t\t")
+    let plan = try sandbox.succeed(
+      "query", "s.coffer", "EXPLAIN QUERY PLAN SELECT text FROM notes WHERE price = 2.5 AND day < '2027' ORDER BY day")
+    #expect(plan.text.contains("_0_1 (f0=? AND f1<?)"), "\(plan.text)")
+    let needed = try sandbox.run("index", "drop", "s.coffer", "-c", "notes", "day")
+    #expect(needed.status == 64 && needed.errors.contains("hint: drop 'price,day' too"), "\(needed.errors)")
+    try sandbox.succeed("index", "drop", "s.coffer", "-c", "notes", "day", "price,day")
+    #expect(try sandbox.succeed("index", "list", "s.coffer").lines.count == 1)
+  }
+
   @Test func ranksBestDocumentsFirst() throws {
     let sandbox = try filled()
     let without = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed")

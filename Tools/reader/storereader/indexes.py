@@ -18,6 +18,7 @@ CONTENTS, TITLES = 1, 2
 MAP = 2**31
 ENTRY_SIZE = 8
 CHANGES_LIMIT, DECLARATION_LIMIT, FIELDS_LIMIT, FIELD_NAME_LIMIT = 512, 1 << 20, 64, 128
+COMPOUNDS_LIMIT, COMPOUND_LIMIT = 16, 8
 _UID = re.compile("[0-9a-f]{32}")
 # Tables with any other SQL are no indexes.
 TABLES = {
@@ -179,7 +180,16 @@ def _is_entry(entry):
         and all(type(flag) is bool for flag in flags) and len(names) <= FIELDS_LIMIT and _are_members(entry)
         and all(1 <= len(name.encode()) <= FIELD_NAME_LIMIT and "\0" not in name for name in names)
         and len({_ascii_lower(name) for name in names} - RESERVED_NAMES) == len(names)
-        and all(field["kind"] in _kinds(field["path"]) for field in entry["fields"]))
+        and all(field["kind"] in _kinds(field["path"]) for field in entry["fields"])
+        and _are_compounds(entry.get("compounds", []), names) and entry.get("compounds") != [])
+
+
+def _are_compounds(compounds, fields):
+    """Whether each compound is a list of different fields, and no two are equal."""
+    return (
+        len(compounds) <= COMPOUNDS_LIMIT and len(set(map(tuple, compounds))) == len(compounds)
+        and all(2 <= len(set(names)) == len(names) <= COMPOUND_LIMIT for names in compounds)
+        and all(name in fields for names in compounds for name in names))
 
 
 def _are_members(entry):
@@ -325,8 +335,11 @@ def _objects(part, entry):
     if entry["fields"]:
         columns = [f"f{number}" for number in range(len(entry["fields"]))]
         found[f"fields_{coll}"] = f"CREATE TABLE fields_{coll}(id INTEGER PRIMARY KEY,{','.join(columns)})"
-        for number, column in enumerate(columns):
-            found[f"fields_{coll}_{number}"] = f"CREATE INDEX fields_{coll}_{number} ON fields_{coll}({column})"
+        numbers = {field["name"]: number for number, field in enumerate(entry["fields"])}
+        compounds = [[numbers[name] for name in names] for names in entry.get("compounds", [])]
+        for indexed in [[number] for number in range(len(columns))] + compounds:
+            name = "_".join(map(str, [f"fields_{coll}", *indexed]))
+            found[name] = f"CREATE INDEX {name} ON fields_{coll}({','.join(columns[number] for number in indexed)})"
     return found
 
 

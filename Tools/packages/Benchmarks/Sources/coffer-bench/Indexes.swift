@@ -208,25 +208,26 @@ struct IndexBench {
   // MARK: Fields
 
   private struct Order {
-    let title: String, customer: Int, price: Int, day: String
+    let title: String, customer: Int, price: Int, day: String, shelf: Int
 
-    var json: String { #"{"customer":\#(customer),"day":"\#(day)","price":\#(price)}"# }
+    var json: String { #"{"customer":\#(customer),"day":"\#(day)","price":\#(price),"shelf":\#(shelf)}"# }
   }
 
   private mutating func runOrders() throws {
     let plain = try plain("orders.db")
     let store = try openStore(folder.appending(path: "orders.coffer").path, titles: .sealed, cache: "default")
     let orders = DocumentCollection("orders")
-    try plain.execute("CREATE TABLE orders(id INTEGER PRIMARY KEY, title, json, customer, price, day)")
+    try plain.execute("CREATE TABLE orders(id INTEGER PRIMARY KEY, title, json, customer, price, day, shelf)")
     let made = (1...rows).map { row in
       let day = "2026-0\(1 + number(below: 9))-\(10 + number(below: 19))T10:00:00.000Z"
-      return Order(title: "Order \(row)", customer: number(below: 1000), price: number(below: rows), day: day)
+      return Order(
+        title: "Order \(row)", customer: number(below: 1000), price: number(below: rows), day: day, shelf: row % 10)
     }
     try plain.transaction(.immediate) {
       for (index, order) in made.enumerated() {
         try plain.execute(
-          "INSERT INTO orders VALUES(?,?,?,?,?,?)", Int64(index + 1), order.title, order.json, order.customer,
-          order.price, order.day)
+          "INSERT INTO orders VALUES(?,?,?,?,?,?,?)", Int64(index + 1), order.title, order.json, order.customer,
+          order.price, order.day, order.shelf)
       }
     }
     try store.write { tx in
@@ -253,6 +254,8 @@ struct IndexBench {
     }
     Self.show("build three fields of JSON", nil, [fromJSON], [mine])
     Self.show("build three fields, beside columns", nil, [theirs], [mine])
+    try plain.execute("CREATE INDEX orders_shelf_day ON orders(shelf, day); ANALYZE")
+    try store.index(orders, .field("shelf", "$.shelf", as: .number), .fields(["shelf", "day"]))
     func touch(_ result: QueryResult) {
       for row in result.rows { for value in row.values where value != .null { BenchFiles.touched &+= 1 } }
     }
@@ -264,6 +267,10 @@ struct IndexBench {
       ),
       ("50 rows by a range: the field alone", nil, many, "id, price FROM orders WHERE price BETWEEN ?1 AND ?1 + 49"),
       ("one row by equality: title, text", nil, many, "title, json FROM orders WHERE price = ?1"),
+      (
+        "50 of a tenth of all rows, newest first: title, text", 3, many,
+        "id, title, json FROM orders WHERE shelf = ?1 % 10 AND day < '2026-08' ORDER BY day DESC LIMIT 50"
+      ),
       ("group and sum", 2, few, "customer, count(*), sum(price) FROM orders GROUP BY customer"),
       ("newest fifty", nil, few, "id, title, day FROM orders ORDER BY day DESC LIMIT 50"),
     ] as [(String, Double?, Int, String)] {
@@ -275,7 +282,7 @@ struct IndexBench {
         try measured { touch(try store.read { try $0.query("SELECT \(sql)", parameters: values) }) }
       }
     }
-    Self.show("file with three fields (bytes)", nil, [size("orders.db")], [size("orders.coffer")])
+    Self.show("file with four fields (bytes)", nil, [size("orders.db")], [size("orders.coffer")])
     try store.close()
     try plain.close()
   }
