@@ -81,6 +81,17 @@ struct Bank: Sendable {
     }
   }
 
+  /// Writes much in one transaction, and waits before it commits and again before the store is closed.
+  func hold(_ wait: () -> Void) throws {
+    try store.write { writer in
+      for number in 0..<200 {
+        try writer.insert(Document(text: "held \(number) " + String(repeating: "#", count: 4000)), into: "held")
+      }
+      wait()
+    }
+    wait()
+  }
+
   func snapshot() throws -> Snapshot {
     try store.read { reader in
       var snapshot = Snapshot()

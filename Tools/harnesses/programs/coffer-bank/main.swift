@@ -3,6 +3,7 @@
 //
 //   coffer-bank found rollback|wal STORE KEY…      makes the store with its accounts
 //   coffer-bank ROLE SECONDS STORE KEY…            ROLE: transfer, read, rekey, backup, compact, audit
+//   coffer-bank hold 0 STORE KEY…                  holds a transaction open, and then the store, until it reads a line
 
 internal import Coffer
 internal import Foundation
@@ -85,6 +86,12 @@ do {
     together(1) { _, _ in
       try DocumentStore.compact(at: URL(filePath: path), wait: .seconds(30))
       usleep(500_000)
+    }
+  case "hold":
+    try bank.hold {
+      print("ready")
+      fflush(nil)
+      _ = readLine()
     }
   case "audit":
     tally.count {
