@@ -10,7 +10,7 @@ extension DocumentStore {
   /// If the closure uses an outdated index, the missing documents are added to the index in memory, in pages that all
   /// readers share. If the store is writable and no other writer is active, they are also written to the file: after
   /// the closure once reads have added 256 documents, and when the store is closed. If the index needs more memory than
-  /// ``OpenOptions/indexMemoryBytes`` allows, it's updated in the file first, and the closure is called a second time.
+  /// ``OpenOptions/indexMemoryBytes`` allows, it's updated in the file first, and the closure is called again.
   ///
   /// - Returns: The result of the closure.
   /// - Throws: Errors of the closure, `locked`, `keyChanged`, `rolledBack`, `damaged`, `closed`, or `misuse` inside
@@ -19,15 +19,19 @@ extension DocumentStore {
   public func read<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T { try read(body, turn: nil) }
 
   func read<T>(_ body: (inout ReadTransaction) throws -> T, turn: FairTurn?) throws -> T {
-    let result: T
-    do {
-      result = try readOnce(body, turn)
-    } catch {
-      guard engine.canRepeatRead(after: error) else { throw error }
-      return try readOnce(body)
+    var turn = turn
+    // Other threads may take the released memory first.
+    for _ in 0..<3 {
+      do {
+        let result = try readOnce(body, turn)
+        engine.updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
+        return result
+      } catch {
+        guard engine.canRepeatRead(after: error) else { throw error }
+        turn = nil
+      }
     }
-    engine.updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
-    return result
+    return try readOnce(body)
   }
 
   private func readOnce<T>(

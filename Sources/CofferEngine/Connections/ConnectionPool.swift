@@ -258,6 +258,17 @@ package final class ConnectionPool: Sendable {
     if connection.database.isInTransaction { writingConnection = nil }
   }
 
+  /// Closes the connections that no read uses, with their caches and index pages.
+  package func closeIdleReaders() {
+    // The readers leave the lock with this thread as their single owner, and close when it forgets them.
+    nonisolated(unsafe) let readers = idle.withLock { idle in
+      nonisolated(unsafe) let readers = idle.readers
+      idle.readers = []
+      return readers
+    }
+    withExtendedLifetime(readers) {}
+  }
+
   /// Whether this thread is outside `read` and `write`, and can write without waiting for another thread.
   package var canWriteImmediately: Bool {
     let thread = currentThread()

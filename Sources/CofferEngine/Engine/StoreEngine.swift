@@ -87,6 +87,9 @@ package final class StoreEngine: Sendable {
 
   // MARK: Transactions
 
+  /// Whether this thread is in a transaction of any store.
+  package static var isInScope: Bool { ThreadScopes.count > 0 }
+
   /// Runs a write transaction, which is rolled back unless `body` commits it.
   ///
   /// - Parameter wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.

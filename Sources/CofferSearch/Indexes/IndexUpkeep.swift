@@ -74,22 +74,28 @@ extension StoreEngine {
     updateIndexesInFile(wait: .zero, isDue: true)
   }
 
-  /// Returns whether a failed read can be repeated, because it failed only for lack of memory to update an index, which
-  /// is now updated in the file.
+  /// Returns whether a failed read can be repeated, because it failed only for lack of memory to update an index.
+  ///
+  /// Releases the pages of connections that aren't in use, and updates the index in the file when it's this thread's
+  /// turn to write. Inside a transaction of another store, it doesn't wait for that turn.
   package func canRepeatRead(after error: any Error) -> Bool {
-    (error as? StoreError)?.code == .indexBehind && connections.canWriteImmediately && updateIndexesInFile(wait: .zero)
+    guard (error as? StoreError)?.code == .indexBehind, !session.isClosing else { return false }
+    connections.closeIdleReaders()
+    if !isReadOnly { updateIndexesInFile(wait: StoreEngine.isInScope ? .zero : nil, awaitsTurn: true) }
+    return true
   }
 
   /// Adds missing documents to the indexes in memory, like a reader, and then writes the changed pages to the file.
   ///
   /// - Parameters:
-  ///   - wait: The maximum time to wait for a lock.
+  ///   - wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
   ///   - isDue: Whether to write only indexes that lack many documents or commits.
+  ///   - awaitsTurn: Whether to wait for another thread that updates the indexes.
   /// - Returns: Whether an index was written.
   @discardableResult
-  private func updateIndexesInFile(wait: Duration, isDue: Bool = false) -> Bool {
+  private func updateIndexesInFile(wait: Duration?, isDue: Bool = false, awaitsTurn: Bool = false) -> Bool {
     guard !isReadOnly, !session.isClosing else { return false }
-    let hasWritten = upkeep.turn.withLockIfAvailable { _ in
+    func update() -> Bool {
       let outdated = session.outdatedIndexDocuments.exchange(0, ordering: .relaxed)
       do throws(StoreError) {
         var hasWritten = false
@@ -106,10 +112,11 @@ extension StoreEngine {
         return false
       }
     }
-    return hasWritten ?? false
+    if awaitsTurn { return upkeep.turn.withLock { _ in update() } }
+    return upkeep.turn.withLockIfAvailable { _ in update() } ?? false
   }
 
-  private func updateInFile(_ part: UInt32, wait: Duration, isDue: Bool) throws(StoreError) -> Bool {
+  private func updateInFile(_ part: UInt32, wait: Duration?, isDue: Bool) throws(StoreError) -> Bool {
     let update: IndexMemory.Update?
     do throws(StoreError) {
       update = try reading(wait: wait) { transaction throws(StoreError) in

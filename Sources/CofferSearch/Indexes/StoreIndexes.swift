@@ -162,15 +162,18 @@ package struct StoreIndexes {
     return try file.contents == nil ? update(file) : continuing(file)
   }
 
-  /// Runs work on an index, one reader at a time if the index lacks many documents.
+  /// Runs work on an index, one reader at a time if they share their pages.
   private func inTurn<R>(_ file: IndexFile, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
-    guard try lacksMany(file.contents) else { return try work() }
+    guard try mustShare(file.contents) else { return try work() }
     return try memory.inTurn(transaction.connection.currentCancellation, work)
   }
 
-  private func lacksMany(_ contents: IndexRoot.Contents?) throws(StoreError) -> Bool {
+  /// Returns whether a reader must share the pages that it changes, because an index lacks many documents, or because
+  /// the pages of all readers take more than half of the memory.
+  private func mustShare(_ contents: IndexRoot.Contents?) throws(StoreError) -> Bool {
     guard !transaction.isWriter else { return false }
-    return try gap(since: contents).limit(of: transaction.state.count) > IndexGap.privateUpdateLimit
+    return try gap(since: contents).limit(of: transaction.state.count)
+      > (memory.budget.isScarce ? 0 : IndexGap.privateUpdateLimit)
   }
 
   private func updateInPlace(_ file: IndexFile) throws(StoreError) {
@@ -188,13 +191,13 @@ package struct StoreIndexes {
 
   // MARK: Sharing pages in memory
 
-  /// Returns an index that continues from another reader's pages if it lacks many documents and they lack fewer.
+  /// Returns an index that continues from another reader's pages, if readers share them and they don't lack more.
   private func continuing(_ file: IndexFile) throws(StoreError) -> IndexFile {
-    guard try lacksMany(file.contents) else { return file }
+    guard try mustShare(file.contents) else { return file }
     let count = transaction.state.count
     let part = file.pages.root.part
     guard let shared = memory[part], shared.sealedRoot == file.sealedRoot, let found = try root(part),
-      try gap(since: shared.contents).limit(of: count) < gap(since: file.contents).limit(of: count)
+      try gap(since: shared.contents).limit(of: count) <= gap(since: file.contents).limit(of: count)
     else { return file }
     return try open(found, shared)
   }
@@ -217,7 +220,8 @@ package struct StoreIndexes {
     if let shared = memory[part], shared.sealedRoot == file.sealedRoot {
       guard contents.generation > shared.contents.generation else { return }
       let gap = try gap(since: shared.contents)
-      guard gap.limit(of: transaction.state.count) > IndexGap.privateUpdateLimit / 2 else { return }
+      let least = memory.budget.isScarce ? 0 : IndexGap.privateUpdateLimit / 2
+      guard gap.limit(of: transaction.state.count) > least else { return }
     }
     memory[part] = IndexMemory.Update(
       sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: contents)

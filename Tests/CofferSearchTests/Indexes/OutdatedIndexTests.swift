@@ -49,6 +49,41 @@ import Testing
     }
   }
 
+  /// Many readers with little memory for their pages find every document while others write without a rest.
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func readersWithLittleMemoryFindDocumentsBesideWriters(_ journal: CreateOptions.Journal) async throws {
+    let test = try TestStore { $0.journal = journal }
+    try await test.store.write { tx in
+      for number in 0..<300 { try tx.insert(Document(text: "needle \(number) in the hay"), into: "notes") }
+    }
+    try test.store.index(test.notes, .words())
+    try await test.store.close()
+    var options = OpenOptions.testing
+    options.indexMemoryBytes = 64 << 10
+    let store = try test.reopened(.published("primary"), options)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<4 {
+        group.addTask {
+          for number in 0..<60 {
+            try await store.write { try $0.insert(Document(text: "needle \(writer) \(number)"), into: "notes") }
+          }
+        }
+      }
+      for _ in 0..<16 {
+        group.addTask {
+          for _ in 0..<15 {
+            let (found, count) = try await store.read { tx in
+              (try tx.search(ranked: "needle", in: "notes").total, try tx.count(in: "notes"))
+            }
+            #expect(found == count)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try store.verify(.full).isSound)
+  }
+
   private func insertNeedles(_ count: Int, into store: DocumentStore, _ test: TestStore) throws {
     try store.write { tx in
       for _ in 0..<count { try tx.insert(Document(text: "needle"), into: test.notes) }
