@@ -110,6 +110,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
+    trial("coffer-app"),
     trial("coffer-bank"),
     trial("coffer-judge"),
     trial("coffer-reopen"),

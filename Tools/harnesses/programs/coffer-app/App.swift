@@ -1,0 +1,238 @@
+internal import Coffer
+internal import Foundation
+
+/// The three versions of an app's type. Each one gained a member.
+struct Note1: Codable, Sendable {
+  var title: String
+  var body: String
+}
+
+struct Note2: Codable, Sendable {
+  var title: String
+  var body: String
+  var stars: Int?
+}
+
+struct Note3: Codable, Sendable {
+  var title: String
+  var body: String
+  var stars: Int?
+  var tags: [String]?
+}
+
+struct App {
+  static let notes = DocumentCollection("notes")
+  /// Words of several scripts. None is a part or another form of a different one.
+  static let words =
+    (10..<60).map { "wort\($0)" } + [
+      "Straße", "Ärger", "Ünal", "привет", "мир", "λόγος", "世界", "東京", "แมว", "नमस्ते", "שלום", "سلام",
+    ]
+  private static let keys = 1500
+
+  private let number: Int
+  private let (url, key): (URL, StoreKey)
+  private let log: FileHandle
+  private var random: SystemRandomNumberGenerator
+  private var version = 1
+  private var store: DocumentStore
+
+  init(_ number: Int, _ url: URL, _ key: StoreKey, log: String) throws {
+    (self.number, self.url, self.key) = (number, url, key)
+    _ = FileManager.default.createFile(atPath: log, contents: nil)
+    self.log = try FileHandle(forWritingTo: URL(filePath: log))
+    random = SystemRandomNumberGenerator()
+    store = try Self.open(url, key)
+  }
+
+  static func create(_ url: URL, _ key: StoreKey, journal: CreateOptions.Journal) throws {
+    var creation = CreateOptions()
+    (creation.isTest, creation.journal) = (true, journal)
+    var options = OpenOptions()
+    options.allowsTestKeys = true
+    let store = try DocumentStore.create(at: url, keys: [key], creation: creation, options: options)
+    try store.write { try $0.create(notes) }
+    try store.close()
+  }
+
+  private static func open(_ url: URL, _ key: StoreKey) throws -> DocumentStore {
+    var options = OpenOptions()
+    options.allowsTestKeys = true
+    options.wait = .seconds(60)
+    return try DocumentStore.open(at: url, key: key, options: options)
+  }
+
+  mutating func run(commits: Int) throws {
+    let steps = max(commits / 40, 10)
+    for commit in 0..<commits {
+      if number == 0 { try changeIndexes(at: commit * 20 / commits, commit: commit, of: commits) }
+      try write(commit)
+      if commit.isMultiple(of: 20) { try compare() }
+      if commit.isMultiple(of: steps) { try sample(commit) }
+      // Another version of the app is started.
+      if (commit + 1).isMultiple(of: max(commits / 12, 1)) {
+        try store.close()
+        version = version % 3 + 1
+        store = try Self.open(url, key)
+      }
+    }
+    try sample(commits)
+    try store.close()
+  }
+
+  // MARK: Indexes
+
+  /// Declares indexes, replaces them by others and drops them, at fixed twentieths of the run.
+  private func changeIndexes(at twentieth: Int, commit: Int, of commits: Int) throws {
+    guard commit == 0 || (commit - 1) * 20 / commits != twentieth else { return }
+    let stars: DocumentIndex = .field("stars", "$.stars", as: .number)
+    let title: DocumentIndex = .field("head", "$.title", as: .folded)
+    let sets: [Int: [DocumentIndex]] = [
+      1: [.words(), stars], 7: [.words(in: "$.body"), .titles, stars, title, .fields(["head", "stars"])],
+      13: [.substrings, stars], 16: [], 17: [.words(keepingDiacritics: true), stars, .titles],
+    ]
+    guard let indexes = sets[twentieth] else { return }
+    _ = try store.write { try $0.setIndexes(indexes, of: Self.notes) }
+  }
+
+  // MARK: Commits
+
+  private mutating func number(below bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+
+  private mutating func text(_ count: Int) -> String {
+    (0..<count).map { _ in Self.words[number(below: Self.words.count)] }.joined(separator: " ")
+  }
+
+  private mutating func write(_ commit: Int) throws {
+    let count = number(below: 12) == 0 ? 10 : 1
+    var edits: [(key: String, value: Note3, kind: Int)] = []
+    for _ in 0..<count {
+      let value = Note3(
+        title: text(3), body: text(4 + number(below: 30)), stars: number(below: 4) == 0 ? nil : number(below: 6),
+        tags: number(below: 3) == 0 ? nil : [text(1), text(1)])
+      edits.append(("k\(number(below: Self.keys))", value, number(below: 10)))
+    }
+    let (version, number) = (version, number)
+    let (generation, lines) = try store.write { [edits] tx in
+      var lines: [(String, [String: Any]?)] = []
+      for edit in edits {
+        if let line = try Self.apply(edit.kind, edit.key, edit.value, version, tx) { lines.append(line) }
+      }
+      // Each commit changes something, so it has a generation of its own.
+      let own = Note1(title: "app \(number)", body: "commit \(commit)")
+      try tx.put(own, into: Self.notes, key: DocumentKey(own.title))
+      lines.append((own.title, ["title": own.title, "body": own.body]))
+      return (tx.generation, lines)
+    }
+    let object: [String: Any] = [
+      "generation": generation, "edits": lines.map { [$0.0, $0.1 as Any? ?? NSNull()] as [Any] },
+    ]
+    try write(object)
+  }
+
+  /// Changes one document as a version of the app, and returns the members that are set.
+  private static func apply(
+    _ kind: Int, _ key: String, _ value: Note3, _ version: Int, _ tx: borrowing WriteTransaction
+  ) throws -> (String, [String: Any]?)? {
+    let id = try tx.id(forKey: DocumentKey(key), in: notes)
+    switch (kind, id) {
+    case (0, let id?):
+      try tx.delete(id)
+      return (key, nil)
+    case (1, let id?):
+      try tx.move(id, to: .top)
+      return nil
+    case (2...5, let id?):
+      return try (key, update(id, value, version, tx))
+    default:
+      switch version {
+      case 1: try tx.put(Note1(title: value.title, body: value.body), into: notes, key: DocumentKey(key))
+      case 2:
+        try tx.put(
+          Note2(title: value.title, body: value.body, stars: value.stars), into: notes, key: DocumentKey(key))
+      default: try tx.put(value, into: notes, key: DocumentKey(key))
+      }
+      var members: [String: Any] = ["title": value.title, "body": value.body]
+      if version > 1 { members["stars"] = value.stars ?? NSNull() }
+      if version > 2 { members["tags"] = value.tags ?? NSNull() }
+      return (key, members)
+    }
+  }
+
+  private static func update(
+    _ id: DocumentID, _ value: Note3, _ version: Int, _ tx: borrowing WriteTransaction
+  ) throws -> [String: Any] {
+    switch version {
+    case 1:
+      try tx.update(id, as: Note1.self) { $0.body = value.body }
+      return ["body": value.body]
+    case 2:
+      try tx.update(id, as: Note2.self) { ($0.body, $0.stars) = (value.body, value.stars) }
+      return ["body": value.body, "stars": value.stars ?? NSNull()]
+    default:
+      try tx.update(id, as: Note3.self) { ($0.stars, $0.tags) = (value.stars, value.tags) }
+      return ["stars": value.stars ?? NSNull(), "tags": value.tags ?? NSNull()]
+    }
+  }
+
+  // MARK: Comparisons
+
+  /// Compares a search, a query and the counts with the documents of the same read.
+  private mutating func compare() throws {
+    let word = Self.words[number(below: Self.words.count)]
+    let least = number(below: 6)
+    try store.read { tx in
+      var (whole, inBody, rated, all) = (0, 0, 0, 0)
+      for note in try tx.values(Note3.self, in: Self.notes) {
+        let value = note.value
+        let titled = Self.contains(value.title, word)
+        let tagged = value.tags?.contains(word) == true
+        if titled || Self.contains(value.body, word) { inBody += 1 }
+        if titled || tagged || Self.contains(value.body, word) { whole += 1 }
+        if let stars = value.stars, stars >= least { rated += 1 }
+        all += 1
+      }
+      guard try tx.count(in: Self.notes) == all else { throw Difference("the count") }
+      for index in try tx.indexes(of: Self.notes) {
+        switch index {
+        case .words(let members, _):
+          let found = try tx.search(ranked: RankedMatches.query(quoting: word), in: Self.notes, limit: 5).total
+          let wanted = members.isEmpty ? whole : inBody
+          guard found == wanted else { throw Difference("the ranked search for \(word): \(found) of \(wanted)") }
+        case .field("stars", _, _):
+          let found = try tx.query("SELECT count(*) FROM notes WHERE stars >= ?", least).rows[0][0].integer
+          guard found == Int64(rated) else { throw Difference("the query: \(found ?? -1) of \(rated)") }
+        case .titles:
+          guard try tx.headers(in: Self.notes).count == all else { throw Difference("the list") }
+        default: break
+        }
+      }
+    }
+  }
+
+  private static func contains(_ text: String, _ word: String) -> Bool {
+    text.split(separator: " ").contains(word[...])
+  }
+
+  struct Difference: Error, CustomStringConvertible {
+    let description: String
+    init(_ what: String) { description = "\(what) differs from the documents" }
+  }
+
+  // MARK: Log
+
+  private func sample(_ commit: Int) throws {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    func number(_ name: String) -> Int {
+      let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") } ?? ""
+      return Int(line.filter(\.isNumber)) ?? 0
+    }
+    var now = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now)
+    let seconds = Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+    try write(["commit": commit, "rss": number("VmRSS") / 1024, "threads": number("Threads"), "cpu": seconds])
+  }
+
+  private func write(_ object: [String: Any]) throws {
+    try log.write(contentsOf: JSONSerialization.data(withJSONObject: object) + [0x0A])
+  }
+}

@@ -1,0 +1,32 @@
+// One of the processes of Tools/harnesses/lifetime: an app that writes to a shared store for a long time, in turn as its
+// versions 1, 2 and 3, and compares searches and queries with the documents.
+//
+//   coffer-app create rollback|wal STORE KEY        makes the store
+//   coffer-app NUMBER COMMITS STORE KEY LOG         makes that many commits; app 0 also changes the indexes on the way
+//
+// Writes a JSON line to LOG for each commit: its place among all commits, and the keys with the members that it set
+// (null for a member that it removed) or with null for a deletion. Now and then, a line has the process's memory, its
+// threads, and its CPU seconds.
+
+internal import Coffer
+internal import Foundation
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 5 else {
+  FileHandle.standardError.write(Data("usage: coffer-app NUMBER|create COMMITS|JOURNAL STORE KEY [LOG]\n".utf8))
+  exit(64)
+}
+let (store, key) = (URL(filePath: arguments[3]), StoreKey.keyFile(URL(filePath: arguments[4])))
+
+do {
+  if arguments[1] == "create" {
+    try App.create(store, key, journal: arguments[2] == "wal" ? .writeAheadLog : .rollback)
+  } else {
+    guard let number = Int(arguments[1]), let commits = Int(arguments[2]) else { exit(64) }
+    var app = try App(number, store, key, log: arguments[5])
+    try app.run(commits: commits)
+  }
+} catch {
+  FileHandle.standardError.write(Data("coffer-app \(arguments[1]): \(error)\n".utf8))
+  exit(1)
+}
