@@ -13,6 +13,7 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parents[1]
 ROOT = TOOLS.parent
 BENCHMARKS = TOOLS / "packages" / "Benchmarks"
+SERVERS = TOOLS / "packages" / "Servers"
 KEY_FILE = ROOT / "Keys" / "primary.key"
 
 RAW_KEY, NEXT_RAW_KEY = "5c" * 32, "a7" * 32

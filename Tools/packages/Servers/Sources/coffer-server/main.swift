@@ -1,0 +1,68 @@
+// coffer-server: a server with many tasks on one store, and the same server on GRDB.
+//
+//   coffer-server coffer|grdb load FOLDER TASKS ROUNDS       each task writes, reads, searches and counts in turn
+//   coffer-server coffer|grdb heartbeat FOLDER TASKS ROUNDS  the same, beside a task that wakes every 5 ms
+//   coffer-server coffer|grdb readers FOLDER TASKS ROUNDS    each task searches; the index lacks 1,000 documents
+//
+// Prints a JSON object: wall and CPU seconds, the peak memory in MiB, the number of operations, and the milliseconds by
+// which the heartbeat was late. The store begins with 5,000 documents of 1 KiB. Both sides keep a write-ahead log and
+// an index of words. Knows: the library's public interface. Does not know: how results are compared (Tools/bench).
+
+import Foundation
+
+let arguments = CommandLine.arguments
+guard arguments.count == 6, let tasks = Int(arguments[4]), let rounds = Int(arguments[5]) else {
+  FileHandle.standardError.write(
+    Data("usage: coffer-server coffer|grdb load|heartbeat|readers FOLDER TASKS ROUNDS\n".utf8))
+  exit(64)
+}
+let folder = URL(filePath: arguments[3])
+
+do {
+  let server: any Server =
+    switch arguments[1] {
+    case "coffer": try CofferServer(in: folder)
+    default: try GRDBServer(in: folder)
+    }
+  var texts = Texts(seed: 7)
+  try await server.fill((0..<5000).map { _ in texts.next() })
+  if arguments[2] == "readers" { try await server.write(each: (0..<1000).map { _ in texts.next() }) }
+
+  let before = Usage()
+  let heartbeat = arguments[2] == "heartbeat" ? Task.detached { try await Heartbeat.latenesses() } : nil
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    for task in 0..<tasks {
+      let onlySearches = arguments[2] == "readers"
+      group.addTask {
+        var texts = Texts(seed: UInt64(100 + task))
+        for _ in 0..<rounds {
+          if onlySearches {
+            _ = try await server.search(texts.word())
+            continue
+          }
+          let id = try await server.write(texts.next())
+          _ = try await server.text(of: texts.number(below: Int(id)) + 1)
+          _ = try await server.search(texts.word())
+          _ = try await server.count()
+        }
+      }
+    }
+    try await group.waitForAll()
+  }
+  let used = Usage().since(before)
+  heartbeat?.cancel()
+  let late = try await heartbeat?.value ?? []
+  try await server.close()
+
+  var report: [String: Double] = [
+    "wall": used.wall, "cpu": used.cpu, "peak": Usage.peakMegabytes, "operations": Double(tasks * rounds * (arguments[2] == "readers" ? 1 : 4)),
+  ]
+  if !late.isEmpty {
+    report["median"] = late[late.count / 2]
+    report["latest"] = late[late.count - 1]
+  }
+  print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+} catch {
+  FileHandle.standardError.write(Data("coffer-server: \(error)\n".utf8))
+  exit(1)
+}
