@@ -2,8 +2,8 @@
 //
 // Does: opens and creates stores, reads and writes in transactions, observes changes, and synchronizes collections.
 //       Backups, copies, merging, verification and key changes are calls on the same DocumentStore.
-// Knows: the calls of apps (DocumentStore, StoreReading, WriteTransaction, KeySlots), lists that follow the store
-//        (Observing), and the comparison with other data (Sync). CofferEngine, CofferSearch and CofferCopies do the
+// Knows: the calls of apps (DocumentStore, StoreReading, WriteTransaction, KeySlots), observations of the
+//        store (Observing), and the comparison with other data (Sync). CofferEngine, CofferSearch and CofferCopies do the
 //        work.
 // Doesn't know: file formats (CofferFormats), replication (CofferReplication), and terminals.
 //
@@ -56,7 +56,6 @@
 @_exported public import struct CofferEngine.SearchPattern
 @_exported public import struct CofferEngine.StoreAnchor
 @_exported public import struct CofferEngine.StoreChange
-@_exported public import struct CofferEngine.StoreChanges
 @_exported public import struct CofferEngine.StoreInfo
 @_exported public import struct CofferEngine.StoreKey
 @_exported public import struct CofferEngine.StorePin
@@ -73,6 +72,5 @@
 @_exported public import protocol CofferSQLite.SQLiteValueConvertible
 @_exported public import protocol CofferSQLite.SQLiteValueReadable
 @_exported public import class CofferSealing.Secret
-@_exported public import struct CofferSearch.ObservedQuery
 @_exported public import struct CofferSearch.QueryRows
 @_exported public import struct CofferSearch.RankedMatches

@@ -77,7 +77,8 @@ public struct StoreError: Error, Sendable {
     case diskFull
     /// An argument is invalid. The message explains which argument and why.
     case invalidArgument
-    /// A query failed because of data in the documents.
+    /// A query failed because of data in the documents, or the closure of an observation threw an error that isn't a
+    /// store error.
     case queryFailed
     /// A text, title, key or name exceeds its limit.
     case tooLarge

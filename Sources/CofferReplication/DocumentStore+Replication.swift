@@ -110,7 +110,8 @@ extension StoreReading where Self: ~Copyable {
   ///   anchor's state. `damaged` and `setMismatch` unless `skipsDamage` is set.
   public func tail(since anchor: StoreAnchor, skippingDamage skipsDamage: Bool = false) throws(StoreError) -> StoreTail
   {
-    try TailReader(transaction).tail(since: anchor, skippingDamaged: skipsDamage)
+    transaction.notes?.noteEverything()
+    return try TailReader(transaction).tail(since: anchor, skippingDamaged: skipsDamage)
   }
 
   /// Returns the documents that changed since a generation, like `tail(since:skippingDamage:)`. If possible, use an
@@ -122,6 +123,7 @@ extension StoreReading where Self: ~Copyable {
   public func tail(sinceGeneration generation: UInt64, skippingDamage skipsDamage: Bool = false) throws(StoreError)
     -> StoreTail
   {
-    try TailReader(transaction).tail(since: generation, skippingDamaged: skipsDamage)
+    transaction.notes?.noteEverything()
+    return try TailReader(transaction).tail(since: generation, skippingDamaged: skipsDamage)
   }
 }

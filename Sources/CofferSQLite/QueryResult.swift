@@ -34,6 +34,13 @@ public struct QueryResult: Sendable {
   public var declaredTypes: [String?] { columns.declaredTypes }
 }
 
+extension QueryResult: Equatable {
+  public static func == (left: QueryResult, right: QueryResult) -> Bool {
+    left.rows == right.rows && left.columnNames == right.columnNames && left.rowsAffected == right.rowsAffected
+      && left.insertedID == right.insertedID
+  }
+}
+
 extension QueryResult: RandomAccessCollection {
   public var startIndex: Int { rows.startIndex }
   public var endIndex: Int { rows.endIndex }

@@ -60,7 +60,7 @@ struct Notebook {
   }
 
   /// The list, then each change of it, by this process or another one.
-  func changes() -> ObservedList {
+  func changes() -> StoreObservation<ListChange<DocumentHeader>> {
     store.observe(.notes)
   }
 }

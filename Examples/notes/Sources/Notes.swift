@@ -194,9 +194,9 @@ struct Watch: AsyncParsableCommand {
         Terminal.print("watching (notes: \(change.count))")
       } else {
         for index in change.deleted { Terminal.print("deleted  \(line(for: rows[index]))") }
-        for row in change.inserted { Terminal.print("added    \(line(for: row.header))") }
-        for row in change.updated { Terminal.print("changed  \(line(for: row.header))") }
-        for row in change.moved { Terminal.print("moved    \(line(for: row.header))") }
+        for row in change.inserted { Terminal.print("added    \(line(for: row.element))") }
+        for row in change.updated { Terminal.print("changed  \(line(for: row.element))") }
+        for row in change.moved { Terminal.print("moved    \(line(for: row.element))") }
       }
       try change.apply(to: &rows)
       isFirst = false

@@ -29,7 +29,7 @@ extension DocumentStore {
   @discardableResult
   public func read<T: Sendable>(_ body: @escaping @Sendable (inout ReadTransaction) throws -> T) async throws -> T {
     let turn = try await engine.readerTurn()
-    return try await offCooperativePool { try self.read(body, turn: turn) }
+    return try await offCooperativePool { try self.engine.readScope(body, turn: turn) }
   }
 
   /// Writes in one transaction on a separate thread. Canceling the task before the commit leaves the store unchanged.

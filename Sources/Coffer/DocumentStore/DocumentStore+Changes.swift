@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 
 extension DocumentStore {
-  /// Returns a sequence of all later commits by this process and other processes.
+  /// Returns a sequence of the IDs in all later commits by this process and other processes.
   ///
   /// ```swift
   /// for try await change in store.changes(in: "notes") {
@@ -24,8 +24,10 @@ extension DocumentStore {
   ///
   /// - Parameter collection: The collection, which doesn't need to exist yet, or `nil` to report all collections.
   /// - Returns: A sequence whose iterators each receive every change, and throw errors such as `locked` and
-  ///   `keyChanged`.
-  public func changes(in collection: DocumentCollection? = nil) -> StoreChanges {
-    StoreChanges(subscription(to: collection?.name))
+  ///   `keyChanged`. The first iterator's changes begin with this call, and those of later iterators with their creation.
+  public func changes(in collection: DocumentCollection? = nil) -> StoreObservation<StoreChange> {
+    let subscribe = subscription(to: collection?.name, for: .report)
+    let first = FirstSubscription(subscribe())
+    return StoreObservation { ChangesIteration(first.take() ?? subscribe()) }
   }
 }

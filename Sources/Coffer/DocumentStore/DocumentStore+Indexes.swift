@@ -98,6 +98,7 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: `damaged`.
   public func indexes(of collection: DocumentCollection) throws(StoreError) -> [DocumentIndex] {
+    transaction.notes?.noteEverything()
     guard let record = try transaction.collection(named: collection.name),
       let entry = try StoreIndexes(transaction).declaration().collection(record.id), entry.uid == record.uid
     else { return [] }

@@ -1,7 +1,5 @@
 internal import CofferEngine
 internal import CofferRecords
-public import CofferSQLite
-internal import CofferSearch
 
 extension DocumentStore {
   /// Returns a sequence of a collection's list and its changes, for displaying the list.
@@ -18,75 +16,104 @@ extension DocumentStore {
   /// commits. Each element comes from one read transaction and contains its generation. Texts aren't read, so an
   /// updated row may have the same header and a different text.
   ///
-  /// The list contains at most `limit` documents, from the top. For a long list, set a limit, and raise
-  /// ``ObservedList/limit`` when the user reaches the end. The next element then inserts the missing rows.
+  /// The list contains at most `limit` documents, from the top. For a long list, set a limit, and raise it with
+  /// ``StoreObservation/setLimit(_:)`` when the user reaches the end. The next element then inserts the missing rows.
   ///
   /// A missing collection is an empty list, which fills when its first document is inserted. A dropped collection
   /// becomes empty, and a renamed collection is followed.
   ///
-  /// Each iteration uses about 40 bytes of memory for each row. A change costs reading the changed headers. If it
-  /// inserts, moves or deletes documents, it also copies 16 bytes for each row. The list is reread if more than a
-  /// quarter of it changed, if a change isn't complete (``StoreChange/isComplete``), or if its order changes while
-  /// there are more documents than the limit.
+  /// Each iteration uses about 40 bytes of memory for each row. A change costs reading the changed headers, and for each
+  /// new place some headers beside it. If it inserts, moves or deletes documents, it also copies 16 bytes for each row.
+  /// The list is reread if more than a quarter of it changed, or if a change isn't complete
+  /// (``StoreChange/isComplete``).
   ///
   /// - Returns: A sequence whose iterators each start with the list. The iteration ends with an error if reading fails,
-  ///   for example with `locked`, `keyChanged` or `damaged`.
-  public func observe(_ collection: DocumentCollection, first limit: Int = .max) -> ObservedList {
-    let name = collection.name
-    return ObservedList(
-      collection, limit: max(0, limit),
-      ListSource(
-        subscribe: subscription(to: name),
-        read: { [weak engine] work in
-          guard let engine else { return nil }
-          return .some(try engine.reading(nil) { transaction throws(StoreError) in try work(transaction) })
-        }))
+  ///   for example with `keyChanged` or `damaged`.
+  public func observe(
+    _ collection: DocumentCollection, first limit: Int = .max
+  ) -> StoreObservation<ListChange<DocumentHeader>> {
+    list(of: collection, .headers, limit)
   }
 
-  /// Returns a sequence of a query's results, with a new result after each change to the documents that it reads.
+  /// Returns a sequence of the list of a collection's values, and its changes.
   ///
   /// ```swift
-  /// for try await result in store.observe(query: "SELECT title FROM notes WHERE price < ?", 10) {
-  ///   show(result)
+  /// var open: [StoredValue<Task>] = []
+  /// for try await change in store.observe(Task.self, in: "tasks", where: { !$0.isDone }) {
+  ///   try change.apply(to: &open)
   /// }
   /// ```
   ///
-  /// The first element is the current result. Later elements follow commits, by this process or other processes, to a
-  /// collection whose view the statement reads, or any commit if the statement reads `documents`. A slow task receives
-  /// one result for several commits. Each element comes from one read transaction. A result may be equal to the
-  /// previous result.
+  /// The elements are differences, as those of ``observe(_:first:)``. A value that changes so that `isWanted` returns
+  /// `false` is deleted from the list, and a value that changes the other way is inserted.
   ///
-  /// - Returns: A sequence whose iterators each start with the current result. The iteration ends with an error of
-  ///   ``StoreReading/query(_:_:)`` or of reading, such as `locked` and `keyChanged`.
-  public func observe(query sql: String, _ parameters: (any SQLiteValueConvertible & Sendable)?...) -> ObservedQuery {
-    ObservedQuery(
-      sql, parameters.map { $0?.sqliteValue },
-      QuerySource(
-        subscribe: subscription(to: nil),
-        read: { [weak engine] sql, parameters in
-          guard let engine else { return nil }
-          func run() throws(StoreError) -> (QueryResult, QueryReads, UInt64) {
-            try engine.reading(nil) { transaction throws(StoreError) in
-              let (result, reads) = try QueryRunner(transaction).queryWithReads(sql, parameters)
-              return (result, reads, transaction.state.generation)
-            }
-          }
-          do throws(StoreError) {
-            let result = try run()
-            engine.updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
-            return result
-          } catch {
-            guard engine.canRepeatRead(after: error) else { throw error }
-            return try run()
-          }
-        }))
+  /// The first element decrypts the collection's texts until the limit is reached. After a commit, only the texts of
+  /// changed documents are decrypted, and those that move up into the list. Values don't stay in memory: each iteration
+  /// uses about 40 bytes for each row.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the values. Older values are converted (``VersionedValue``).
+  ///   - collection: The collection, which doesn't need to exist yet.
+  ///   - limit: The maximum number of rows.
+  ///   - isSkippingOthers: Whether to skip documents that aren't values of this type, instead of throwing.
+  ///   - isWanted: Returns `false` for values to omit. The result must depend only on the value.
+  /// - Returns: A sequence whose iterators each start with the list. The iteration ends with an error if reading fails,
+  ///   for example with `notDecodable` and the ID of a document that isn't such a value.
+  public func observe<Value: Decodable & Sendable>(
+    _ type: Value.Type, in collection: DocumentCollection, first limit: Int = .max,
+    skippingOthers isSkippingOthers: Bool = false, where isWanted: @escaping @Sendable (Value) -> Bool = { _ in true }
+  ) -> StoreObservation<ListChange<StoredValue<Value>>> {
+    list(of: collection, .values(skippingOthers: isSkippingOthers, where: isWanted), limit)
+  }
+
+  /// Returns a sequence of the results of any reads, with a new result after each commit that changes them.
+  ///
+  /// ```swift
+  /// let counts = store.observe { tx in
+  ///   (open: try tx.values(Task.self, in: "tasks") { !$0.isDone }.count, all: try tx.count(in: "tasks"))
+  /// }
+  /// for try await count in counts { show(count.open, count.all) }
+  /// ```
+  ///
+  /// The closure runs in one read transaction, first for the current result, and again after commits, by this process or
+  /// other processes, to what it last read: to the documents that it read by ID, and to the collections that it read
+  /// otherwise. Any commit counts for a statement that reads `documents`, for `generation`, `collections`, `children`
+  /// and information about the store, and for more than 65,536 documents by ID. A slow task receives one result for
+  /// several commits.
+  ///
+  /// If the result is `Equatable`, a result that equals the one before is omitted, and an iteration keeps the last
+  /// result to compare it. For the differences between results, use ``StoreObservation/differences(by:)``.
+  ///
+  /// - Parameter reads: Reads with the scope of the call, on a thread of this library. It must not depend on anything
+  ///   but the store that changes meanwhile, because such a change doesn't run it again.
+  /// - Returns: A sequence whose iterators each start with the current result. The iteration ends with an error of the
+  ///   closure. An error that isn't a ``StoreError`` is thrown as `queryFailed`. To observe errors of your own, return
+  ///   a `Result`.
+  public func observe<Result: Sendable>(
+    _ reads: @escaping @Sendable (inout ReadTransaction) throws -> Result
+  ) -> StoreObservation<Result> {
+    let store = observedStore
+    return StoreObservation { ReadingIteration(ClosureReads(reads), store) }
+  }
+
+  private func list<Element>(
+    of collection: DocumentCollection, _ content: ListContent<Element>, _ limit: Int
+  ) -> StoreObservation<ListChange<Element>> {
+    let (store, window) = (observedStore, ListWindow(limit: limit))
+    return StoreObservation(window: window) {
+      ReadingIteration(ListReader(collection.name, content), store, window)
+    }
+  }
+
+  private var observedStore: ObservedStore {
+    ObservedStore(subscribe: subscription(to: nil, for: .reread)) { [weak engine] in engine }
   }
 
   /// Returns a closure that subscribes to one or all collections' commits, without keeping the store open.
-  func subscription(to name: String?) -> @Sendable () -> ChangeSubscription {
+  func subscription(to name: String?, for use: ChangeUse) -> @Sendable () -> ChangeSubscription {
     { [weak engine, feed = engine.session.feed] in
       feed.subscribe(
-        to: name,
+        to: name, for: use,
         { () throws(StoreError) in
           guard let engine else { throw .storeClosed }
           return try engine.beginning()

@@ -16,31 +16,7 @@ extension DocumentStore {
   /// - Throws: Errors of the closure, `locked`, `keyChanged`, `rolledBack`, `damaged`, `closed`, or `misuse` inside
   ///   this store's `read` or `write`.
   @discardableResult
-  public func read<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T { try read(body, turn: nil) }
-
-  func read<T>(_ body: (inout ReadTransaction) throws -> T, turn: FairTurn?) throws -> T {
-    var turn = turn
-    // Other threads may take the released memory first.
-    for _ in 0..<3 {
-      do {
-        let result = try readOnce(body, turn)
-        engine.updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
-        return result
-      } catch {
-        guard engine.canRepeatRead(after: error) else { throw error }
-        turn = nil
-      }
-    }
-    return try readOnce(body)
-  }
-
-  private func readOnce<T>(
-    _ body: (inout ReadTransaction) throws -> T, _ turn: FairTurn? = nil
-  ) throws -> T {
-    let read = try engine.beginReading(turn: turn)
-    var reader = ReadTransaction(read.transaction)
-    return try body(&reader)
-  }
+  public func read<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T { try engine.readScope(body) }
 
   /// Writes in one transaction, which is committed when the closure returns and rolled back if it throws.
   ///
@@ -62,5 +38,34 @@ extension DocumentStore {
     try write.commit()
     engine.noteCommit(of: write.transaction)
     return result
+  }
+}
+
+extension StoreEngine {
+  /// Runs a closure in a read transaction. If it fails because an index is behind, updates the index and repeats it.
+  ///
+  /// - Parameter turn: A turn of a reader that the caller has waited for.
+  func readScope<T>(_ body: (inout ReadTransaction) throws -> T, turn: FairTurn? = nil) throws -> T {
+    var turn = turn
+    // Other threads may take the released memory first.
+    for _ in 0..<3 {
+      do {
+        let result = try readOnce(body, turn)
+        updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
+        return result
+      } catch {
+        guard canRepeatRead(after: error) else { throw error }
+        turn = nil
+      }
+    }
+    return try readOnce(body)
+  }
+
+  private func readOnce<T>(
+    _ body: (inout ReadTransaction) throws -> T, _ turn: FairTurn? = nil
+  ) throws -> T {
+    let read = try beginReading(turn: turn)
+    var reader = ReadTransaction(read.transaction)
+    return try body(&reader)
   }
 }

@@ -1,18 +1,15 @@
-public import CofferDocuments
-internal import CofferEngine
-
 extension ListChange {
   /// A single step from the old list to the new list.
-  public enum Step: Sendable, Hashable {
+  public enum Step: Sendable {
     /// `rows.remove(at: index)`.
     case delete(at: Int)
-    /// `rows.insert(header, at: index)`.
-    case insert(DocumentHeader, at: Int)
+    /// `rows.insert(element, at: index)`.
+    case insert(Element, at: Int)
     /// `rows.insert(rows.remove(at: from), at: to)`. For `move(fromOffsets:toOffset:)`, pass `[from]` and `to > from ?
     /// to + 1 : to`, because its offset includes the moved row.
-    case move(from: Int, to: Int, DocumentHeader)
-    /// `rows[index] = header`.
-    case update(DocumentHeader, at: Int)
+    case move(from: Int, to: Int, Element)
+    /// `rows[index] = element`.
+    case update(Element, at: Int)
   }
 
   /// The change as single steps. Each step's indexes refer to the list after the previous steps.
@@ -21,7 +18,7 @@ extension ListChange {
   public var steps: [Step] {
     var steps: [Step] = deleted.reversed().map { .delete(at: $0) }
     steps += placements()
-    steps += updated.map { .update($0.header, at: $0.index) }
+    steps += updated.map { .update($0.element, at: $0.index) }
     return steps
   }
 
@@ -44,16 +41,18 @@ extension ListChange {
         if gaps[rank] < gap { before -= 1 }
         pending.remove(rank)
         let to = placed.index + before
-        // Other moves can shift a row to its target, but its header still changed.
-        steps.append(from == to ? .update(placed.header, at: to) : .move(from: from, to: to, placed.header))
+        // Other moves can shift a row to its target, but its contents may have changed.
+        steps.append(from == to ? .update(placed.element, at: to) : .move(from: from, to: to, placed.element))
       } else {
-        steps.append(.insert(placed.header, at: placed.index + before))
+        steps.append(.insert(placed.element, at: placed.index + before))
       }
       placedGaps.append(gap)
     }
     return steps
   }
 }
+
+extension ListChange.Step: Equatable where Element: Equatable {}
 
 extension [Int] {
   /// Returns the number of elements below a value in a sorted array.

@@ -24,9 +24,9 @@ struct ListOrder {
 
   var count: Int { entries.count }
 
-  subscript(index: Int) -> DocumentID { entries[index].id }
+  var ids: [DocumentID] { entries.map(\.id) }
 
-  func contains(_ id: DocumentID) -> Bool { labels[id] != nil }
+  subscript(index: Int) -> DocumentID { entries[index].id }
 
   func index(of id: DocumentID) -> Int? {
     guard let label = labels[id] else { return nil }

@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 
 /// The list that an iteration last returned, updated in one read transaction.
-struct ListReader {
+struct ListReader<Element: Sendable>: ObservedReads {
   /// An identity that distinguishes a collection from a dropped collection with the same number.
   private struct Identity: Equatable {
     let id: UInt32
@@ -10,45 +10,47 @@ struct ListReader {
   }
 
   private let name: String
+  private let content: ListContent<Element>
   private var collection: Identity?
   /// The list's state, or `nil` before the first list.
   private var state: StoreState?
   private var order = ListOrder()
   private var limit = 0
-  private var hasMore = false
+  /// A row beyond the limit, if any.
+  private var beyond: DocumentID?
   /// The `hasMore` value in the latest change.
   private var hadMore = false
 
-  init(_ name: String) {
+  init(_ name: String, _ content: ListContent<Element>) {
     self.name = name
+    self.content = content
   }
 
   var generation: UInt64? { state?.generation }
 
-  /// Returns the change to the list in this transaction, or `nil` if the list is unchanged.
-  ///
-  /// - Parameters:
-  ///   - heard: The documents reported since the list's state, or `nil` if unknown.
-  ///   - limit: The new maximum number of rows.
+  /// Whether a change concerns the shown collection, or may show another one.
+  var mayDiffer: @Sendable (StoreChange) -> Bool {
+    { [collection] change in
+      !change.isComplete || !change.changedCollections.isEmpty
+        || collection.map { change.collections[CollectionID($0.id)] != nil } ?? false
+    }
+  }
+
   mutating func next(
     _ transaction: StoreTransaction, heard: StoreChange?, limit: Int
-  ) throws(StoreError) -> ListChange? {
+  ) throws(StoreError) -> ListChange<Element>? {
     let now = transaction.state
     guard state?.generation != now.generation || self.limit != limit else { return nil }
     let record = try currentCollection(transaction)
     let found = record.map { Identity(id: $0.id, uid: $0.uid) }
-    var changed = try state.flatMap { state throws(StoreError) in
-      try changes(transaction, since: state, heard, in: record?.id)
-    }
-    if found != collection || limit != self.limit { changed = nil }
     let isBeginning = state == nil
     let known = found == collection ? state : nil
-    self.limit = limit
-    var change: ListChange?
-    if let record, let changed { change = try update(transaction, record, changed) }
-    if change == nil { change = try rereadList(transaction, record, since: known) }
-    collection = found
-    state = now
+    var change: ListChange<Element>?
+    if let record, let known, let changed = try changes(transaction, since: known, heard, in: record.id) {
+      change = try update(transaction, record, changed, limit)
+    }
+    if change == nil { change = try reread(transaction, record, since: known, limit) }
+    (collection, state, self.limit) = (found, now, limit)
     guard let change, isBeginning || !change.isEmpty || change.hasMore != hadMore else { return nil }
     hadMore = change.hasMore
     return change
@@ -65,8 +67,9 @@ struct ListReader {
 
   /// Returns the changed documents, or `nil` if they're unknown.
   private func changes(
-    _ transaction: StoreTransaction, since state: StoreState, _ heard: StoreChange?, in collection: UInt32?
+    _ transaction: StoreTransaction, since state: StoreState, _ heard: StoreChange?, in collection: UInt32
   ) throws(StoreError) -> StoreChange.Documents? {
+    guard state.generation != transaction.state.generation else { return StoreChange.Documents() }
     guard try transaction.mayDescend(from: state) else { return nil }
     var change: StoreChange
     if let parts = transaction.ringChanges(since: state) {
@@ -77,109 +80,92 @@ struct ListReader {
     } else {
       return nil
     }
-    guard change.isComplete, let collection else { return nil }
+    guard change.isComplete else { return nil }
     return change.collections[CollectionID(collection)] ?? StoreChange.Documents()
   }
 
   // MARK: One walk over the rows
 
-  private mutating func rereadList(
-    _ transaction: StoreTransaction, _ record: CollectionRecord?, since known: StoreState?
-  ) throws(StoreError) -> ListChange {
-    var headers: [DocumentHeader] = []
-    var fresh: [Bool] = []
+  private mutating func reread(
+    _ transaction: StoreTransaction, _ record: CollectionRecord?, since known: StoreState?, _ limit: Int
+  ) throws(StoreError) -> ListChange<Element> {
     let isKnown = try known.map { state throws(StoreError) in try transaction.mayDescend(from: state) } ?? false
+    var rows: [ListContent<Element>.Row] = []
+    // Read one more row to determine whether more follow.
     if let record {
-      // Read one more row to determine whether more documents follow.
-      let page = try ListRows(transaction).headers(in: record, limit: limit == .max ? .max : limit + 1) { fields in
-        fresh.append(!isKnown || fields.revision > known!.generation)
-      }
-      headers = page
+      rows = try content.rows(of: record, limit: limit == .max ? .max : limit + 1, transaction)
     }
-    hasMore = headers.count > limit
-    if hasMore { headers.removeLast() }
-    // Don't match rows from a different collection, even if their IDs are equal.
-    var before: [DocumentID: Int] = [:]
-    if known != nil {
-      before.reserveCapacity(order.count)
-      for index in 0..<order.count { before[order[index]] = index }
-    }
-    var kept: [(from: Int, to: Int)] = []
-    for (index, header) in headers.enumerated() {
-      if let from = before[header.id] { kept.append((from, index)) }
-    }
-    let staying = longestIncreasingSubsequence(of: kept.map(\.from))
-    let stayingBefore = Set(staying.map { kept[$0].from })
-    let stayingAfter = Set(staying.map { kept[$0].to })
-    let placed = headers.indices.filter { !stayingAfter.contains($0) }.map { index in
-      ListDifference.Placed(header: headers[index], from: before[headers[index].id], to: index)
-    }
-    let difference = ListDifference(
-      gone: (0..<order.count).filter { !stayingBefore.contains($0) }, placed: placed)
-    let updated = staying.filter { fresh[kept[$0].to] }.map { place in
-      ListChange.Update(from: kept[place].from, index: kept[place].to, header: headers[kept[place].to])
-    }
+    beyond = rows.count > limit ? rows.removeLast().id : nil
     let countBefore = order.count
-    order = ListOrder(headers.map(\.id))
-    return change(difference, updated, countBefore: countBefore, at: transaction.state.generation)
+    let difference: ListDifference<Element>
+    if known == nil {
+      // Don't match rows from a different collection, even if their IDs are equal.
+      difference = ListDifference(
+        gone: Array(0..<countBefore),
+        placed: rows.indices.map { ListDifference.Placed(element: rows[$0].element, from: nil, to: $0) }, updated: [])
+    } else {
+      difference = ListDifference(from: order.ids, to: rows.map(\.id), element: { rows[$0].element }) { _, to in
+        !isKnown || rows[to].revision > known!.generation
+      }
+    }
+    order = ListOrder(rows.map(\.id))
+    return change(difference, from: countBefore, at: transaction.state.generation)
   }
 
   private func change(
-    _ difference: ListDifference, _ updated: [ListChange.Update], countBefore: Int, at generation: UInt64
-  ) -> ListChange {
-    ListChange(
-      generation: generation, countBefore: countBefore, count: order.count, hasMore: hasMore,
-      deleted: difference.deleted, inserted: difference.inserted, moved: difference.moved,
-      updated: (updated + difference.stayed).sorted { $0.index < $1.index })
+    _ difference: ListDifference<Element>, from countBefore: Int, at generation: UInt64
+  ) -> ListChange<Element> {
+    ListChange(difference, from: countBefore, to: order.count, hasMore: beyond != nil, at: generation)
   }
 
   // MARK: Only the documents that changed
 
-  /// Updates the list, or returns `nil` if rereading it is cheaper, documents beyond the limit can enter it, or the
-  /// changes don't match it.
+  /// Updates the list, or returns `nil` if rereading it is cheaper, or if the changes don't match it.
   private mutating func update(
-    _ transaction: StoreTransaction, _ record: CollectionRecord, _ changed: StoreChange.Documents
-  ) throws(StoreError) -> ListChange? {
-    let moving = changed.inserted.union(changed.moved)
-    guard 4 * (moving.count + changed.updated.count) <= order.count + 16 else { return nil }
-    if !moving.isEmpty || !changed.deleted.isEmpty {
-      guard !hasMore, order.count + moving.count <= limit else { return nil }
+    _ transaction: StoreTransaction, _ record: CollectionRecord, _ changed: StoreChange.Documents, _ limit: Int
+  ) throws(StoreError) -> ListChange<Element>? {
+    guard 4 * (changed.inserted.count + changed.moved.count + changed.updated.count) <= order.count + 16 else {
+      return nil
     }
-    guard let found = try ListRows(transaction).places(of: moving, in: record) else { return nil }
-    let gone = changed.deleted.union(moving).compactMap { order.index(of: $0) }.sorted()
-    guard let placed = placements(found, gone) else { return nil }
-    var updated: [(from: Int, header: DocumentHeader)] = []
-    for id in changed.updated where !moving.contains(id) {
-      guard let from = order.index(of: id) else { continue }
-      updated.append((from, try transaction.header(of: id)))
+    var entering = changed.inserted.union(changed.moved)
+    var gone = changed.deleted.union(entering).compactMap { order.index(of: $0) }
+    var updated: [(from: Int, header: DocumentHeader, element: Element)] = []
+    for id in changed.updated where !entering.contains(id) {
+      if let from = order.index(of: id) {
+        let header = try transaction.header(of: id)
+        let element = try content.element(of: header, transaction)
+        if let element { updated.append((from, header, element)) } else { gone.append(from) }
+      } else if content.readsTexts {
+        entering.insert(id)
+      }
     }
+    guard let headers = try headers(of: entering, in: record, transaction) else { return nil }
+    var list = ListUpdate(order, without: gone.sorted(), beyond, in: record, content, transaction)
+    guard try list.place(headers) else { return nil }
+    let isBeyondStale = beyond.map { changed.deleted.contains($0) || entering.contains($0) } ?? false
+    try list.fit(to: limit, isBeyondStale: isBeyondStale)
     let countBefore = order.count
-    order.change(removing: gone, placing: placed.map { ($0.to, $0.header.id) })
-    return change(
-      ListDifference(gone: gone, placed: placed),
-      updated.map { ListChange.Update(from: $0.from, index: order.index(of: $0.header.id)!, header: $0.header) },
-      countBefore: countBefore, at: transaction.state.generation)
+    order.change(removing: list.gone, placing: list.placed.map { ($0.row.to, $0.id) })
+    beyond = list.beyond
+    let difference = ListDifference(
+      gone: list.gone, placed: list.placed.map(\.row),
+      updated: updated.compactMap { row in
+        order.index(of: row.header.id).map { ListChange.Update(from: row.from, index: $0, element: row.element) }
+      })
+    return change(difference, from: countBefore, at: transaction.state.generation)
   }
 
-  /// Returns the placed rows, or `nil` if a preceding document isn't in the list.
-  /// - Parameter gone: The indexes of removed rows, in ascending order.
-  private func placements(_ found: [ListRows.Place], _ gone: [Int]) -> [ListDifference.Placed]? {
-    var placed: [ListDifference.Placed] = []
-    for place in found {
-      var to = placed.count
-      if let before = place.before {
-        if let last = placed.last, last.header.id == before {
-          to = last.to + 1
-        } else {
-          guard let index = order.index(of: before) else { return nil }
-          let below = gone.lowerBound(of: index)
-          guard below == gone.count || gone[below] != index else { return nil }
-          to += index - below + 1
-        }
-      }
-      guard to > placed.last?.to ?? -1 else { return nil }
-      placed.append(ListDifference.Placed(header: place.header, from: order.index(of: place.header.id), to: to))
+  /// Returns the headers in the collection's order, or `nil` if a document isn't in the collection.
+  private func headers(
+    of ids: Set<DocumentID>, in record: CollectionRecord, _ transaction: StoreTransaction
+  ) throws(StoreError) -> [DocumentHeader]? {
+    var headers: [DocumentHeader] = []
+    for id in ids {
+      guard try transaction.hasRow(id) else { return nil }
+      let header = try transaction.header(of: id)
+      guard header.collection == CollectionID(record.id) else { return nil }
+      headers.append(header)
     }
-    return placed
+    return headers.sorted { $0.isBefore($1) }
   }
 }

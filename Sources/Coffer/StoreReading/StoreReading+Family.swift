@@ -7,6 +7,8 @@ extension StoreReading where Self: ~Copyable {
   /// - Throws: `damaged`.
   public func children(of parent: DocumentID) throws(StoreError) -> [DocumentHeader] {
     try transaction.requireOpen()
+    // Children can be in any collection.
+    transaction.notes?.noteEverything()
     var headers: [DocumentHeader] = []
     do {
       let statement = try transaction.database.statement(SQL.children, parent.rawValue)

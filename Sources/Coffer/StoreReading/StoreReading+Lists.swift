@@ -121,7 +121,9 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: `noSuchDocument`, `damaged`.
   public func index(of id: DocumentID) throws(StoreError) -> Int {
-    try transaction.order.index(of: try header(of: id))
+    let header = try header(of: id)
+    transaction.notes?.note([header.collection.rawValue])
+    return try transaction.order.index(of: header)
   }
 
   /// Returns the document at an index in the collection's order, from 0. Each preceding document costs an index entry.

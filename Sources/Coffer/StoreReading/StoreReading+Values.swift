@@ -55,15 +55,9 @@ extension StoreReading where Self: ~Copyable {
     let values = transaction.values
     do {
       try forEach(in: collection, after: previous) { opened in
-        if isSkippingOthers, !opened.header.isJSON { return }
-        let value: Value
-        do throws(StoreError) {
-          value = try values.value(type, opened)
-        } catch {
-          guard isSkippingOthers, error.code == .notDecodable else { throw error }
+        guard let value = try values.value(type, opened, skippingOthers: isSkippingOthers), try isWanted(value) else {
           return
         }
-        guard try isWanted(value) else { return }
         found.append(StoredValue(header: opened.header, value: value))
         if found.count == limit { throw EnoughFound() }
       }

@@ -83,7 +83,10 @@ extension StoreReading where Self: ~Copyable {
 
   /// The number of the store's last write transaction, according to the encrypted state. Each transaction that writes
   /// increases it by one.
-  public var generation: UInt64 { transaction.state.generation }
+  public var generation: UInt64 {
+    transaction.notes?.noteEverything()
+    return transaction.state.generation
+  }
 
   /// The number of documents in all collections, according to the encrypted state.
   package var documentCount: Int { Int(transaction.state.count) }
@@ -107,7 +110,8 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: `damaged`.
   package func collectionNames() throws(StoreError) -> [(id: CollectionID, name: String)] {
-    try transaction.orderedCollections().map { (CollectionID($0.id), $0.name) }
+    transaction.notes?.noteEverything()
+    return try transaction.orderedCollections().map { (CollectionID($0.id), $0.name) }
   }
 
   /// Returns whether a collection exists, without creating it. Compares names byte by byte.
@@ -121,6 +125,8 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
   public func info(of collection: DocumentCollection) throws(StoreError) -> CollectionInfo {
+    // A change of settings changes no document.
+    transaction.notes?.noteEverything()
     let record = try transaction.requireCollection(collection)
     return CollectionInfo(record, count: try transaction.count(in: record))
   }

@@ -21,6 +21,7 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: `damaged`.
   public func appliedMigrations() throws(StoreError) -> [String] {
-    try transaction.appliedMigrations()
+    transaction.notes?.noteEverything()
+    return try transaction.appliedMigrations()
   }
 }

@@ -55,7 +55,6 @@ extension ChangeFeed.State {
     var change = StoreChange(generation: state.generation)
     for part in changes { change.merge(StoreChange(part, at: state.generation)) }
     if let names { change.changedCollections = take(names, among: collections) }
-    guard !change.isEmpty else { return }
     for subscriber in subscribers.values { subscriber.deliver(change, names: self.names) }
   }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 /// poll or the next local commit reads.
 package final class ChangeFeed: Sendable {
   /// The time between polls. Each poll costs one short read transaction if there aren't any commits.
-  static let interval: DispatchTimeInterval = .milliseconds(250)
+  package static let interval: Duration = .milliseconds(250)
 
   private let state = Mutex(State())
   private let subscribed = Atomic<Bool>(false)
@@ -23,7 +23,8 @@ package final class ChangeFeed: Sendable {
   ///   - beginning: Reads the file. Called for the first subscriber.
   ///   - poll: Called every ``interval`` while there are subscribers.
   package func subscribe(
-    to name: String?, _ beginning: () throws(StoreError) -> Beginning, poll: @escaping @Sendable () -> Void
+    to name: String?, for use: ChangeUse, _ beginning: () throws(StoreError) -> Beginning,
+    poll: @escaping @Sendable () -> Void
   ) -> ChangeSubscription {
     while true {
       // Transactions that begin after this log their changes, so the first poll finds only commits of other processes.
@@ -32,7 +33,7 @@ package final class ChangeFeed: Sendable {
       var initial: Result<Beginning, StoreError>?
       // Read outside the lock, because a commit takes the lock while it blocks readers.
       if isFirst { initial = Result { () throws(StoreError) in try beginning() } }
-      if let subscriber = add(name, initial, poll) { return ChangeSubscription(subscriber, of: self) }
+      if let subscriber = add(name, use, initial, poll) { return ChangeSubscription(subscriber, of: self) }
     }
   }
 
@@ -40,14 +41,15 @@ package final class ChangeFeed: Sendable {
   /// dropped.
   /// - Parameter beginning: The first subscriber's state, or `nil` if the caller saw other subscribers.
   func add(
-    _ name: String?, _ beginning: Result<Beginning, StoreError>?, _ poll: @escaping @Sendable () -> Void
+    _ name: String?, _ use: ChangeUse, _ beginning: Result<Beginning, StoreError>?,
+    _ poll: @escaping @Sendable () -> Void
   ) -> ChangeSubscriber? {
-    state.withLock { state in add(name, beginning, poll, to: &state) }
+    state.withLock { state in add(name, use, beginning, poll, to: &state) }
   }
 
   private func add(
-    _ name: String?, _ beginning: Result<Beginning, StoreError>?, _ poll: @escaping @Sendable () -> Void,
-    to state: inout State
+    _ name: String?, _ use: ChangeUse, _ beginning: Result<Beginning, StoreError>?,
+    _ poll: @escaping @Sendable () -> Void, to state: inout State
   ) -> ChangeSubscriber? {
     if state.subscribers.isEmpty {
       guard let beginning else { return nil }
@@ -56,13 +58,13 @@ package final class ChangeFeed: Sendable {
         state.begin(beginning)
       case .failure(let error):
         stop(&state)
-        let subscriber = ChangeSubscriber(name: name, names: [:], after: 0)
+        let subscriber = ChangeSubscriber(name: name, for: use, names: [:], after: 0)
         subscriber.finish(error)
         return subscriber
       }
     }
     let subscriber = ChangeSubscriber(
-      name: name, names: state.names, after: state.reported?.generation ?? 0)
+      name: name, for: use, names: state.names, after: state.reported?.generation ?? 0)
     state.subscribers[ObjectIdentifier(subscriber)] = subscriber
     // The end of the last subscriber may have cleared the flag since `subscribe` set it.
     subscribed.store(true, ordering: .releasing)
@@ -72,6 +74,7 @@ package final class ChangeFeed: Sendable {
 
   private static func timer(_ poll: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "coffer.changes"))
+    let interval = DispatchTimeInterval.milliseconds(Int(interval / .milliseconds(1)))
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
     timer.setEventHandler(handler: poll)
     timer.resume()

@@ -13,6 +13,8 @@ public struct StoreChange: Sendable, Hashable {
     public package(set) var moved: Set<DocumentID> = []
     /// The documents deleted or moved to another collection.
     public package(set) var deleted: Set<DocumentID> = []
+    /// Whether documents were inserted and deleted again, so no other member has them.
+    var hasCancelled = false
 
     package init() {}
 
@@ -103,9 +105,18 @@ extension StoreChange {
     for (collection, documents) in later.collections {
       var merged = collections[collection] ?? Documents()
       merged.merge(documents)
-      collections[collection] = merged.count == 0 ? nil : merged
+      collections[collection] = merged.isEmpty ? nil : merged
     }
     bound()
+  }
+
+  /// Forgets that documents were inserted and deleted again.
+  mutating func forgetCancelled() {
+    guard isComplete else { return }
+    for collection in collections.keys {
+      collections[collection]?.hasCancelled = false
+      if collections[collection]?.isEmpty == true { collections[collection] = nil }
+    }
   }
 
   /// Removes the IDs if there are too many.
@@ -117,6 +128,8 @@ extension StoreChange {
 }
 
 extension StoreChange.Documents {
+  fileprivate var isEmpty: Bool { count == 0 && !hasCancelled }
+
   fileprivate mutating func add(_ ranges: [ClosedRange<Int64>], _ kind: RingChanges.Kind) {
     for ids in ranges {
       let ids = ids.lazy.map { DocumentID($0) }
@@ -134,8 +147,9 @@ extension StoreChange.Documents {
     for id in later.deleted {
       updated.remove(id)
       moved.remove(id)
-      if inserted.remove(id) == nil { deleted.insert(id) }
+      if inserted.remove(id) == nil { deleted.insert(id) } else { hasCancelled = true }
     }
+    hasCancelled = hasCancelled || later.hasCancelled
     for id in later.inserted {
       if deleted.remove(id) != nil {
         // Another document replaced the deleted document.

@@ -139,6 +139,19 @@ package struct CodableValues: Sendable {
     return value
   }
 
+  /// Decodes a value, or returns `nil` for a document that isn't a value of this type, if such documents are skipped.
+  package func value<Value: Decodable>(
+    _ type: Value.Type, _ opened: OpenedDocument, skippingOthers isSkippingOthers: Bool
+  ) throws(StoreError) -> Value? {
+    if isSkippingOthers, !opened.header.isJSON { return nil }
+    do throws(StoreError) {
+      return try value(type, opened)
+    } catch {
+      guard isSkippingOthers, error.code == .notDecodable else { throw error }
+      return nil
+    }
+  }
+
   /// Decodes the value of a stored document.
   package func value<Value: Decodable>(_ type: Value.Type, _ stored: StoredDocument) throws(StoreError) -> Value {
     try Array(stored.document.text.utf8).withBytes { bytes throws(StoreError) in

@@ -24,7 +24,9 @@ extension StoreTransaction {
 
   package func collection(named name: String) throws(StoreError) -> CollectionRecord? {
     // Compare bytes, because composed and decomposed forms are different names.
-    try collections().first { $0.name.isIdentical(to: name) }
+    let record = try collections().first { $0.name.isIdentical(to: name) }
+    if let record { notes?.note(record.id) }
+    return record
   }
 
   package func requireCollection(_ handle: DocumentCollection) throws(StoreError) -> CollectionRecord {
@@ -61,6 +63,7 @@ extension StoreTransaction {
   }
 
   package func documentCounts() throws(StoreError) -> [UInt32: Int] {
+    notes?.noteEverything()
     if let count = try countInOnlyCollection() { return [try collections()[0].id: count] }
     var counts: [UInt32: Int] = [:]
     try database.forEachRow(SQL.documentsPerCollection) { row in

@@ -5,7 +5,8 @@ internal import CofferSealing
 
 extension StoreTransaction {
   package func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
-    try reading { reader throws(StoreError) in try reader.header(id, within: limits) }
+    notes?.note(id)
+    return try reading { reader throws(StoreError) in try reader.header(id, within: limits) }
   }
 
   package func text(of id: DocumentID) throws(StoreError) -> String {
@@ -14,6 +15,7 @@ extension StoreTransaction {
 
   /// Returns whether the document exists. Opens the head, so forged rows don't count.
   package func exists(_ id: DocumentID) throws(StoreError) -> Bool {
+    notes?.note(id)
     do throws(StoreError) {
       return try reading { reader throws(StoreError) in
         _ = try reader.opener.openHead(

@@ -24,6 +24,8 @@ public final class _StoreTransaction {
   var isCounted = false
   /// Whether this transaction is inserting documents from a source, which any thread may be reading.
   package var isInsertingFromSource = false
+  /// The notes of this transaction's reads for an observation, if it reads for one.
+  package var notes: ReadNotes?
   /// The document that this transaction last added at the bottom of a collection.
   var bottom: CollectionOrder.Bottom?
   /// The highest parent ID in the store at this transaction's first query, or `nil` before the query.
@@ -268,6 +270,7 @@ public final class _StoreTransaction {
   /// Returns the cached document if it's current in this transaction, or the size of the largest text worth caching.
   @inline(__always)
   func cached(_ id: DocumentID) throws(StoreError) -> TextCache.Answer {
+    notes?.note(id)
     guard let texts else { return .missing(room: 0) }
     try requireOpen()
     if let pass { return texts.document(id, pass) }

@@ -14,13 +14,6 @@ package struct QueryRunner {
   package func query(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> QueryResult {
-    try queryWithReads(sql, parameters, within: limit).result
-  }
-
-  /// Returns a query's result and the parts of the store that it was read from.
-  package func queryWithReads(
-    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration? = nil
-  ) throws(StoreError) -> (result: QueryResult, reads: QueryReads) {
     do throws(StoreError) {
       return try result(of: sql, parameters, within: limit)
     } catch {
@@ -32,13 +25,12 @@ package struct QueryRunner {
 
   private func result(
     of sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
-  ) throws(StoreError) -> (result: QueryResult, reads: QueryReads) {
+  ) throws(StoreError) -> QueryResult {
     let (view, statement) = try begin(sql, parameters, within: limit)
-    let reads = view.reads(of: sql)
     do throws(SQLiteError) {
       let result = try statement.result(decoding: NestedValues.decode)
       view.giveBack(statement, to: transaction.connection)
-      return (result, reads)
+      return result
     } catch {
       let failure = self.error(ofQuery: error, view, isRunning: true)
       view.close(transaction.connection)
@@ -90,6 +82,7 @@ package struct QueryRunner {
       view.close(transaction.connection)
       throw failure
     }
+    if let notes = transaction.notes { notes.note(view.reads(of: sql).collections) }
     guard let index = view.indexRead(by: sql) else { return (view, statement) }
     do throws(StoreError) {
       // SQLite recompiles the statement if the update changes tables.

@@ -218,7 +218,7 @@ final class QueryView: IndexUser {
 }
 
 /// The parts of a store that a query reads.
-package struct QueryReads {
+struct QueryReads {
   var usesIndex: Bool
   /// The collection numbers, or `nil` for any collection.
   var collections: Set<UInt32>?

@@ -11,7 +11,7 @@ struct ChangesTests {
   private func title(_ text: String) -> Document { Document(title: text, text: text) }
 
   /// Returns the next change, and fails if the sequence has ended.
-  private func next(_ iterator: inout StoreChanges.AsyncIterator) async throws -> StoreChange {
+  private func next(_ iterator: inout StoreObservation<StoreChange>.AsyncIterator) async throws -> StoreChange {
     try #require(try await iterator.next())
   }
 
@@ -264,6 +264,31 @@ struct ChangesTests {
     #expect(change.inserted == Set(ids.dropFirst()) && change.deleted.isEmpty)
   }
 
+  /// Reads may have been repeated between the insertion and the deletion.
+  @Test(arguments: [false, true])
+  func deletedInsertionCountsForReads(_ isForeign: Bool) async throws {
+    let test = try TestStore()
+    let writer = isForeign ? try test.reopened() : test.store
+    let notes = test.notes
+    try await test.store.write { try $0.create(notes) }
+    let engine = test.store.engine
+    let subscriptions = [ChangeUse.reread, .report].map { use in
+      engine.session.feed.subscribe(
+        to: "notes", for: use, { () throws(StoreError) in try engine.beginning() }, poll: {})
+    }
+    let id = try await writer.write { try $0.insert(Document(text: "x"), into: notes) }
+    try await writer.write { try $0.delete(id) }
+    engine.poll()
+    let change = try #require(try await subscriptions[0].subscriber.pending())
+    for isCollection in [false, true] {
+      let notes = ReadNotes()
+      if isCollection { notes.note([1]) } else { notes.note(id) }
+      #expect(notes.mayDiffer(after: change))
+    }
+    #expect(change.inserted.isEmpty && change.deleted.isEmpty)
+    #expect(try await subscriptions[1].subscriber.pending() == nil)
+  }
+
   @Test func reportsOnlyCollectionsOfLargeChange() async throws {
     var change = StoreChange(generation: 1)
     let limit = Int64(ChangeLog.limit)
@@ -391,10 +416,10 @@ struct ChangesTests {
   @Test func rejectsSubscriberWithoutInitialState() throws {
     let feed = ChangeFeed()
     // Simulates a subscriber that ended since the caller checked.
-    #expect(feed.add(nil, nil, {}) == nil && !feed.hasSubscribers)
+    #expect(feed.add(nil, .report, nil, {}) == nil && !feed.hasSubscribers)
     let state = StoreState(headerMAC: [UInt8](repeating: 0, count: 32), generation: 5, replicas: .zeros)
     let names = [CollectionID(1): FollowedCollection(name: "notes", uid: UniqueID(high: 0, low: 7))]
-    let added = feed.add(nil, .success(ChangeFeed.Beginning(state: state, names: names)), {})
+    let added = feed.add(nil, .report, .success(ChangeFeed.Beginning(state: state, names: names)), {})
     let subscriber = try #require(added)
     #expect(feed.hasSubscribers && feed.reported(before: 5) == nil && feed.reported(before: 6) == state)
     feed.remove(subscriber)

@@ -2,6 +2,7 @@ import Coffer
 import CofferSQLite
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CofferStoreTestSupport
@@ -24,10 +25,10 @@ import Testing
     try insert("x", into: "other", store)
     if isIndexed { try store.index("orders", .field("n", "$.n", as: .number)) }
     let field = isIndexed ? "n" : "json ->> '$.n'"
-    var iterator = store.observe(query: "SELECT \(field) FROM orders WHERE \(field) < ? ORDER BY 1", 10)
+    var iterator = store.observe { try $0.query("SELECT \(field) FROM orders WHERE \(field) < ? ORDER BY 1", 10) }
       .makeAsyncIterator()
     #expect(try numbers(await iterator.next()) == [1])
-    // Commits to other collections are skipped, and several commits can share one result.
+    // Commits to other collections and equal results are skipped, and several commits can share one result.
     try insert("y", into: "other", store)
     try insert(#"{"n": 5}"#, into: "orders", store)
     try insert(#"{"n": 50}"#, into: "orders", store)
@@ -53,16 +54,18 @@ import Testing
     try insert("x", into: "other", store)
     try insert(#"{"n": 1}"#, into: "orders", store)
     try store.index("orders", .field("n", "$.n", as: .number))
-    var iterator = store.observe(
-      query: "SELECT count(*), (SELECT max(generation) FROM (SELECT 1 AS generation)) FROM orders"
-    )
-    .makeAsyncIterator()
+    let runs = Mutex(0)
+    var iterator = store.observe { scope in
+      runs.withLock { $0 += 1 }
+      return try scope.query("SELECT count(*) FROM orders")
+    }.makeAsyncIterator()
     #expect(try numbers(await iterator.next()) == [1])
     for _ in 0..<5 { try insert("y", into: "other", store) }
     try insert(#"{"n": 2}"#, into: "orders", store)
     #expect(try numbers(await iterator.next()) == [2])
+    #expect(runs.withLock { $0 } == 2)
     // Every commit affects a statement that reads all documents.
-    var all = store.observe(query: "SELECT count(*) FROM documents").makeAsyncIterator()
+    var all = store.observe { try $0.query("SELECT count(*) FROM documents") }.makeAsyncIterator()
     #expect(try numbers(await all.next()) == [8])
     try insert("y", into: "other", store)
     #expect(try numbers(await all.next()) == [9])
@@ -73,7 +76,7 @@ import Testing
     let store = test.store
     try insert("x", into: "notes", store)
     try insert("y", into: "other", store)
-    var iterator = store.observe(query: "SELECT count(*) FROM notes").makeAsyncIterator()
+    var iterator = store.observe({ try $0.query("SELECT count(*) FROM notes") }).makeAsyncIterator()
     #expect(try numbers(await iterator.next()) == [1])
     try await store.write { scope in
       _ = try scope.rename("notes", to: "old")
@@ -85,11 +88,11 @@ import Testing
 
   @Test func errorsEndTheIteration() async throws {
     let test = try TestStore()
-    var iterator = test.store.observe(query: "DELETE FROM documents").makeAsyncIterator()
+    var iterator = test.store.observe({ try $0.query("DELETE FROM documents") }).makeAsyncIterator()
     await #expect(throws: StoreError.self) { _ = try await iterator.next() }
     #expect(try await iterator.next() == nil)
     try await test.store.close()
-    var late = test.store.observe(query: "SELECT 1").makeAsyncIterator()
+    var late = test.store.observe({ try $0.query("SELECT 1") }).makeAsyncIterator()
     let error = await #expect(throws: StoreError.self) { _ = try await late.next() }
     #expect(error?.code == .closed)
   }
@@ -98,7 +101,7 @@ import Testing
     let test = try TestStore()
     let task = Task { [store = test.store] in
       var count = 0
-      for try await _ in store.observe(query: "SELECT 1") {
+      for try await _ in store.observe({ try $0.query("SELECT 1") }) {
         count += 1
         withUnsafeCurrentTask { $0?.cancel() }
       }

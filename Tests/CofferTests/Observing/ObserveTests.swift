@@ -9,7 +9,9 @@ import Testing
 struct ObserveTests {
   private static let notes = DocumentCollection("notes")
 
-  private func next(_ iterator: inout ObservedList.AsyncIterator) async throws -> ListChange {
+  private func next(_ iterator: inout StoreObservation<ListChange<DocumentHeader>>.AsyncIterator) async throws
+    -> ListChange<DocumentHeader>
+  {
     try #require(try await iterator.next())
   }
 
@@ -24,9 +26,9 @@ struct ObserveTests {
     let store = test.store
     try await fill(store, 5)
     var iterator = store.observe(Self.notes).makeAsyncIterator()
-    var model = ListModel()
+    var model = ListModel<DocumentHeader>()
     let first = try await next(&iterator)
-    #expect(first.inserted.map(\.header.id) == [1, 2, 3, 4, 5] && first.countBefore == 0 && !first.hasMore)
+    #expect(first.inserted.map(\.element.id) == [1, 2, 3, 4, 5] && first.countBefore == 0 && !first.hasMore)
     try model.take(first)
     try await store.write { writer in
       try writer.delete(2)
@@ -37,9 +39,9 @@ struct ObserveTests {
     let second = try await next(&iterator)
     #expect(second.deleted == [1])
     #expect(second.moved.map(\.from) == [4] && second.moved.map(\.to) == [0])
-    #expect(second.inserted.map(\.index) == [3] && second.inserted.map(\.header.id) == [6])
+    #expect(second.inserted.map(\.index) == [3] && second.inserted.map(\.element.id) == [6])
     #expect(second.updated.map(\.from) == [2] && second.updated.map(\.index) == [2])
-    #expect(second.updated.map(\.header.title) == ["three"])
+    #expect(second.updated.map(\.element.title) == ["three"])
     try model.take(second)
     model.expectSame(as: try await store.read { try $0.headers(in: Self.notes) })
     #expect(try await store.read { $0.generation } == second.generation)
@@ -69,7 +71,7 @@ struct ObserveTests {
     let store = test.store
     try await fill(store, 3)
     var iterator = store.observe(Self.notes).makeAsyncIterator()
-    var model = ListModel()
+    var model = ListModel<DocumentHeader>()
     try model.take(try await next(&iterator))
     try await store.write { writer in
       try writer.truncate(Self.notes, restartingIDs: true)
@@ -80,6 +82,21 @@ struct ObserveTests {
     #expect(change.count == 2 && !change.deleted.isEmpty)
     try model.take(change)
     model.expectSame(as: try await store.read { try $0.headers(in: Self.notes) })
+  }
+
+  /// A collection gets the list's name and loses it before the list reads.
+  @Test func showsNextCollectionWithName() async throws {
+    let test = try TestStore()
+    let store = test.store
+    var iterator = store.observe(Self.notes).makeAsyncIterator()
+    #expect(try await next(&iterator).count == 0)
+    _ = try await store.write { try $0.insert(Document(text: "unseen"), into: Self.notes) }
+    try await store.write { try $0.rename(Self.notes, to: "other") }
+    let id = try await store.write { try $0.insert(Document(text: "shown"), into: Self.notes) }
+    #expect(try await next(&iterator).inserted.map(\.element.id) == [id])
+    _ = try await store.write { try $0.insert(Document(text: "elsewhere"), into: "other") }
+    try await store.write { try $0.delete(id) }
+    #expect(try await next(&iterator).deleted == [0])
   }
 
   @Test func combinesCommitsForSlowConsumer() async throws {
@@ -104,22 +121,22 @@ struct ObserveTests {
     try await fill(store, 10)
     let list = store.observe(Self.notes, first: 3)
     var iterator = list.makeAsyncIterator()
-    var model = ListModel()
+    var model = ListModel<DocumentHeader>()
     let first = try await next(&iterator)
-    #expect(first.inserted.map(\.header.id) == [1, 2, 3] && first.hasMore)
+    #expect(first.inserted.map(\.element.id) == [1, 2, 3] && first.hasMore)
     try model.take(first)
     try await store.write { try $0.insert(Document(text: ""), into: Self.notes, at: .top) }
     let second = try await next(&iterator)
     #expect(second.inserted.map(\.index) == [0] && second.deleted == [2] && second.hasMore)
     try model.take(second)
-    list.limit = 6
+    list.setLimit(6)
     let third = try await next(&iterator)
     #expect(third.inserted.map(\.index) == [3, 4, 5] && third.deleted.isEmpty && third.hasMore)
     try model.take(third)
     model.expectSame(as: try await store.read { try $0.headers(in: Self.notes, limit: 6) })
-    list.limit = 100
+    list.setLimit(100)
     #expect(try await next(&iterator).hasMore == false)
-    list.limit = 0
+    list.setLimit(0)
     let last = try await next(&iterator)
     #expect(last.count == 0 && last.hasMore)
   }
@@ -155,7 +172,7 @@ struct ObserveTests {
     let other = try test.reopened()
     try await fill(store, 4)
     var iterator = store.observe(Self.notes).makeAsyncIterator()
-    var model = ListModel()
+    var model = ListModel<DocumentHeader>()
     try model.take(try await next(&iterator))
     try await other.write { try $0.move(4, to: .top) }
     try model.take(try await next(&iterator))

@@ -1,56 +1,6 @@
 internal import CofferRecords
 internal import Synchronization
 
-/// A sequence of the commits after a call to ``DocumentStore/changes(in:)``.
-///
-/// Each iterator receives every change, beginning with the call to `changes` for the first iterator and with their
-/// creation for later iterators. A slow task receives its pending changes merged into a single change, which contains
-/// at most 65,536 documents. The sequence ends when the store is closed or released, or the task is canceled. It throws
-/// `closed` if the store was closed before it began.
-public struct StoreChanges: AsyncSequence, Sendable {
-  public typealias Element = StoreChange
-  public typealias Failure = StoreError
-
-  private let first: FirstSubscription
-  private let subscribe: @Sendable () -> ChangeSubscription
-
-  /// Creates a sequence, which calls `subscribe` immediately and for each iterator after the first.
-  package init(_ subscribe: @escaping @Sendable () -> ChangeSubscription) {
-    first = FirstSubscription(subscribe())
-    self.subscribe = subscribe
-  }
-
-  /// An iterator for a single task.
-  public struct AsyncIterator: AsyncIteratorProtocol {
-    let subscription: ChangeSubscription
-
-    public mutating func next() async throws(StoreError) -> StoreChange? {
-      try await subscription.subscriber.next()
-    }
-
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(StoreError) -> StoreChange? {
-      try await subscription.subscriber.next()
-    }
-  }
-
-  public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(subscription: first.take() ?? subscribe())
-  }
-}
-
-/// The sequence's first subscription, until its first iterator takes it.
-private final class FirstSubscription: Sendable {
-  private let subscription: Mutex<ChangeSubscription?>
-
-  init(_ subscription: ChangeSubscription) {
-    self.subscription = Mutex(subscription)
-  }
-
-  func take() -> ChangeSubscription? {
-    subscription.withLock { $0.take() }
-  }
-}
-
 /// A subscription that ends when its last owner releases it.
 package final class ChangeSubscription: Sendable {
   package let subscriber: ChangeSubscriber
@@ -66,6 +16,15 @@ package final class ChangeSubscription: Sendable {
   }
 }
 
+/// What a subscriber does with changes.
+package enum ChangeUse: Sendable {
+  /// It reports their documents.
+  case report
+  /// It repeats reads. A document that was inserted and deleted since the subscriber's last change still counts,
+  /// because the reads may have been repeated in between. So do commits without changed documents.
+  case reread
+}
+
 /// A subscriber with at most one pending change.
 package final class ChangeSubscriber: Sendable {
   private struct State {
@@ -73,20 +32,24 @@ package final class ChangeSubscriber: Sendable {
     var collection: CollectionID?
     var uid: UniqueID?
     var pending: StoreChange?
-    /// Whether `pending` must be returned even if it's empty.
+    /// Whether `pending` must be returned even if it isn't wanted.
     var isWoken = false
     var waiting: CheckedContinuation<Result<StoreChange?, StoreError>, Never>?
+    /// Whether the waiting task wants a change.
+    var isWanted: @Sendable (StoreChange) -> Bool = { _ in true }
     var end: Result<StoreChange?, StoreError>?
   }
 
   /// The collection's name, or `nil` for all collections.
   private let name: String?
+  private let use: ChangeUse
   /// The generation that the first change follows.
   package let start: UInt64
   private let state: Mutex<State>
 
-  init(name: String?, names: [CollectionID: FollowedCollection], after start: UInt64) {
+  init(name: String?, for use: ChangeUse, names: [CollectionID: FollowedCollection], after start: UInt64) {
     self.name = name
+    self.use = use
     self.start = start
     let collection = name.flatMap { names.collection(named: $0) }
     state = Mutex(State(collection: collection, uid: collection.flatMap { names[$0]?.uid }))
@@ -106,27 +69,32 @@ package final class ChangeSubscriber: Sendable {
         }
         change = change.filtered(Set([before, state.collection].compactMap { $0 }))
       }
-      guard !change.isEmpty else { return }
+      if use == .report { change.forgetCancelled() }
+      guard !change.isEmpty || use == .reread else { return }
       if let waiting = state.waiting {
+        guard state.isWanted(change) else { return }
         state.waiting = nil
         waiting.resume(returning: .success(change))
       } else if state.pending == nil {
         state.pending = change
       } else {
         state.pending!.merge(change)
-        if state.pending!.isEmpty, !state.isWoken { state.pending = nil }
+        guard use == .report else { return }
+        state.pending!.forgetCancelled()
+        if state.pending!.isEmpty { state.pending = nil }
       }
     }
   }
 
-  /// Makes `next` return an empty change, unless another change is pending.
+  /// Makes `next` return an empty change, or the pending change.
   package func wake() {
     state.withLock { state in
-      guard state.end == nil, state.pending == nil else { return }
+      guard state.end == nil else { return }
       let nothing = StoreChange(generation: 0)
       guard let waiting = state.waiting else {
         state.isWoken = true
-        return state.pending = nothing
+        if state.pending == nil { state.pending = nothing }
+        return
       }
       state.waiting = nil
       waiting.resume(returning: .success(nothing))
@@ -143,13 +111,18 @@ package final class ChangeSubscriber: Sendable {
     }
   }
 
-  package func next() async throws(StoreError) -> StoreChange? {
+  /// Waits for the next change, or returns `nil` at the end.
+  ///
+  /// - Parameter isWanted: Returns `false` for changes to drop.
+  package func next(
+    where isWanted: @escaping @Sendable (StoreChange) -> Bool = { _ in true }
+  ) async throws(StoreError) -> StoreChange? {
     let result: Result<StoreChange?, StoreError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         state.withLock { state in
-          if let pending = state.pending {
-            state.pending = nil
-            state.isWoken = false
+          let (pending, isWoken) = (state.pending, state.isWoken)
+          (state.pending, state.isWoken) = (nil, false)
+          if let pending, isWoken || isWanted(pending) {
             continuation.resume(returning: .success(pending))
           } else if let end = state.end {
             // Throw an error only once.
@@ -160,7 +133,7 @@ package final class ChangeSubscriber: Sendable {
           } else {
             // Only one task may use an iterator, so end the sequence for a task that's already waiting.
             state.waiting?.resume(returning: .success(nil))
-            state.waiting = continuation
+            (state.waiting, state.isWanted) = (continuation, isWanted)
           }
         }
       }
