@@ -13,11 +13,10 @@ extension Attributes {
   /// The value of that name; nil if there is none, or the attributes have a ``fault``.
   ///
   /// Setting nil removes the attribute; `.null` stores JSON's null. A value that JSON can't hold becomes the ``fault``
-  /// of the attributes. Each access parses the JSON again.
+  /// of the attributes. Each access reads the JSON again, up to that name.
   public subscript(name: String) -> AttributeValue? {
     get {
-      let wanted = Array(name.utf8)
-      return nodes.first { $0.name == wanted }.map { AttributeValue($0.value) }
+      node(named: Array(name.utf8)).map { AttributeValue($0) }
     }
     set {
       guard fault == nil else { return }
@@ -47,6 +46,14 @@ extension Attributes {
     self.init(uncheckedCanonicalJSON: output)
   }
 
+  private func node(named wanted: [UInt8]) -> JSONNode? {
+    canonicalJSON.withUnsafeBytes { buffer in
+      guard !buffer.isEmpty else { return nil }
+      var scanner = JSONScanner(buffer)
+      return try? scanner.scanMember(wanted)
+    }
+  }
+
   var nodes: [JSONNode.Member] {
     canonicalJSON.withUnsafeBytes { buffer in
       var scanner = JSONScanner(buffer)
@@ -64,10 +71,11 @@ extension Attributes: ExpressibleByDictionaryLiteral {
       for (name, value) in elements {
         nodes.append(JSONNode.Member(name: Array(name.utf8), value: try value.node(depth: 1)))
       }
-      guard Set(nodes.map(\.name)).count == nodes.count else {
+      nodes.sort { JSONOrder.precedes($0.name, $1.name) }
+      guard zip(nodes, nodes.dropFirst()).allSatisfy({ $0.name != $1.name }) else {
         throw JSONError(.duplicateName, at: 0, "an attribute name twice")
       }
-      self.init(nodes.sorted { JSONOrder.precedes($0.name, $1.name) })
+      self.init(nodes)
     } catch {
       self.init(fault: error)
     }

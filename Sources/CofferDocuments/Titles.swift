@@ -67,9 +67,6 @@ public enum TitleRule: Int, Hashable, Sendable {
 // MARK: - The rule, one for single documents and bulk
 
 extension TitleRule {
-  private static let titlePath = JSONPath("title")!
-  private static let namePath = JSONPath("name")!
-
   /// The title that this rule gives a document without one.
   package func title(for document: Document) -> String? {
     self == .derived ? document.derivedTitle : nil
@@ -91,9 +88,37 @@ extension TitleRule {
     (isJSON ? titleInJSON(text) : nil) ?? derivedTitle(fromUTF8: text)
   }
 
-  /// An object's string `title`, or else `name`; nil for other JSON.
+  /// An object's string `title`, or else `name`; nil for other JSON. Of two members of one name, the first counts.
   fileprivate static func titleInJSON(_ json: UnsafeRawBufferPointer) -> String? {
-    titlePath.string(in: json) ?? namePath.string(in: json)
+    var scanner = JSONScanner(json)
+    scanner.skipWhitespace()
+    guard let found = try? scanner.scanTitles() else { return nil }
+    return (found.title ?? found.name).map { String(decoding: scanner.value(of: $0), as: UTF8.self) }
+  }
+}
+
+extension JSONScanner {
+  /// Steps over the object that begins here, which must be all that is left, and finds its titles.
+  fileprivate mutating func scanTitles() throws(JSONError) -> (title: StringToken?, name: StringToken?) {
+    try openObject(depth: 1)
+    var found: (title: StringToken?, name: StringToken?)
+    var seen = (title: false, name: false)
+    var isFirst = true
+    while let name = try nextName(isFirst: isFirst) {
+      let isTitle = !seen.title && equals(name, "title")
+      let isName = !seen.name && equals(name, "name")
+      if next == JSONByte.quote {
+        let value = try scanString()
+        if isTitle { found.title = value } else if isName { found.name = value }
+      } else {
+        try skipValue(depth: 1)
+      }
+      seen = (seen.title || isTitle, seen.name || isName)
+      isFirst = false
+    }
+    skipWhitespace()
+    if next != nil { throw malformed("text after the value") }
+    return found
   }
 }
 

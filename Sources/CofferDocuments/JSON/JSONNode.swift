@@ -42,6 +42,18 @@ indirect enum JSONNode {
 }
 
 extension JSONScanner {
+  /// Parses the first member of a name in the object that begins here, as ``scanNode(depth:keepsDigits:)`` does.
+  mutating func scanMember(_ wanted: [UInt8]) throws(JSONError) -> JSONNode? {
+    try openObject(depth: 1)
+    var isFirst = true
+    while let name = try nextName(isFirst: isFirst) {
+      if equals(name, wanted) { return try scanNode(depth: 1) }
+      try skipValue(depth: 1)
+      isFirst = false
+    }
+    return nil
+  }
+
   /// Parses the value that begins here as I-JSON (RFC 7493): no name twice, no number that a double changes.
   ///
   /// - Parameter keepsDigits: Makes a string of a number whose digits the canonical form changes, instead of throwing.

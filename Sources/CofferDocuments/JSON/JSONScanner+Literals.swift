@@ -104,13 +104,15 @@ extension JSONScanner {
       used += 1
     }
     var offset = token.range.lowerBound
-    while offset < token.range.upperBound {
-      let byte = byte(at: offset)
-      guard byte == JSONByte.backslash else {
-        write(byte)
-        offset += 1
-        continue
+    while true {
+      let run = offset..<nextBackslash(from: offset, to: token.range.upperBound)
+      if !run.isEmpty {
+        let bytes = UnsafeRawBufferPointer(start: base + run.lowerBound, count: run.count)
+        UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(from: bytes)
+        used += run.count
       }
+      offset = run.upperBound
+      guard offset < token.range.upperBound else { return used }
       switch self.byte(at: offset + 1) {
       case UInt8(ascii: "b"): write(0x08)
       case UInt8(ascii: "t"): write(0x09)
@@ -127,7 +129,20 @@ extension JSONScanner {
       }
       offset += 2
     }
-    return used
+  }
+
+  /// The offset of the next backslash in a string, or `end`.
+  private func nextBackslash(from start: Int, to end: Int) -> Int {
+    let backslashes = EightBytes.repeating(JSONByte.backslash)
+    var offset = start
+    while offset + 8 <= end {
+      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      let marks = EightBytes.marks(in: word, equalTo: backslashes)
+      if marks != 0 { return offset + EightBytes.index(ofLowest: marks) }
+      offset += 8
+    }
+    while offset < end, byte(at: offset) != JSONByte.backslash { offset += 1 }
+    return offset
   }
 
   /// The value of a scanned string.
