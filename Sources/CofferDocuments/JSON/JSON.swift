@@ -1,7 +1,8 @@
 // JSON: parsing and writing it as bytes, without a value for each part.
 //
-// Does: checks that UTF-8 is one strict RFC 8259 value and finds its parts (JSONScanner), writes strings and numbers
-//       (JSONWriter), and converts values to the canonical form of RFC 8785 (JSONNode), in which attributes are kept.
+// Does: checks that UTF-8 is one strict RFC 8259 value and finds its parts (JSONScanner), keeps their places for reading
+//       them in any order (JSONTape), writes strings and numbers (JSONWriter) and whole values with sorted members
+//       (JSONComposer), and converts values to the canonical form of RFC 8785 (JSONNode), in which attributes are kept.
 // Knows: bytes and offsets. Callers guarantee valid UTF-8.
 // Does not know: the meaning of members, files, lines.
 

@@ -20,7 +20,7 @@ package struct CodableValues: Sendable {
   /// - Throws: `notEncodable`.
   package func text(of value: some Encodable) throws(StoreError) -> String {
     do {
-      return String(decoding: try coding.encoder.encode(value), as: UTF8.self)
+      return try coding.writing.encode(value)
     } catch {
       throw StoreError(.notEncodable, "the \(type(of: value)) can't be written as JSON: \(CodingFault.reason(error))")
     }
@@ -244,7 +244,7 @@ package struct CodableValues: Sendable {
   /// - Throws: `notDecodable`, with the member's path.
   func decode<Value: Decodable>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
     do {
-      return try coding.decoder.decode(type, from: Data(opened.utf8))
+      return try coding.reading.decode(type, from: opened.utf8)
     } catch {
       let id = opened.header.id
       throw StoreError(

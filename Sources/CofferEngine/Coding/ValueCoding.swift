@@ -11,8 +11,8 @@ public import CofferFoundation
 /// The default strategies store dates as seconds since 2001, without losing precision, and data as base64. Changing the
 /// strategies doesn't convert stored values, so each program must use the strategies that the store was written with.
 public struct ValueCoding: Sendable {
-  let encoder: JSONEncoder
-  let decoder: JSONDecoder
+  let writing: JSONWriting
+  let reading: JSONReading
 
   /// Creates strategies by configuring an encoder and a decoder.
   ///
@@ -23,19 +23,18 @@ public struct ValueCoding: Sendable {
   public init(
     encoder setEncoder: (JSONEncoder) -> Void = { _ in }, decoder setDecoder: (JSONDecoder) -> Void = { _ in }
   ) {
-    encoder = JSONEncoder()
+    let encoder = JSONEncoder()
     setEncoder(encoder)
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    decoder = JSONDecoder()
+    writing = JSONWriting(encoder)
+    let decoder = JSONDecoder()
     setDecoder(decoder)
+    reading = JSONReading(decoder)
   }
 
   /// The meaning of numbers that the encoder writes for dates, or `nil` if it writes dates in another form.
   package var dateNumbers: DateNumbers? {
     let start = Date(timeIntervalSinceReferenceDate: 0)
-    guard let text = try? encoder.encode([start]),
-      let number = Double(String(decoding: text.dropFirst().dropLast(), as: UTF8.self))
-    else { return nil }
+    guard let text = try? writing.encode([start]), let number = Double(text.dropFirst().dropLast()) else { return nil }
     return DateNumbers.allCases.first { $0.timestamp(number) == Timestamp(start) }
   }
 }

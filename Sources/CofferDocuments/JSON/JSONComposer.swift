@@ -1,0 +1,225 @@
+/// Writes one JSON value part by part, without spaces, and sorts the members of each object by name when the object
+/// ends.
+///
+/// Parts come in the order of the text, except that members may have any order. A call that doesn't fit, such as for a
+/// container that has ended, or a second member of a name, writes nothing useful and sets ``isUnfit``. Then the text is
+/// void, and the caller has to make it in another way.
+package struct JSONComposer {
+  /// The greatest number of containers inside each other.
+  private static let maximumDepth = 511
+
+  /// An array or object that was begun.
+  package struct Container {
+    fileprivate let depth: Int
+    fileprivate let id: Int
+
+    /// A container that no value was begun in.
+    package static let none = Container(depth: -1, id: -1)
+  }
+
+  /// The place of a value: the whole text, or a member or element.
+  package struct Slot {
+    fileprivate let container: Container?
+    fileprivate let number: Int
+
+    package static let whole = Slot(container: nil, number: 0)
+  }
+
+  private struct Level {
+    let id: Int
+    let isObject: Bool
+    let start: Int
+    let firstMember: Int
+    var count = 0
+    var isSorted = true
+    var isASCII = true
+    /// Where the value of the newest member or element begins, or `nil` if that value has ended.
+    var valueStart: Int?
+  }
+
+  private struct Member {
+    /// The name's bytes between its quotes.
+    let name: Range<Int>
+    var end: Int
+  }
+
+  package private(set) var isUnfit = false
+  var bytes: [UInt8] = []
+  private var levels: [Level] = []
+  private var members: [Member] = []
+  private var lastID = 0
+
+  package init() {
+    bytes.reserveCapacity(1024)
+  }
+
+  /// Marks the text as void.
+  package mutating func setUnfit() { isUnfit = true }
+
+  /// Ends the text.
+  ///
+  /// - Returns: The text, or `nil` if it's void or nothing was written.
+  package mutating func finish() -> String? {
+    while !levels.isEmpty { endLevel() }
+    return isUnfit || bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
+  // MARK: Containers
+
+  /// Returns whether nothing was written for a value yet, and it can be written now.
+  package func isEmpty(_ slot: Slot) -> Bool {
+    guard let container = slot.container else { return bytes.isEmpty }
+    guard levels.count == container.depth + 1, let level = levels.last else { return false }
+    return level.id == container.id && level.count == slot.number && level.valueStart == bytes.count
+  }
+
+  /// Begins an array or object as the value of an empty slot.
+  package mutating func begin(object isObject: Bool, in slot: Slot) -> Container {
+    guard isEmpty(slot), levels.count < Self.maximumDepth else {
+      isUnfit = true
+      return .none
+    }
+    lastID += 1
+    levels.append(Level(id: lastID, isObject: isObject, start: bytes.count, firstMember: members.count))
+    bytes.append(isObject ? JSONByte.openBrace : JSONByte.openBracket)
+    return Container(depth: levels.count - 1, id: lastID)
+  }
+
+  /// Returns whether a container is an object or an array, or `nil` if it has ended.
+  package func isObject(_ container: Container) -> Bool? {
+    isOpen(container) ? levels[container.depth].isObject : nil
+  }
+
+  /// The number of elements begun in an array.
+  package func count(of container: Container) -> Int {
+    isOpen(container) ? levels[container.depth].count : 0
+  }
+
+  /// Begins a member of an object, and ends everything that was begun in the object before.
+  ///
+  /// - Returns: The place of the member's value, or `nil` if the object has ended.
+  package mutating func beginMember(_ name: String, of container: Container) -> Slot? {
+    guard resume(container) else { return nil }
+    let depth = container.depth
+    var name = name
+    let start = bytes.count + 1
+    let (count, isPlain) = name.withUTF8 { name in
+      JSONWriter.appendString(UnsafeRawBufferPointer(name), to: &bytes)
+      return (name.count, name.allSatisfy { $0 < 0x80 })
+    }
+    // The bytes of an escaped name aren't in the order of the name.
+    if bytes.count != start + count + 1 { isUnfit = true }
+    let range = start..<bytes.count - 1
+    bytes.append(JSONByte.colon)
+    if levels[depth].count > 0, levels[depth].isSorted {
+      levels[depth].isSorted = bytes.withUnsafeBytes { Self.precedes(members[members.count - 1].name, range, $0) }
+    }
+    members.append(Member(name: range, end: bytes.count))
+    levels[depth].isASCII = levels[depth].isASCII && isPlain
+    return beginValue(in: container)
+  }
+
+  /// Begins an element of an array, and ends everything that was begun in the array before.
+  package mutating func beginElement(of container: Container) -> Slot? {
+    resume(container) ? beginValue(in: container) : nil
+  }
+
+  /// Ends the value of a member or element, which is an empty object if nothing was written.
+  package mutating func end(_ slot: Slot) {
+    guard let container = slot.container, isOpen(container), levels[container.depth].count == slot.number else {
+      isUnfit = true
+      return
+    }
+    if !resume(container) { isUnfit = true }
+  }
+
+  private mutating func beginValue(in container: Container) -> Slot {
+    levels[container.depth].count += 1
+    levels[container.depth].valueStart = bytes.count
+    return Slot(container: container, number: levels[container.depth].count)
+  }
+
+  private func isOpen(_ container: Container) -> Bool {
+    container.depth >= 0 && container.depth < levels.count && levels[container.depth].id == container.id
+  }
+
+  /// Ends everything that was begun in a container.
+  private mutating func resume(_ container: Container) -> Bool {
+    guard isOpen(container) else {
+      isUnfit = true
+      return false
+    }
+    while levels.count > container.depth + 1 { endLevel() }
+    endValue(at: container.depth)
+    return true
+  }
+
+  private mutating func endValue(at depth: Int) {
+    guard let start = levels[depth].valueStart else { return }
+    if start == bytes.count { bytes += [JSONByte.openBrace, JSONByte.closeBrace] }
+    levels[depth].valueStart = nil
+    if levels[depth].isObject { members[members.count - 1].end = bytes.count }
+    bytes.append(JSONByte.comma)
+  }
+
+  private mutating func endLevel() {
+    endValue(at: levels.count - 1)
+    let level = levels.removeLast()
+    if level.isObject {
+      if !level.isSorted { sort(level) }
+      if !level.isASCII, level.count > 1 { requireDistinctNames(level) }
+      members.removeLast(members.count - level.firstMember)
+    }
+    let end = level.isObject ? JSONByte.closeBrace : JSONByte.closeBracket
+    if level.count == 0 { bytes.append(end) } else { bytes[bytes.count - 1] = end }
+  }
+
+  // MARK: Order
+
+  private mutating func sort(_ level: Level) {
+    let start = level.start + 1
+    let sorted = bytes.withUnsafeBytes { bytes in
+      members[level.firstMember...].sorted { Self.precedes($0.name, $1.name, bytes) }
+    }
+    var ordered: [UInt8] = []
+    ordered.reserveCapacity(bytes.count - start)
+    var last: Range<Int>?
+    for member in sorted {
+      // Which of two members of a name counts is for the caller to know.
+      if let last, bytes.withUnsafeBytes({ !Self.precedes(last, member.name, $0) }) { isUnfit = true }
+      last = member.name
+      ordered += bytes[member.name.lowerBound - 1...member.end]
+    }
+    bytes.withUnsafeMutableBytes { UnsafeMutableRawBufferPointer(rebasing: $0[start...]).copyBytes(from: ordered) }
+  }
+
+  /// Refuses names that `String` equates although their bytes differ.
+  private mutating func requireDistinctNames(_ level: Level) {
+    // The members may have been sorted since their names were written, so take the names from the text.
+    let names = bytes.withUnsafeBytes { bytes -> Int? in
+      var scanner = JSONScanner(bytes, in: level.start..<bytes.count)
+      var names: Set<String> = []
+      do throws(JSONError) {
+        try scanner.openObject(depth: 1)
+        for index in 0..<level.count {
+          guard let name = try scanner.nextName(isFirst: index == 0) else { return nil }
+          names.insert(String(decoding: scanner.value(of: name), as: UTF8.self))
+          try scanner.skipValue(depth: 1)
+        }
+      } catch {
+        return nil
+      }
+      return names.count
+    }
+    if names != level.count { isUnfit = true }
+  }
+
+  @inline(__always)
+  private static func precedes(_ one: Range<Int>, _ other: Range<Int>, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    for index in 0..<min(one.count, other.count) {
+      let (byte, otherByte) = (bytes[one.lowerBound + index], bytes[other.lowerBound + index])
+      if byte != otherByte { return byte < otherByte }
+    }
+    return one.count < other.count
+  }
+}
