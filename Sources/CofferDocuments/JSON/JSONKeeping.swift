@@ -19,7 +19,8 @@ package enum JSONKeeping {
   package static func keep(
     in new: [UInt8], membersOf stored: [UInt8], known: () throws -> [UInt8]
   ) throws -> [UInt8]? {
-    guard !haveSameMembers(stored, new), let old = Node(json: stored), let fresh = Node(json: new),
+    let isSame = stored.withUnsafeBytes { stored in new.withUnsafeBytes { haveSameMembers(stored, $0) } }
+    guard !isSame, let old = Node(json: stored), let fresh = Node(json: new),
       !fresh.hasMembers(of: old)
     else { return nil }
     let known = try known()
@@ -30,13 +31,9 @@ package enum JSONKeeping {
   }
 
   /// Whether two values have the same members in the same order, also in objects and arrays in them.
-  private static func haveSameMembers(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-    one.withUnsafeBytes { one in
-      other.withUnsafeBytes { other in
-        var (one, other) = (JSONScanner(one), JSONScanner(other))
-        return (try? haveSameMembers(&one, &other, depth: 0)) ?? false
-      }
-    }
+  package static func haveSameMembers(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+    var (one, other) = (JSONScanner(one), JSONScanner(other))
+    return (try? haveSameMembers(&one, &other, depth: 0)) ?? false
   }
 
   private static func haveSameMembers(

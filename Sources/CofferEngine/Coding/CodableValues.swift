@@ -30,8 +30,13 @@ package struct CodableValues: Sendable {
   package func document(of value: some Encodable, title: String?, _ attributes: Attributes) throws(StoreError)
     -> Document
   {
-    var document = Document(
-      title: title, text: try text(of: value), attributes: try stamped(attributes, for: type(of: value)), isJSON: true)
+    try document(try text(of: value), of: type(of: value), title: title, attributes)
+  }
+
+  private func document(
+    _ text: String, of type: Any.Type, title: String?, _ attributes: Attributes
+  ) throws(StoreError) -> Document {
+    var document = Document(title: title, text: text, attributes: try stamped(attributes, for: type), isJSON: true)
     document.title = title ?? document.titleInJSON
     return document
   }
@@ -42,10 +47,11 @@ package struct CodableValues: Sendable {
   package func document(
     of value: some Encodable, replacing old: StoredDocument, title: String?, _ attributes: Attributes
   ) throws(StoreError) -> Document {
+    let new = try text(of: value)
     // Check the stored document first, because its attributes may be kept.
-    let text = try text(try text(of: value), of: type(of: value), replacing: old)
-    var document = try document(of: value, title: title, attributes)
-    document.text = text
+    let kept = try text(new, of: type(of: value), replacing: old)
+    var document = try document(new, of: type(of: value), title: title, attributes)
+    document.text = kept
     return document
   }
 
@@ -57,8 +63,8 @@ package struct CodableValues: Sendable {
     let versioned = type as? any VersionedValue.Type
     let schema = try Self.newestSchema(of: type, versioned)
     guard versioned != nil else {
-      let name = String(describing: type)
       if case .number(let number)? = attributes.isEmpty ? nil : attributes[Self.schemaName], number != 1 {
+        let name = String(describing: type)
         throw StoreError(
           .invalidArgument, "the attribute \(Self.schemaName) is a version that \(name) can't have",
           hint: "make \(name) a VersionedValue, or leave out the attribute")
@@ -106,6 +112,7 @@ package struct CodableValues: Sendable {
     guard try Self.schema(of: old.header) == Self.newestSchema(of: type, type as? any VersionedValue.Type) else {
       return new
     }
+    if Self.haveSameMembers(new, old.document.text) { return new }
     do {
       let kept = try JSONKeeping.keep(in: Array(new.utf8), membersOf: Array(old.document.text.utf8)) {
         let stored: Value = if let known { known } else { try value(type, old) }
@@ -154,8 +161,18 @@ package struct CodableValues: Sendable {
 
   /// Decodes the value of a stored document.
   package func value<Value: Decodable>(_ type: Value.Type, _ stored: StoredDocument) throws(StoreError) -> Value {
-    try Array(stored.document.text.utf8).withBytes { bytes throws(StoreError) in
-      try value(type, OpenedDocument(header: stored.header, utf8: bytes))
+    var text = stored.document.text
+    return try text.withUTF8 { utf8 in
+      Result { () throws(StoreError) in
+        try value(type, OpenedDocument(header: stored.header, utf8: UnsafeRawBufferPointer(utf8)))
+      }
+    }.get()
+  }
+
+  private static func haveSameMembers(_ one: String, _ other: String) -> Bool {
+    var (one, other) = (one, other)
+    return one.withUTF8 { one in
+      other.withUTF8 { JSONKeeping.haveSameMembers(UnsafeRawBufferPointer(one), UnsafeRawBufferPointer($0)) }
     }
   }
 
