@@ -36,14 +36,21 @@ enum CodingFault {
   }
 
   private static func name(_ key: any CodingKey) -> String {
-    if let index = key.intValue { return "[\(index)]" }
-    // Declared keys are enumeration cases, while dictionary keys are data.
-    return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "[…]"
+    if let index = index(key) { return "[\(index)]" }
+    // Declared keys are plain enumeration cases. Dictionary keys are data, which other keys hold, also as the value of a
+    // case.
+    let mirror = Mirror(reflecting: key)
+    return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "[…]"
+  }
+
+  /// Returns the place in an array, and `nil` for a dictionary key that is a number.
+  private static func index(_ key: any CodingKey) -> Int? {
+    key.intValue.flatMap { key.stringValue == "Index \($0)" ? $0 : nil }
   }
 
   private static func kind(at path: [any CodingKey], in json: UnsafeRawBufferPointer?) -> String {
     let steps = path.map { key in
-      key.intValue.map(JSONPath.Step.element) ?? .member(Array(key.stringValue.utf8))
+      index(key).map(JSONPath.Step.element) ?? .member(Array(key.stringValue.utf8))
     }
     switch json.flatMap({ JSONPath(steps: steps).find(in: $0) })?.kind {
     case .null: return "null"

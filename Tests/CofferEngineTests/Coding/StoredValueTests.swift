@@ -146,6 +146,25 @@ struct StoredValueTests {
     }
   }
 
+  /// Dictionary keys are content, with any key strategy, and also if they're numbers.
+  @Test(arguments: [false, true], ["words", "numbers"])
+  func decodingErrorHidesDictionaryKeys(_ isSnakeCase: Bool, _ member: String) throws {
+    struct Counts: Codable {
+      var words: [String: Int]?
+      var numbers: [Int: Int]?
+    }
+    var options = OpenOptions.testing
+    if isSnakeCase { options.values = ValueCoding(decoder: { $0.keyDecodingStrategy = .convertFromSnakeCase }) }
+    let test = try TestStore()
+    let key = member == "words" ? "secret" : "4711"
+    let json = #"{"\#(member)":{"\#(key)":true}}"#
+    let id = try test.store.write { try $0.insert(Document(text: json, isJSON: true), into: test.notes) }
+    let store = try test.reopened(.published("primary"), options)
+    let error = try #require(throws: StoreError.self) { try store.read { try $0.value(Counts.self, of: id) } }
+    #expect(error.code == .notDecodable && error.message.contains("\(member)[…] is a boolean"), "\(error)")
+    #expect(!error.description.contains(key))
+  }
+
   @Test func encodingErrorReportsPath() throws {
     try withTestStore { test in
       try test.store.write { writer throws in
