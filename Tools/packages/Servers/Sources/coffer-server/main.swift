@@ -55,7 +55,8 @@ do {
   try await server.close()
 
   var report: [String: Double] = [
-    "wall": used.wall, "cpu": used.cpu, "peak": Usage.peakMegabytes, "operations": Double(tasks * rounds * (arguments[2] == "readers" ? 1 : 4)),
+    "wall": used.wall, "cpu": used.cpu, "peak": Usage.peakMegabytes,
+    "operations": Double(tasks * rounds * (arguments[2] == "readers" ? 1 : 4)),
   ]
   if !late.isEmpty {
     report["median"] = late[late.count / 2]
