@@ -47,8 +47,8 @@ extension StoreEngine {
   /// - Parameter turn: A turn of a reader that the caller has waited for.
   func readScope<T>(_ body: (inout ReadTransaction) throws -> T, turn: FairTurn? = nil) throws -> T {
     var turn = turn
-    // Other threads may take the released memory first.
-    for _ in 0..<3 {
+    // Other readers may take the released memory first. Each repetition follows an update of the index in the file.
+    for _ in 0..<64 {
       do {
         let result = try readOnce(body, turn)
         updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))

@@ -172,7 +172,7 @@ extension IndexDeclaration.Collection {
     for name in names {
       guard let field = fields.first(where: { $0.name.isEqualForSQL(to: name) }) else {
         throw StoreError(
-          .invalidArgument, "'\(name)' can't be indexed together with other fields, because it isn't a declared field",
+          .invalidArgument, "fields can't be indexed together, because one of them isn't a declared field",
           hint: "declare it as a field in the same call, or before with \(.addIndex)")
       }
       known.append(field.name)
@@ -244,10 +244,9 @@ extension IndexDeclaration.Collection {
     case .substrings: hasSubstrings = false
     case .titles: hasTitles = false
     case .field(let name, _, _):
-      if let names = compounds?.first(where: { $0.contains(name) }) {
+      guard compounds?.contains(where: { $0.contains(name) }) != true else {
         throw StoreError(
-          .invalidArgument, "the field '\(name)' is indexed together with others",
-          hint: "drop '\(names.joined(separator: ","))' too")
+          .invalidArgument, "the field is indexed together with others", hint: "drop the index of several fields too")
       }
       fields.removeAll { $0.name == name }
     case .fields(let names):

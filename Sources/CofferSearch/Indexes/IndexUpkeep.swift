@@ -63,7 +63,7 @@ extension StoreEngine {
   package func updateOutdatedIndexes(atLeast count: Int = 1) -> Bool {
     let outdated = session.outdatedIndexDocuments.load(ordering: .relaxed)
     guard outdated >= count, connections.canWriteImmediately else { return false }
-    return updateIndexesInFile(wait: .zero)
+    return updateIndexesInFile(wait: .zero) == true
   }
 
   /// Brings the indexes in the file up to date before the store is closed, without waiting for other processes.
@@ -77,12 +77,13 @@ extension StoreEngine {
   /// Returns whether a failed read can be repeated, because it failed only for lack of memory to update an index.
   ///
   /// Releases the pages of connections that aren't in use, and updates the index in the file when it's this thread's
-  /// turn to write. Inside a transaction of another store, it doesn't wait for that turn.
+  /// turn to write. Inside a transaction of another store, it doesn't wait for that turn. If the file can't be written,
+  /// the read isn't repeated, because it would need the same memory.
   package func canRepeatRead(after error: any Error) -> Bool {
-    guard (error as? StoreError)?.code == .indexBehind, !session.isClosing else { return false }
+    guard (error as? StoreError)?.code == .indexBehind, !isReadOnly, !session.isClosing else { return false }
     connections.closeIdleReaders()
-    if !isReadOnly { updateIndexesInFile(wait: StoreEngine.isInScope ? .zero : nil, awaitsTurn: true) }
-    return true
+    let isInScope = StoreEngine.isInScope
+    return updateIndexesInFile(wait: isInScope ? .zero : nil, awaitsTurn: !isInScope) != nil
   }
 
   /// Adds missing documents to the indexes in memory, like a reader, and then writes the changed pages to the file.
@@ -91,11 +92,11 @@ extension StoreEngine {
   ///   - wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
   ///   - isDue: Whether to write only indexes that lack many documents or commits.
   ///   - awaitsTurn: Whether to wait for another thread that updates the indexes.
-  /// - Returns: Whether an index was written.
+  /// - Returns: Whether an index was written, or `nil` if the indexes couldn't be updated.
   @discardableResult
-  private func updateIndexesInFile(wait: Duration?, isDue: Bool = false, awaitsTurn: Bool = false) -> Bool {
-    guard !isReadOnly, !session.isClosing else { return false }
-    func update() -> Bool {
+  private func updateIndexesInFile(wait: Duration?, isDue: Bool = false, awaitsTurn: Bool = false) -> Bool? {
+    guard !isReadOnly, !session.isClosing else { return nil }
+    func update() -> Bool? {
       let outdated = session.outdatedIndexDocuments.exchange(0, ordering: .relaxed)
       do throws(StoreError) {
         var hasWritten = false
@@ -109,11 +110,11 @@ extension StoreEngine {
           log.debug("an index wasn't updated: \(error.message)")
         default: log.warning("an index wasn't updated: \(error.message)")
         }
-        return false
+        return nil
       }
     }
     if awaitsTurn { return upkeep.turn.withLock { _ in update() } }
-    return upkeep.turn.withLockIfAvailable { _ in update() } ?? false
+    return upkeep.turn.withLockIfAvailable { _ in update() } ?? nil
   }
 
   private func updateInFile(_ part: UInt32, wait: Duration?, isDue: Bool) throws(StoreError) -> Bool {
