@@ -61,14 +61,15 @@ struct IndexAddVerb: ParsableCommand {
 
       NAME=PATH:KIND is a column for 'query'. PATH leads to a value within texts that are JSON ($.price, $.tags[0]), or \
       is @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number (true and false are 1 and 0), boolean \
-      (true and false only, as 1 and 0), text, folded (text without differences of case and composition) or date (ISO 8601, or seconds since 2001, as Swift writes \
-      dates). A note counts the documents that have no value of that kind.
+      (true and false only, as 1 and 0), text, folded (text without differences of case and composition) or date (ISO \
+      8601, or seconds since 2001, as Swift writes dates). A note counts the documents that have no value of that kind.
 
       NAME,NAME indexes 2 to 8 fields together, for a 'query' that compares the first ones and sorts by the last one.
 
         dbtool index add texts.coffer -c notes words substrings titles
         dbtool index add mail.coffer -c inbox words --in '$.text'
-        dbtool index add mail.coffer -c inbox 'thread=$.thread:text' 'day=$.date:date' thread,day
+        dbtool index add mail.coffer -c inbox \\
+          'thread=$.thread:text' 'day=$.date:date' thread,day
       """)
 
   @OptionGroup var options: StoreOptions

@@ -61,7 +61,8 @@ import Testing
       "query", "s.coffer", "EXPLAIN QUERY PLAN SELECT text FROM notes WHERE price = 2.5 AND day < '2027' ORDER BY day")
     #expect(plan.text.contains("_0_1 (f0=? AND f1<?)"), "\(plan.text)")
     let needed = try sandbox.run("index", "drop", "s.coffer", "-c", "notes", "day")
-    #expect(needed.status == 64 && needed.errors.contains("hint: drop the index of several fields too"), "\(needed.errors)")
+    #expect(needed.status == 64, "\(needed.errors)")
+    #expect(needed.errors.contains("hint: drop the index of several fields too"), "\(needed.errors)")
     try sandbox.succeed("index", "drop", "s.coffer", "-c", "notes", "day", "price,day")
     #expect(try sandbox.succeed("index", "list", "s.coffer").lines.count == 1)
   }
