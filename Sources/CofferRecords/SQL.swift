@@ -96,7 +96,11 @@ package enum SQL {
   package static let allAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r ORDER BY r.id"
   package static let body = "SELECT ct FROM coffer_body WHERE id=?"
   package static let collectionOf = "SELECT coll FROM coffer_record WHERE id=?"
-  package static let batchAfter = "\(readWithBody) WHERE r.id>? AND r.rev>? ORDER BY r.id LIMIT ?"
+  /// All rows. Looks up the bodies in the other table only for rows after a generation.
+  package static let allWithBodyAfter = """
+    SELECT \(RecordRow.columns),r.body,CASE WHEN r.body IS NULL AND r.rev>? THEN \
+    (SELECT ct FROM coffer_body WHERE id=r.id) END FROM coffer_record r ORDER BY r.id
+    """
   package static let someIDsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ?"
   package static let keyedIDsAfter =
     "SELECT id FROM coffer_record WHERE coll=? AND id>? AND lookup IS NOT NULL ORDER BY id LIMIT ?"

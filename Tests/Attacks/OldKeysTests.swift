@@ -152,10 +152,7 @@ struct OldKeysTests {
       let bindings = [1, 2, 3].map { Array(binding.collection(id, revision: revision, epoch: $0)) }
       shut.expect(try #require(row[2].blob), bindings, "collection \(id)")
     }
-    let statement = try database.statement(SQL.batchAfter)
-    try statement.bind(Int64(0), at: 1)
-    try statement.bind(Int64(0), at: 2)
-    try statement.bind(Int64(1000), at: 3)
+    let statement = try database.statement(SQL.allWithBody)
     let limits = RowLimits(bound: 1 << 40, generation: 1 << 40, target: 0, cursor: 0)
     var rows = 0
     while try statement.step() {

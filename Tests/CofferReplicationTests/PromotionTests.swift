@@ -109,13 +109,15 @@ struct PromotionTests {
   }
 
   @Test func rejectsCommitDuringVerification() throws {
-    let test = try filled()
+    let test = try filled { $0.journal = .writeAheadLog }
     let copy = try restored(test)
     let other = try DocumentStore.open(
       at: test.place.file("restored.coffer"), key: .published("primary"), options: .testing)
     let pin = copy.pin
     expect(.locked) {
-      try copy.promote(anchor: nil) { _ in try other.write { _ = try $0.insert(Document(text: ""), into: test.notes) } }
+      try copy.promote(anchor: nil) { _ in
+        try Background { try other.write { _ = try $0.insert(Document(text: ""), into: test.notes) } }.value()
+      }
     }
     #expect(copy.pin == pin)
     expect(.cancelled) { try copy.promote(anchor: nil) { _ in throw Interruption() } }

@@ -8,11 +8,11 @@ extension DocumentStore {
 
   /// Verifies that the store contains exactly the written documents, and compares it with an anchor if you specify one.
   ///
-  /// `quick` reads every row and index page in one read transaction, without decrypting documents. `full` then decrypts
-  /// every document in short transactions, so writers can continue. If all documents are intact, it finally compares
-  /// the indexes with the documents in another read transaction, which decrypts the documents of indexed collections
-  /// again and uses two numbers of memory for each. An index that lacks more documents than
-  /// ``OpenOptions/indexMemoryBytes`` allows isn't compared.
+  /// `quick` reads every row and index page in one read transaction, without decrypting documents. `full` also decrypts
+  /// every document in it. If all documents are intact, it finally compares the indexes with the documents in another
+  /// read transaction, which decrypts the documents of indexed collections again and uses two numbers of memory for
+  /// each. An index that lacks more documents than ``OpenOptions/indexMemoryBytes`` allows isn't compared. With a
+  /// rollback journal, writers wait until a transaction ends.
   ///
   /// Damage is reported in the verdict instead of being thrown, and so is an anchor that doesn't match
   /// (``Verdict/anchorError``). The file is unchanged.

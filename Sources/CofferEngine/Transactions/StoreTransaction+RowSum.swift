@@ -15,10 +15,6 @@ extension StoreTransaction {
     package var isComplete = true
   }
 
-  private func add(_ element: SetElement, to set: inout SetHash) throws(StoreError) {
-    try translatingErrors { () throws(SealingError) in try keys.summer.add(element, to: &set) }
-  }
-
   /// Returns whether a sum matches the state's set hash and count.
   package func isWhole(_ sum: RowSum) -> Bool {
     sum.isComplete && sum.set == state.set && UInt64(sum.count) == state.count
@@ -61,63 +57,13 @@ extension StoreTransaction {
   }
 
   /// Sums all rows, and calls `visit` with each row in the sum. A `damaged` error is recorded in the sum.
+  ///
   /// - Throws: Errors that aren't findings, such as `systemFailure`, `locked` or `cancelled`.
   package func sumOfRows(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in }) throws(StoreError)
     -> RowSum
   {
-    var sum = RowSum()
-    do throws(StoreError) {
-      for row in try connection.collections.rows(within: limits) { try add(try row.element(keys), to: &sum.set) }
-    } catch {
-      guard !error.isTransient else { throw error }
-      sum.isComplete = false
-      sum.problems.append("a collection's row is damaged")
-    }
-    do throws(StoreError) {
-      try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
-        try requireOpen()
-        try add(try row.element(keys), to: &sum.set)
-        sum.deletionCount += 1
-      }
-    } catch {
-      guard !error.isTransient else { throw error }
-      sum.isComplete = false
-      sum.problems.append("the row of a deletion is damaged")
-    }
-    do throws(StoreError) {
-      let statement = try database.statement(SQL.allAlone)
-      defer { statement.reset() }
-      let reader = connection.takeReader()
-      defer { connection.giveBack(reader) }
-      var last: Int64 = 0
-      while try statement.step() {
-        try requireOpen()
-        sum.count += 1
-        do throws(StoreError) {
-          let id = statement.int64(at: 0)
-          // A row that a page returns 2^16 times would vanish from the sum.
-          guard id > last else { throw .damagedDocument(id, "it is not in its order") }
-          last = id
-          let row = try RecordRow(statement.columns(), within: limits)
-          try add(try reader.opener.element(of: row), to: &sum.set)
-          try visit(row, reader.opener)
-          if (try? reader.opener.requireBounds(row)) == nil {
-            // Keep the row in the sum, so a row missed by an honest rekey counts as damage instead of a mismatch.
-            sum.damaged.append(
-              Verdict.Damage(
-                id: DocumentID(id), reason: "document \(id) is under old keys, where only new ones can be"))
-          }
-        } catch {
-          guard !error.isTransient else { throw error }
-          sum.isComplete = false
-          sum.damaged.append(Verdict.Damage(id: DocumentID(statement.int64(at: 0)), reason: error.message))
-        }
-      }
-    } catch {
-      guard !error.isTransient else { throw error }
-      sum.isComplete = false
-      sum.problems.append(error.message)
-    }
-    return sum
+    var walk = RowWalk(self)
+    try walk.run(visit)
+    return walk.sum
   }
 }

@@ -16,9 +16,7 @@ struct IdentityCheck {
 
   mutating func add(_ more: [Seen]) { seen += more }
 
-  /// Returns the documents and deletions that contradict each other in one transaction.
-  ///
-  /// Documents may have changed since they were seen, so those that look wrong are read again.
+  /// Returns the documents and deletions that contradict each other in the transaction in which they were seen.
   func findings(_ transaction: StoreTransaction) throws(StoreError) -> (damaged: [Verdict.Damage], problems: [String]) {
     var damaged: [Verdict.Damage] = []
     var problems: [String] = []
@@ -29,18 +27,13 @@ struct IdentityCheck {
     known.reserveCapacity(seen.count)
     for document in seen {
       guard let other = known.updateValue(document.id, forKey: document.uid) else { continue }
-      if let now = try reread(document, transaction), let then = try reread(other, transaction), now.uid == then.uid {
-        note(document.id, "document \(other) has its identity")
-      }
+      note(document.id, "document \(other) has its identity")
     }
     let children = seen.filter { $0.parent != nil }
     let parents = Set(children.map { $0.parent! })
     let places = Dictionary(seen.filter { parents.contains($0.id) }.map { ($0.id, $0) }) { _, last in last }
     for document in children {
-      guard let parent = document.parent, isWrong(document, parent, places[parent]) else { continue }
-      guard let now = try reread(document, transaction), let parent = now.parent,
-        isWrong(now, parent, try reread(parent, transaction))
-      else { continue }
+      guard let parent = document.parent, isWrong(document, places[parent]) else { continue }
       note(document.id, "its row names another parent than its head")
     }
     do throws(StoreError) {
@@ -54,9 +47,7 @@ struct IdentityCheck {
         guard deleted.insert(deletion.uid).inserted else {
           throw .damagedStore("deletion #\(deletion.number) is there twice")
         }
-        if let id = known[deletion.uid], try reread(id, transaction)?.uid == deletion.uid {
-          note(id, "it is deleted, too")
-        }
+        if let id = known[deletion.uid] { note(id, "it is deleted, too") }
       }
       for record in try transaction.storedCollections() {
         guard (record.dots.parts + [record.dots.stamp]).allSatisfy({ replicas.covers($0, ownCounter: counter) }) else {
@@ -70,27 +61,8 @@ struct IdentityCheck {
     return (damaged, problems)
   }
 
-  private func isWrong(_ document: Seen, _ parent: Int64, _ found: Seen?) -> Bool {
+  private func isWrong(_ document: Seen, _ found: Seen?) -> Bool {
     guard let uid = document.parentUID else { return true }
     return found.map { $0.uid != uid || $0.collection != document.collection } ?? false
-  }
-
-  private func reread(_ document: Seen, _ transaction: StoreTransaction) throws(StoreError) -> Seen? {
-    try reread(document.id, transaction)
-  }
-
-  private func reread(_ id: Int64, _ transaction: StoreTransaction) throws(StoreError) -> Seen? {
-    do throws(StoreError) {
-      return try transaction.reading { reader throws(StoreError) in
-        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
-        let head = try reader.opener.openHead(row, acceptsNewer: true)
-        return Seen(
-          id: id, uid: head.uid, collection: row.fields.collection, parent: row.fields.parent, parentUID: head.parent)
-      }
-    } catch {
-      // Damage is reported where it's met.
-      guard !error.isTransient else { throw error }
-      return nil
-    }
   }
 }

@@ -15,8 +15,7 @@ extension StoreEngine {
     defer { session.texts?.empty() }
     try reading { transaction throws(StoreError) in
       try verifyHeader(transaction, &verdict)
-      try verifySet(transaction, &verdict)
-      try verifyStructure(transaction, &verdict)
+      try verifyDocuments(transaction, depth, &verdict, progress)
       verdict.indexProblems = try indexProblems(transaction)
       verdict.verifiedState = try transaction.anchor()
       guard let anchor else { return }
@@ -26,11 +25,6 @@ extension StoreEngine {
       } catch {
         verdict.anchorError = error
       }
-    }
-    switch depth {
-    case .quick: break
-    case .changed(let generation): try verifyDocuments(changedSince: generation, &verdict, progress)
-    case .full: try verifyDocuments(changedSince: 0, &verdict, progress)
     }
     verdict.damaged.sort { $0.id < $1.id }
     log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
@@ -76,86 +70,44 @@ extension StoreEngine {
       allowingRekey: allowsRekey, hasPin: options.pin != nil, provesRootKey: opened?.requiresSecretToWrap ?? false)
   }
 
-  /// Recomputes the set hash from all rows and collections.
-  private func verifySet(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
-    let sum = try transaction.sumOfRows()
+  /// Recomputes the set hash from all rows and collections, opens documents as deep as asked for, and checks the tables.
+  private func verifyDocuments(
+    _ transaction: StoreTransaction, _ depth: Verdict.Depth, _ verdict: inout Verdict, _ progress: ProgressHandler?
+  ) throws(StoreError) {
+    let check: DocumentCheck? =
+      switch depth {
+      case .quick: nil
+      case .changed(let generation):
+        DocumentCheck(transaction, changedSince: generation, try readableCollections(transaction))
+      case .full: DocumentCheck(transaction, changedSince: 0, try readableCollections(transaction))
+      }
+    var walk = RowWalk(transaction, opening: check, progress: progress)
+    try walk.run()
+    // A corrupt page of texts ends the walk, but the rows can still be summed without them.
+    let sum = check != nil && !walk.sum.isComplete ? try transaction.sumOfRows() : walk.sum
     verdict.documents = sum.count
     verdict.damaged = sum.damaged
     verdict.problems += sum.problems
     verdict.setMatches = sum.isComplete && sum.set == transaction.state.set
     verdict.countMatches =
       UInt64(sum.count) == transaction.state.count && UInt64(sum.deletionCount) == transaction.state.deletionCount
-  }
-
-  private func verifyStructure(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
-    let database = transaction.database
-    func ids(_ sql: String) throws(StoreError) -> [Int64] {
-      do throws(StoreError) {
-        return try database.rows(sql).compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
-      } catch {
-        guard !error.isTransient else { throw error }
-        // The pages are corrupt, which the integrity check reports.
-        return []
-      }
-    }
-    for id in try ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
-    for id in try ids(SQL.recordsWithTwoBodies) { verdict.add(id, "it has two texts") }
-    for id in try ids(SQL.bodiesTooShort) { verdict.add(id, "its text is no blob of its place's length") }
-    for id in try ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
-    for coll in try ids(SQL.recordsWithoutCollection) {
-      verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
-    }
-    do throws(StoreError) {
-      let uids = try transaction.storedCollections().map(\.uid)
-      if Set(uids).count != uids.count { verdict.problems.append("two collections have one identity") }
-    } catch {
-      guard !error.isTransient else { throw error }
-      verdict.problems.append(error.message)
-    }
-    verdict.problems += try integrityProblems(database)
-  }
-
-  /// Opens each head and text. A concurrent rekey or write isn't reported as damage.
-  private func verifyDocuments(
-    changedSince generation: UInt64, _ verdict: inout Verdict, _ progress: ProgressHandler?
-  ) throws(StoreError) {
-    var walk = VerifyingWalk(changedSince: generation, known: Set(verdict.damaged.map(\.id)))
-    while !walk.isAtEnd {
-      try reading { transaction throws(StoreError) in
-        try walk.next(transaction, try readableCollections(transaction))
-      }
-      try WorkProgress(done: walk.done, total: max(walk.done, verdict.documents)).tell(
-        progress, stopped: "verifying was stopped; nothing was changed")
-    }
-    verdict.damaged += walk.damaged
-    verdict.problems += walk.problems
-    let known = Set(verdict.damaged.map(\.id))
-    let findings = try reading { transaction throws(StoreError) in try walk.identities.findings(transaction) }
-    verdict.damaged += findings.damaged.filter { !known.contains($0.id) }
+    let tables = try TableCheck(transaction)
+    verdict.add(tables.damaged)
+    verdict.problems += tables.problems
+    guard check != nil else { return }
+    verdict.add(walk.damaged)
+    verdict.problems += walk.sum.problems.filter { !verdict.problems.contains($0) }
+    let findings = try walk.identities.findings(transaction)
+    verdict.add(findings.damaged)
     verdict.problems += findings.problems.filter { !verdict.problems.contains($0) }
   }
 }
 
 extension Verdict {
-  fileprivate mutating func add(_ id: Int64, _ reason: String) {
-    guard !damaged.contains(where: { $0.id == DocumentID(id) }) else { return }
-    damaged.append(Verdict.Damage(id: DocumentID(id), reason: reason))
-  }
-}
-
-/// Returns the findings of SQLite's integrity check. A quick_check would miss most index pages in wrong order.
-///
-/// - Throws: Errors that aren't findings: `systemFailure`, `locked`, `cancelled`.
-package func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String] {
-  do throws(SQLiteError) {
-    return try database.connection.query(SQL.integrity).rows.compactMap { row in
-      guard case .text(let finding) = row[0], finding != "ok" else { return nil }
-      return "SQLite: \(finding)"
-    }
-  } catch {
-    let failure = StoreError(error)
-    guard !failure.isTransient else { throw failure }
-    return ["SQLite can't check its pages: \(error.message)"]
+  /// Adds damage of documents that isn't reported already.
+  fileprivate mutating func add(_ more: [Verdict.Damage]) {
+    var known = Set(damaged.map(\.id))
+    damaged += more.filter { known.insert($0.id).inserted }
   }
 }
 

@@ -149,6 +149,25 @@ struct DamageTests {
     }
   }
 
+  /// The texts are in a table of their own, so the rows are still the ones that were written.
+  @Test func verifyProvesRowsBesideCorruptPageOfTexts() throws {
+    let test = try TestStore()
+    let text = String(repeating: "long ", count: 4000)
+    try test.store.write { for _ in 1...20 { try $0.insert(Document(text: text), into: test.notes) } }
+    try test.store.close()
+    let database = try test.raw()
+    let schema = try database.query("SELECT rootpage FROM sqlite_schema WHERE name = 'coffer_body'")
+    let (root, size) = (Int(schema.rows[0][0].integer!), try database.query("PRAGMA page_size").rows[0][0].integer!)
+    try database.close()
+    var bytes = try Data(contentsOf: test.url)
+    let page = (root - 1) * Int(size)
+    bytes.replaceSubrange(page..<page + Int(size), with: Data(repeating: 0xFF, count: Int(size)))
+    try bytes.write(to: test.url)
+    let verdict = try test.reopened().verify()
+    #expect(verdict.documents == 20 && verdict.setMatches && verdict.countMatches && verdict.damaged.isEmpty)
+    #expect(!verdict.problems.isEmpty && verdict.error?.code == .damaged)
+  }
+
   @Test func forgedIndexPreventsDrop() throws {
     let test = try TestStore()
     try test.store.write { writer in
