@@ -3,6 +3,7 @@
 //   coffer-server coffer|grdb load FOLDER TASKS ROUNDS       each task writes, reads, searches and counts in turn
 //   coffer-server coffer|grdb heartbeat FOLDER TASKS ROUNDS  the same, beside a task that wakes every 5 ms
 //   coffer-server coffer|grdb readers FOLDER TASKS ROUNDS    each task searches; the index lacks 1,000 documents
+//   coffer-server coffer|grdb pages FOLDER 1 ROUNDS          reads pages of 50 messages of a thread, with texts
 //
 // Prints a JSON object: wall and CPU seconds, the peak memory in MiB, the number of operations, and the milliseconds by
 // which the heartbeat was late. The store begins with 5,000 documents of 1 KiB. Both sides keep a write-ahead log and
@@ -13,10 +14,19 @@ import Foundation
 let arguments = CommandLine.arguments
 guard arguments.count == 6, let tasks = Int(arguments[4]), let rounds = Int(arguments[5]) else {
   FileHandle.standardError.write(
-    Data("usage: coffer-server coffer|grdb load|heartbeat|readers FOLDER TASKS ROUNDS\n".utf8))
+    Data("usage: coffer-server coffer|grdb load|heartbeat|readers|pages FOLDER TASKS ROUNDS\n".utf8))
   exit(64)
 }
 let folder = URL(filePath: arguments[3])
+
+if arguments[2] == "pages" {
+  do {
+    try readPages()
+    exit(0)
+  } catch {
+    fail(error)
+  }
+}
 
 do {
   let server: any Server =
@@ -64,6 +74,23 @@ do {
   }
   print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
 } catch {
+  fail(error)
+}
+
+func readPages() throws {
+  var texts = Texts(seed: 7)
+  let mail = (0..<CofferMailbox.count).map { _ in texts.next() }
+  let mailbox: any Mailbox =
+    arguments[1] == "coffer" ? try CofferMailbox(in: folder, mail) : try GRDBMailbox(in: folder, mail)
+  let before = Usage()
+  for _ in 0..<rounds { _ = try mailbox.page(before: 200 + texts.number(below: CofferMailbox.count - 200)) }
+  let used = Usage().since(before)
+  try mailbox.close()
+  let report = ["wall": used.wall, "cpu": used.cpu, "peak": Usage.peakMegabytes, "operations": Double(rounds)]
+  print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+}
+
+func fail(_ error: any Error) -> Never {
   FileHandle.standardError.write(Data("coffer-server: \(error)\n".utf8))
   exit(1)
 }
