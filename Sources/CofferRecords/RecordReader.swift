@@ -13,6 +13,7 @@ package final class RecordReader {
   @exclusivity(unchecked) private var record: StoreStatement?
   @exclusivity(unchecked) private var recordWithBody: StoreStatement?
   @exclusivity(unchecked) private var recordByIndex: StoreStatement?
+  @exclusivity(unchecked) private var recordByIndexWithBody: StoreStatement?
   /// The statement that was stepped since the last reset.
   @exclusivity(unchecked) private var running: StoreStatement?
 
@@ -36,6 +37,7 @@ package final class RecordReader {
     record = nil
     recordWithBody = nil
     recordByIndex = nil
+    recordByIndexWithBody = nil
   }
 
   // MARK: Rows
@@ -57,10 +59,13 @@ package final class RecordReader {
   }
 
   /// Returns the row with a key's blind index, or `nil` if it doesn't exist.
-  package func row(withBlindIndex index: [UInt8], in collection: UInt32, within limits: RowLimits) throws(StoreError)
-    -> RecordRow?
-  {
-    let statement = try prepared(&recordByIndex, SQL.recordByBlindIndex)
+  package func row(
+    withBlindIndex index: [UInt8], in collection: UInt32, withBody: Bool = false, within limits: RowLimits
+  ) throws(StoreError) -> RecordRow? {
+    let statement =
+      try withBody
+      ? prepared(&recordByIndexWithBody, SQL.recordByBlindIndexWithBody)
+      : prepared(&recordByIndex, SQL.recordByBlindIndex)
     try statement.bind(Int64(collection), at: 1)
     let isFound = try index.withBytes { bytes throws(StoreError) in
       try statement.bindBlob(bytes, at: 2)
@@ -128,14 +133,16 @@ package final class RecordReader {
     try row(forKey: key, in: collection, within: limits).map { DocumentID($0.row.fields.id) }
   }
 
-  /// Returns the row with a key, without its body, and its opened head.
-  package func row(forKey key: DocumentKey, in collection: CollectionRecord, within limits: RowLimits)
-    throws(StoreError) -> (row: RecordRow, head: HeadData)?
-  {
+  /// Returns the row with a key and its opened head.
+  package func row(
+    forKey key: DocumentKey, in collection: CollectionRecord, withBody: Bool = false, within limits: RowLimits
+  ) throws(StoreError) -> (row: RecordRow, head: HeadData)? {
     let folded = try collection.folded(key)
     for context in keys.epochs {
       let index = try keys.blindIndex(ofFolded: folded, in: collection.id, under: context)
-      guard let row = try row(withBlindIndex: index, in: collection.id, within: limits) else { continue }
+      guard let row = try row(withBlindIndex: index, in: collection.id, withBody: withBody, within: limits) else {
+        continue
+      }
       let head = try opener.openHead(row)
       guard row.fields.collection == collection.id, try collection.folds(head.key, to: folded) else {
         throw .damagedDocument(row.fields.id, "the index of keys names it for another key")

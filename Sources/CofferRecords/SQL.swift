@@ -74,6 +74,7 @@ package enum SQL {
   package static let record = "\(read) WHERE r.id=?"
   package static let recordWithBody = "\(readWithBody) WHERE r.id=?"
   package static let recordByBlindIndex = "\(read) WHERE r.coll=? AND r.lookup=? AND r.flags<2"
+  package static let recordByBlindIndexWithBody = "\(readWithBody) WHERE r.coll=? AND r.lookup=? AND r.flags<2"
   /// The rows with a key that another row holds.
   package static let heldElsewhere =
     "SELECT id FROM coffer_record WHERE coll=? AND lookup=? AND flags>=2 ORDER BY id"

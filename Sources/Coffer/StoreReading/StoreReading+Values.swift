@@ -24,8 +24,10 @@ extension StoreReading where Self: ~Copyable {
   public func value<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, forKey key: DocumentKey, in collection: DocumentCollection
   ) throws(StoreError) -> Value? {
-    guard let id = try id(forKey: key, in: collection) else { return nil }
-    return try value(type, of: id)
+    guard let record = try transaction.collection(named: collection.name) else { return nil }
+    return try transaction.withOpened(forKey: key, in: record) { opened throws(StoreError) in
+      try transaction.values.value(type, opened)
+    }
   }
 
   /// Returns the documents of a collection as values with their headers, in order.

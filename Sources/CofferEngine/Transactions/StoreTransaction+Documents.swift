@@ -50,6 +50,24 @@ extension StoreTransaction {
     }
   }
 
+  /// Calls `body` with the document with a key, and returns `nil` if there is none.
+  package func withOpened<R>(
+    forKey key: DocumentKey, in collection: CollectionRecord, _ body: (OpenedDocument) throws(StoreError) -> R
+  ) throws(StoreError) -> R? {
+    try reading { reader throws(StoreError) in
+      guard let (row, head) = try reader.row(forKey: key, in: collection, withBody: true, within: limits) else {
+        return nil
+      }
+      switch try cached(DocumentID(row.fields.id)) {
+      case .document(let cached): return try body(cached.opened)
+      case .missing(let room):
+        let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try reader.opener.openBody(row, head))
+        if opened.utf8.count <= room { keep(opened) }
+        return try body(opened)
+      }
+    }
+  }
+
   /// Opens a document that isn't cached, and caches it if its text has at most `room` bytes.
   private func open<R>(
     _ id: DocumentID, room: Int, _ body: (OpenedDocument) throws(StoreError) -> R
