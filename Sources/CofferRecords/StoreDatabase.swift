@@ -134,3 +134,22 @@ package struct StoreStatement {
   /// Returns the row's columns, which are valid until the next step or reset.
   package func columns() -> UnsafeBufferPointer<StoredColumn> { base.columns() }
 }
+
+extension Database.Configuration {
+  /// The options of a connection to a store, which compiles only the kinds of statements that the library has.
+  ///
+  /// - Parameter wait: The maximum time to wait for a lock, or `nil` to wait without a limit.
+  package static func ofStore(wait: Duration?, lengthLimit: Int? = nil) -> Self {
+    var configuration = Self(
+      busyTimeout: wait, isHardened: true, enforcesForeignKeys: false, lengthLimit: lengthLimit)
+    configuration.rule = StatementRule(
+      functions: ["count", "max", "min", "typeof", "length", "coalesce", "glob", "sum"],
+      pragmas: [
+        "application_id", "auto_vacuum", "cache_size", "data_version", "encoding", "freelist_count", "integrity_check",
+        "journal_mode", "journal_size_limit", "page_count", "page_size", "schema_version", "secure_delete",
+        "synchronous", "temp_store", "user_version", "wal_autocheckpoint", "wal_checkpoint",
+      ],
+      writablePrefix: "coffer_")
+    return configuration
+  }
+}

@@ -138,7 +138,7 @@ struct Adopting {
     try translatingErrors { () throws(SQLiteError) in
       let database = try Database(
         path, mode: .readWrite,
-        configuration: .init(busyTimeout: options.wait, isHardened: true, enforcesForeignKeys: false))
+        configuration: .ofStore(wait: options.wait))
       _ = try database.textPragma("journal_mode = DELETE")
       try database.close()
     }

@@ -10,6 +10,8 @@ final class Connection {
   var cache: StatementCache
   /// Kept alive as long as SQLite may call it.
   var stopCondition: StopCondition?
+  /// Kept alive as long as SQLite may call it.
+  var statementGuard: StatementGuard?
 
   /// `begin` has opened a transaction that neither `commit` nor `rollback` has ended.
   var isTransactionOpen = false

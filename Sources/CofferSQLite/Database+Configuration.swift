@@ -19,6 +19,8 @@ extension Database {
     public var lengthLimit: Int?
     /// How many compiled statements rest in the cache; 0 for none.
     public var statementCacheCapacity: Int
+    /// The statements that the connection compiles, or `nil` for all.
+    package var rule: StatementRule?
 
     /// Options of a connection. The defaults fit an app's own file; for a file from strangers set `isHardened`.
     public init(
@@ -102,5 +104,6 @@ extension Connection {
     try set(.extensionLoading, to: false)
     try statement("PRAGMA cell_size_check = ON").run()
     try statement("PRAGMA mmap_size = 0").run()
+    if let rule = configuration.rule { try setRule(rule) }
   }
 }

@@ -162,3 +162,10 @@ struct SeenDocument: Hashable {
   let header: DocumentHeader
   let text: String
 }
+
+extension Database {
+  /// Writes changed pages to the file before the commit.
+  func spillEarly() throws {
+    _ = try liftingRule { try execute("PRAGMA cache_size = 2; PRAGMA cache_spill = 2") }
+  }
+}

@@ -70,7 +70,9 @@ extension DocumentStore {
       let before = try database.fileSize()
       // In memory, the temporary data would be as large as the file.
       _ = try database.textPragma("temp_store = FILE")
-      let result: Result<Void, SQLiteError> = Result { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
+      let result: Result<Void, SQLiteError> = Result { () throws(SQLiteError) in
+        try database.liftingRule { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
+      }
       _ = try database.textPragma("temp_store = MEMORY")
       try result.get()
       return before

@@ -35,7 +35,7 @@ extension StagedFile {
   package func markRestored() throws(StoreError) {
     try translatingErrors(at: temporary) { () throws(SQLiteError) in
       let database = try Database(
-        temporary, configuration: .init(busyTimeout: nil, isHardened: true, enforcesForeignKeys: false))
+        temporary, configuration: .ofStore(wait: nil))
       try database.execute(SQL.markRestored)
       try database.close()
     }

@@ -26,10 +26,12 @@ struct SalvageFile {
       // Don't checkpoint the log, because copying it into a damaged file could cause more damage.
       if hasLog { try database.set(.noCheckpointOnClose, to: true) }
       try database.set(.defensive, to: false)
-      for pragma in [
-        "writable_schema = ON", "query_only = ON", "cell_size_check = OFF", "temp_store = MEMORY",
-        "cache_size = -\(StoreFile.readerCache / 1024)",
-      ] { _ = try database.textPragma(pragma) }
+      try database.liftingRule { () throws(SQLiteError) in
+        for pragma in [
+          "writable_schema = ON", "query_only = ON", "cell_size_check = OFF", "temp_store = MEMORY",
+          "cache_size = -\(StoreFile.readerCache / 1024)",
+        ] { _ = try database.textPragma(pragma) }
+      }
       try database.begin(.deferred)
     }
     do throws(StoreError) {

@@ -197,7 +197,7 @@ package struct StoreMaker {
     let database = try translatingErrors(at: path) { () throws(SQLiteError) in
       let database = try Database(
         file.temporary, mode: .readWrite,
-        configuration: .init(busyTimeout: wait, isHardened: true, enforcesForeignKeys: false))
+        configuration: .ofStore(wait: wait))
       _ = try database.textPragma("page_size = \(StoreFormat.pageSize)")
       _ = try database.textPragma("encoding = 'UTF-8'")
       try database.setStorePragmas()
@@ -239,7 +239,7 @@ extension StoreMaker {
     guard creation.journal == .writeAheadLog else { return }
     try translatingErrors(at: path) { () throws(SQLiteError) in
       let database = try Database(
-        temporary, configuration: .init(busyTimeout: wait, isHardened: true, enforcesForeignKeys: false))
+        temporary, configuration: .ofStore(wait: wait))
       _ = try database.textPragma("journal_mode = WAL")
       try database.close()
     }

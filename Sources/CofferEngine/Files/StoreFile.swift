@@ -72,9 +72,7 @@ package struct StoreFile {
       try Database.checkFiles(beside: path)
       return try Database(
         path, mode: mode,
-        configuration: Database.Configuration(
-          busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
-          lengthLimit: Int(StoreFormat.maximumValue)))
+        configuration: .ofStore(wait: wait, lengthLimit: Int(StoreFormat.maximumValue)))
     }
   }
 

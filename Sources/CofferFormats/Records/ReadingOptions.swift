@@ -120,6 +120,8 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var highestID: Int64?
   /// The table of a database that was read.
   public internal(set) var table: String?
+  /// The generated columns of a database's table, which are not read.
+  public internal(set) var generatedColumns: [String] = []
   /// The reason for reading a database through a private copy; nil if it was read directly.
   public internal(set) var privateCopy: String?
   /// The bytes to put before ``Rejection/bytes`` to make them an input again: the byte order mark and the header row,

@@ -94,9 +94,12 @@ final class SQLiteFile {
   }
 
   private static func open(_ path: String, _ mode: Database.Mode) throws(FormatError) -> Database {
+    var configuration = Database.Configuration(isHardened: true, enforcesForeignKeys: false)
+    configuration.rule = StatementRule(
+      functions: ["count"],
+      pragmas: ["encoding", "journal_mode", "page_count", "page_size", "table_xinfo"])
     do throws(SQLiteError) {
-      return try Database(
-        path, mode: mode, configuration: .init(isHardened: true, enforcesForeignKeys: false))
+      return try Database(path, mode: mode, configuration: configuration)
     } catch {
       throw FormatError(error)
     }

@@ -36,7 +36,12 @@ struct SQLiteLayout {
     var places: [ColumnMapping.Part: Int] = [:]
     for (part, column) in mapping.columns {
       guard let place = table.index(of: column) else {
-        var error = FormatError(.missingColumn, "the table \(table.name) has no column \(column.name)")
+        let isGenerated = table.generated.contains { $0.asciiLowercased == column.name.asciiLowercased }
+        var error = FormatError(
+          .missingColumn,
+          isGenerated
+            ? "the column \(column.name) of the table \(table.name) is generated, and a stranger's expressions are not run"
+            : "the table \(table.name) has no column \(column.name)")
         error.names = table.columns
         throw error
       }

@@ -59,6 +59,7 @@ final class SQLiteReader: @unchecked Sendable {
     report.privateCopy = file.copyReason
     let table = try SQLiteTable.find(named: table, mapping: mapping, in: file.database)
     report.table = table.name
+    report.generatedColumns = table.generated
     let layout = try SQLiteLayout(table, mapping: mapping, keepsIDs: options.keepsIDs)
     report.columns = layout.columns
     let rows = try SQLiteRows(file.database, table, layout, mapping.dates, options)

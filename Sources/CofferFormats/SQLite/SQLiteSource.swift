@@ -9,8 +9,8 @@ public import CofferDocuments
 /// beyond 2^53, they are strings. A table that ``SQLiteSink`` made is read back in its order, with keys, dates and
 /// attributes.
 ///
-/// Any text encoding, tables WITHOUT ROWID and generated columns are read; views, virtual tables and triggers of the
-/// file never run. The file and those beside it never change: if SQLite would have to write in order to read (a journal
+/// Any text encoding and tables WITHOUT ROWID are read. Generated columns are left out
+/// (``ReadingReport/generatedColumns``); expressions, views, virtual tables and triggers of the file never run. The file and those beside it never change: if SQLite would have to write in order to read (a journal
 /// of a killed writer, a write-ahead log), it reads a private copy under `TMPDIR`, whose name is removed at once, and
 /// ``ReadingReport/privateCopy`` has the reason. Nothing is opened before the first ``read(into:)``; one read
 /// transaction lasts to the end.

@@ -18,8 +18,10 @@ enum DeclaredType {
 /// A table of a foreign database: the facts needed to read its rows.
 struct SQLiteTable {
   let name: String
-  /// Column names in the table's order, generated ones included.
+  /// Column names in the table's order, without generated ones.
   let columns: [String]
+  /// The names of generated columns, which are never read: SQLite would compute a stranger's expression.
+  let generated: [String]
   /// The type that each column is declared for.
   let types: [DeclaredType]
   /// The name of the row id; nil for a table WITHOUT ROWID, or if columns have all three names.
@@ -63,16 +65,23 @@ struct SQLiteTable {
       defer { statement.reset() }
       var columns: [String] = []
       var types: [DeclaredType] = []
+      var generated: [String] = []
       while try statement.step() {
         // Hidden columns: 1 occurs in virtual tables only; generated columns are 2 and 3.
-        guard statement.int64(at: 6) != 1, let column = try statement.text(at: 1) else { continue }
+        let hidden = statement.int64(at: 6)
+        guard hidden != 1, let column = try statement.text(at: 1) else { continue }
+        guard hidden == 0 else {
+          generated.append(column)
+          continue
+        }
         columns.append(column)
         types.append(DeclaredType((try? statement.text(at: 2)) ?? nil ?? ""))
       }
       guard !columns.isEmpty else { return nil }
       self.columns = columns
       self.types = types
-      let taken = Set(columns.map(\.asciiLowercased))
+      self.generated = generated
+      let taken = Set((columns + generated).map(\.asciiLowercased))
       let free = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
       rowID = if let free, try Self.hasColumn(free, in: name, of: database) { free } else { nil }
     } catch {

@@ -133,6 +133,12 @@ struct ImportVerb: ParsableCommand {
         "\(isStream ? "standard input" : input.path) was copied to a private temporary file, now deleted"
           + (isStream ? "" : ", because \(reason)"))
     }
+    for input in outcome.inputs where !input.reading.generatedColumns.isEmpty {
+      let columns = input.reading.generatedColumns
+      options.common.diagnostics.note(
+        "generated \(columns.count == 1 ? "column" : "columns") left out of \(input.path): "
+          + columns.joined(separator: ", "))
+    }
     if let note = Collections.note(
       new: outcome.newCollections, beside: outcome.collectionsBefore, isNamed: collection != nil)
     {

@@ -51,7 +51,7 @@ struct CrashTests {
       for id in 1...20 { try writer.update(DocumentID(id)) { $0.text += "changed" } }
       for id in 21...30 { try writer.delete(DocumentID(id)) }
       // Pages evicted from the cache are written to the file before the commit.
-      try writer.transaction.database.connection.execute("PRAGMA cache_size = 2; PRAGMA cache_spill = 2")
+      try writer.transaction.database.connection.spillEarly()
       for id in 31...40 { try writer.update(DocumentID(id)) { $0.text = String(repeating: "y", count: 50_000) } }
       try expectSame(snapshot(test), as: before, anchor: anchor)
     }

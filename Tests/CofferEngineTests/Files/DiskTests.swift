@@ -124,7 +124,7 @@ struct DiskTests {
     }
     let disk = try SmallDisk(kilobytes: 2048)
     try test.store.write { writer in
-      try writer.transaction.database.connection.execute("PRAGMA cache_size = 2; PRAGMA cache_spill = 2")
+      try writer.transaction.database.connection.spillEarly()
       for id in 1...20 { try writer.update(DocumentID(id)) { $0.text += "y" } }
       for name in ["test.coffer", "test.coffer-journal"] {
         try FileManager.default.copyItem(at: test.place.file(name), to: disk.url.appending(path: name))

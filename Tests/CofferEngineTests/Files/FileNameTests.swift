@@ -125,7 +125,7 @@ struct FileNameTests {
     let copies = try Workplace()
     try test.store.write { writer in
       // Pages evicted from the cache are written to the file before the commit.
-      try writer.transaction.database.connection.execute("PRAGMA cache_size = 2; PRAGMA cache_spill = 2")
+      try writer.transaction.database.connection.spillEarly()
       for id in 1...30 {
         try writer.update(DocumentID(id)) { $0.text = String(repeating: "y", count: 20_000) }
       }
