@@ -11,7 +11,8 @@ package struct StyledText: Equatable {
   }
 }
 
-/// The characters of a line for a terminal, with tabs replaced by spaces and control characters escaped.
+/// The characters of a line for a terminal, with tabs replaced by spaces, and control characters and invisible
+/// characters escaped.
 package struct TerminalCells {
   package struct Cell {
     package let text: String
@@ -35,11 +36,16 @@ package struct TerminalCells {
     var column = 0
     var offset = range.lowerBound
     var rest = hits[...]
-    for character in String(decoding: bytes[range], as: UTF8.self) {
+    let line = String(decoding: bytes[range], as: UTF8.self)
+    var next = line.startIndex
+    while next < line.endIndex {
+      let start = next
+      let character = line[start]
+      line.formIndex(after: &next)
       while let hit = rest.first, hit.upperBound <= offset { rest = rest.dropFirst() }
       let text =
         character == "\t"
-        ? String(repeating: " ", count: 8 - column % 8) : escapingInvisible(character)
+        ? String(repeating: " ", count: 8 - column % 8) : escapingControls(line[start..<next])
       // Terminals disagree about clusters such as an emoji with a skin tone. Use the largest width, so the row fits.
       let width = max(displayWidth(text), text.unicodeScalars.reduce(0) { $0 + displayWidth(Character($1)) })
       cells.append(
@@ -119,13 +125,4 @@ package struct TerminalCells {
     if !text.isEmpty { pieces.append(StyledText(text, isHit ? .hit : style)) }
     return pieces
   }
-}
-
-/// Escapes control characters, invisible characters and Unicode line ends.
-private func escapingInvisible(_ character: Character) -> String {
-  let scalars = character.unicodeScalars
-  guard character.utf8.count > 1, scalars.count == 1, let scalar = scalars.first,
-    scalar.properties.isDefaultIgnorableCodePoint || ["\u{2028}", "\u{2029}"].contains(scalar)
-  else { return escapingControls(String(character)) }
-  return "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
 }

@@ -73,13 +73,18 @@ struct MatchPrinter {
 
   private func write(_ line: MatchedLine, of text: UnsafeRawBufferPointer, room: Int?) throws {
     var left = room ?? .max
-    for (piece, isMatch) in line.pieces(of: text, columns: room) where left > 0 {
-      var piece = Terminal.standardOutputIsTerminal ? escapingControls(piece, keeping: ["\t"]) : piece
+    let pieces = line.pieces(of: text, columns: room)
+    let whole = pieces.map(\.text).joined()
+    var next = whole.startIndex
+    for (piece, isMatch) in pieces where left > 0 {
+      let start = next
+      whole.utf8.formIndex(&next, offsetBy: piece.utf8.count)
+      var piece = Terminal.standardOutputIsTerminal ? escapingControls(whole[start..<next], keeping: ["\t"]) : piece
       if room != nil {
         piece = piece.fitting(left)
         left -= displayWidth(piece)
       }
-      if isMatch, highlights { try output.writeHighlighted(piece) } else { try output.write(piece) }
+      try output.write(escaped: piece, isHighlighted: isMatch && highlights)
     }
   }
 }

@@ -55,11 +55,14 @@ final class StandardOutput {
     }
   }
 
-  /// Writes a text in bold red, as `grep` shows what it found.
-  func writeHighlighted(_ text: String) throws {
-    try Self.emphasis.withUnsafeBytes { try append($0) }
-    try write(text)
-    try Self.plain.withUnsafeBytes { try append($0) }
+  /// Writes a part of a line that was escaped as a whole, which a part alone can't be.
+  ///
+  /// - Parameter isHighlighted: in bold red, as `grep` shows what it found.
+  func write(escaped part: String, isHighlighted: Bool) throws {
+    var part = part
+    if isHighlighted { try Self.emphasis.withUnsafeBytes { try append($0) } }
+    try part.withUTF8 { try append(UnsafeRawBufferPointer($0)) }
+    if isHighlighted { try Self.plain.withUnsafeBytes { try append($0) } }
   }
 
   private static let emphasis = Array("\u{1B}[1;31m".utf8)
