@@ -146,8 +146,8 @@ let package = Package(
     tests(
       of: "Dbtool",
       [
-        "dbtool", "CofferPlatform", "CofferSQLite", "CofferSealing", "CofferEngine", "Coffer", "CofferTerminal",
-        "CofferBrowser",
+        "dbtool", "CofferPlatform", "CofferDocuments", "CofferSQLite", "CofferSealing", "CofferEngine", "Coffer",
+        "CofferTerminal", "CofferBrowser",
       ]),
     tests(of: "Examples", ["notes", "dataset", "sync", "Coffer", "CofferEngine", "CofferSealing"]),
   ],

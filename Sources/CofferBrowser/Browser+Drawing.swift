@@ -42,7 +42,7 @@ extension Browser {
       drawn = [bar(columns)] + body.dropLast(foot.count - 1) + foot
     }
     // Drawing reads the store, which can detect another key and lock it.
-    if store == nil { drawn = drawLock(columns, rows) }
+    if isDone { return }
     try canvas.show(drawn, columns: columns)
   }
 

@@ -2,18 +2,22 @@ internal import Coffer
 internal import CofferTerminal
 
 extension Browser {
+  /// Closes the store, clears the screen, and replaces the program by a new one that doesn't have its memory.
+  ///
+  /// Strings of titles and texts, and their copies in the heap and on stacks, can't be erased one by one. If the new
+  /// program can't start, this one ends.
   func lock(_ reason: String) {
-    guard store != nil else { return }
-    rememberPlace()
-    (watch, probe) = (nil, nil)
-    try? store?.close()
-    (store, list, text, overlay, question, prompt) = (nil, nil, nil, nil, nil, nil)
-    (isFilterPending, count) = (false, nil)
-    headers = [:]
-    (listedCollections, pane) = (nil, .collections)
-    (collectionLines, documentLines) = (Scroller(), Scroller())
-    message = StyledText("Locked: \(reason).")
-    canvas.forget()
+    guard let store else { return }
+    let locked = LockedBrowser(reason: reason, place: currentPlace)
+    (watch, probe, self.store) = (nil, nil, nil)
+    try? store.close()
+    screen.leave()
+    isDone = true
+    do {
+      try program.restart(locked)
+    } catch {
+      failedRestart = error
+    }
   }
 
   func takeWhileLocked(_ key: TerminalKey) throws {
@@ -29,6 +33,8 @@ extension Browser {
       message = nil
       lastKeySeconds = Self.seconds
       canvas.forget()
+      let place = place
+      self.place = nil
       attempt {
         try loadCollections()
         if let place, try goBack(to: place) { return }
@@ -38,9 +44,9 @@ extension Browser {
     }
   }
 
-  private func rememberPlace() {
-    guard let collection = list?.collection ?? markedCollection else { return }
-    place = Place(
+  private var currentPlace: Place? {
+    guard let collection = list?.collection ?? markedCollection else { return nil }
+    return Place(
       collection: collection.id, list: list.map { ($0.order, $0.isDescending, $0.search) }, document: markedID,
       pane: pane, textPlace: text?.place, hit: text?.hit)
   }

@@ -6,7 +6,7 @@ internal import CofferTerminal
 ///
 /// Reads only visible rows and the marked document's text. If a read fails, shows the error and continues.
 package final class Browser {
-  enum Pane { case collections, titles, text }
+  enum Pane: Int { case collections, titles, text }
 
   /// The text of the marked document, or the reason why it can't be shown.
   struct OpenText {
@@ -62,7 +62,7 @@ package final class Browser {
 
   /// The open store, or `nil` while it's locked.
   var store: DocumentStore?
-  /// The place when the store was last locked.
+  /// The place when the store was locked, until it's unlocked.
   var place: Place?
   /// The current wait for another process that holds the store.
   var probe: LockProbe?
@@ -101,6 +101,8 @@ package final class Browser {
   var count: Int?
   var lastKeySeconds: Double
   var isDone = false
+  /// The error that left the program running after it locked the store.
+  var failedRestart: (any Error)?
 
   /// Enters the full screen and shows a store.
   ///
@@ -110,15 +112,11 @@ package final class Browser {
   ///   - collection: The name of the collection to open.
   ///   - lockAfter: The time in seconds without key presses after which the store is locked, or 0 to never lock it.
   ///   - program: The closures of the program.
-  package init(
+  package convenience init(
     _ store: DocumentStore, named name: String, at collection: String?, lockAfter: Double, program: BrowserProgram
   ) throws {
+    try self.init(name, lockAfter, program)
     self.store = store
-    shortName = name.split(separator: "/").last.map(String.init) ?? name
-    self.lockAfter = lockAfter
-    self.program = program
-    lastKeySeconds = Self.seconds
-    screen = try FullScreen()
     watch = ChangeWatch(store)
     defer { isPatient = false }
     attempt {
@@ -130,9 +128,29 @@ package final class Browser {
     }
   }
 
+  /// Enters the full screen for a store that another browser has locked.
+  package convenience init(
+    _ locked: LockedBrowser, named name: String, lockAfter: Double, program: BrowserProgram
+  ) throws {
+    try self.init(name, lockAfter, program)
+    place = locked.place
+    message = StyledText("Locked: \(locked.reason).")
+    isPatient = false
+  }
+
+  private init(_ name: String, _ lockAfter: Double, _ program: BrowserProgram) throws {
+    shortName = name.split(separator: "/").last.map(String.init) ?? name
+    self.lockAfter = lockAfter
+    self.program = program
+    lastKeySeconds = Self.seconds
+    screen = try FullScreen()
+  }
+
   /// Shows the store until the user quits, and closes it.
   ///
-  /// - Throws: A ``TerminalError``, or an error of the closures that reopen and edit.
+  /// Locking the store ends the program, and ``BrowserProgram`` starts a new one.
+  ///
+  /// - Throws: A ``TerminalError``, or an error of the closures that start the program again, reopen and edit.
   package func run() throws {
     defer {
       screen.leave()
@@ -161,6 +179,7 @@ package final class Browser {
         followChanges()
       }
     }
+    if let failedRestart { throw failedRestart }
   }
 
   var isIdle: Bool { store != nil && lockAfter > 0 && Self.seconds - lastKeySeconds >= lockAfter }

@@ -7,8 +7,10 @@ package struct BrowserProgram {
   /// The result contains any editing error, so the browser can show it. The closure throws if the program must end.
   package typealias Edit = (DocumentStore) throws -> Result<Bool, any Error>
 
-  /// Reopens the store after a lock. The closure can ask questions on the cleared screen.
-  let reopen: () throws -> DocumentStore
+  /// Replaces the program by a new one, which shows the locked browser. Only returns by throwing.
+  let restart: (LockedBrowser) throws -> Void
+  /// Opens the store, at first and after a lock. The closure can ask questions on the cleared screen.
+  package let reopen: () throws -> DocumentStore
   /// Reads a document, and returns the closure that edits its text while the terminal is restored.
   let edit: (DocumentID, borrowing ReadTransaction) throws -> Edit
   /// Returns the message of an error, with its hint.
@@ -17,10 +19,11 @@ package struct BrowserProgram {
   let date: (Timestamp) -> String
 
   package init(
-    reopen: @escaping () throws -> DocumentStore,
+    restart: @escaping (LockedBrowser) throws -> Void, reopen: @escaping () throws -> DocumentStore,
     edit: @escaping (DocumentID, borrowing ReadTransaction) throws -> Edit,
     message: @escaping (any Error) -> String, date: @escaping (Timestamp) -> String
   ) {
+    self.restart = restart
     self.reopen = reopen
     self.edit = edit
     self.message = message

@@ -7,12 +7,12 @@ internal import CofferPlatform
 package final class ShownText {
   /// The start of a row: the offset of its line, or of a part of a very long line, and the index of the row in it.
   package struct Place: Equatable, Comparable {
-    var line = 0
-    var row = 0
+    package private(set) var line = 0
+    package fileprivate(set) var row = 0
 
     package init() {}
 
-    init(line: Int, row: Int = 0) {
+    package init(line: Int, row: Int = 0) {
       (self.line, self.row) = (line, row)
     }
 

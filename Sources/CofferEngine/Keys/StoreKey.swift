@@ -25,6 +25,13 @@ enum SecretSource: Sendable {
 public struct StoreKey: Sendable {
   /// The alternatives, tried in order.
   let ways: [SecretSource]
+  /// The secrets that ``remembering()`` keeps for them.
+  private var remembered: [RequestedSecret] = []
+
+  private init(ways: [SecretSource], remembered: [RequestedSecret] = []) {
+    self.ways = ways
+    self.remembered = remembered
+  }
 
   /// Creates a key file with 32 random bytes, and returns its key.
   ///
@@ -79,25 +86,33 @@ public struct StoreKey: Sendable {
 
   /// Returns a key that asks for its passphrase or material only once, when it's first needed, to open several files.
   ///
-  /// The secret stays in locked memory, which is erased with the result's last copy.
+  /// The secret stays in locked memory until ``forget()``, or until the result's last copy is released.
   package func remembering() -> StoreKey {
+    var remembered: [RequestedSecret] = []
     func once(_ ask: @escaping @Sendable () throws -> Secret) -> @Sendable () throws -> Secret {
-      let remembered = RequestedSecret()
-      return { try remembered.secret(ask) }
+      let secret = RequestedSecret()
+      remembered.append(secret)
+      return { try secret.value(ask) }
     }
-    return StoreKey(
-      ways: ways.map { way in
-        switch way {
-        case .passphrase(let ask): .passphrase(once(ask))
-        case .material(let read): .material(once(read))
-        case .keyFile, .identity, .provider: way
-        }
-      })
+    let ways = ways.map { way -> SecretSource in
+      switch way {
+      case .passphrase(let ask): .passphrase(once(ask))
+      case .material(let read): .material(once(read))
+      case .keyFile, .identity, .provider: way
+      }
+    }
+    return StoreKey(ways: ways, remembered: self.remembered + remembered)
+  }
+
+  /// Erases the secrets that ``remembering()`` keeps. Every copy of the key then throws `keyNeeded` instead of asking
+  /// again, so an open store follows a change of its root key only by its files and providers.
+  package func forget() {
+    for secret in remembered { secret.forget() }
   }
 
   /// Tries several keys in order. A new store gets a slot for each of them.
   public static func anyOf(_ keys: [StoreKey]) -> StoreKey {
-    StoreKey(ways: keys.flatMap(\.ways))
+    StoreKey(ways: keys.flatMap(\.ways), remembered: keys.flatMap(\.remembered))
   }
 }
 
@@ -149,14 +164,30 @@ func asking(_ ask: () throws -> Secret) throws(StoreError) -> Secret {
   }
 }
 
-/// A secret that is requested at the first use.
+/// A secret that is requested at the first use, and kept until it's forgotten.
 private final class RequestedSecret: Sendable {
-  private let known = Mutex<Secret?>(nil)
+  private enum State {
+    case unknown
+    case known(Secret)
+    case forgotten
+  }
 
-  func secret(_ ask: () throws -> Secret) throws -> Secret {
-    if let secret = known.withLock({ $0 }) { return secret }
+  private let state = Mutex(State.unknown)
+
+  func value(_ ask: () throws -> Secret) throws -> Secret {
+    switch state.withLock({ $0 }) {
+    case .known(let secret): return secret
+    case .forgotten: throw StoreError(.keyNeeded, "the secret was erased when the store was open")
+    case .unknown: break
+    }
     let secret = try ask()
-    known.withLock { $0 = secret }
+    state.withLock { state in
+      if case .unknown = state { state = .known(secret) }
+    }
     return secret
+  }
+
+  func forget() {
+    state.withLock { $0 = .forgotten }
   }
 }

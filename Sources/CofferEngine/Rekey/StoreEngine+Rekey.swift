@@ -37,11 +37,15 @@ extension StoreEngine {
       try reportKeys(report.isFinished ? nil : report.finalPin)
     } else {
       let change = KeyChange(store: self, options: options, keys: keys, recipients: recipients)
-      let plan = try change.plan()
-      report.unchangedSlots = plan.unchanged
-      try reportKeys(nil)
-      try tell(.beginning)
-      let keys = try change.run(plan)
+      // The plan's secrets must be erased before the documents follow.
+      func changeKeys() throws(StoreError) -> SessionKeys {
+        let plan = try change.plan()
+        report.unchangedSlots = plan.unchanged
+        try reportKeys(nil)
+        try tell(.beginning)
+        return try change.run(plan)
+      }
+      let keys = try changeKeys()
       report.isFinished = false
       try report.update(keys)
       try reportKeys(report.finalPin)

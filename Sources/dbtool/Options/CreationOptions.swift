@@ -82,6 +82,11 @@ struct GivenSlots {
   let recipients: [Recipient]
 
   var count: Int { keys.count + recipients.count }
+
+  /// Erases the secrets that were asked for, once the slots are made.
+  func forget() {
+    for key in keys { key.forget() }
+  }
 }
 
 extension StoreOptions {
@@ -95,7 +100,10 @@ extension StoreOptions {
     return try DocumentStore.create(
       at: store.url, keys: slots.keys, recipients: slots.recipients,
       creation: try properties?.creation(slots: slots.count) ?? CreateOptions(), options: openOptions(false),
-      begin: { try Interrupt.check() }
+      begin: {
+        slots.forget()
+        try Interrupt.check()
+      }
     ) { store in
       warnIfTest(store)
       return try use(store)

@@ -5,7 +5,6 @@ internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferSealing
 internal import CofferTerminal
-internal import Synchronization
 
 extension KeyArgument {
   /// The key for opening a store.
@@ -36,33 +35,44 @@ extension KeyArgument {
     }
   }
 
-  /// An answer can be read once only. It is cached in locked memory while the command runs, because
-  /// opening and rekeying may each need it.
+  /// An answer can be read only once, so the key remembers it until ``StoreKey/forget()``. Opening and rekeying may each
+  /// need it.
   private func key(
     _ policy: KeyPolicy, for purpose: PassphraseSource.Purpose, asking ask: @escaping @Sendable () throws -> Secret
   ) throws -> StoreKey {
     switch self {
     case .keyFile(let path):
-      try policy.checkPrivacy(of: path)
+      _ = try policy.isRegularAfterCheck(path)
       return .keyFile(URL(filePath: path))
     case .passphraseFile(let path):
-      try policy.checkPrivacy(of: path)
+      let isRegular = try policy.isRegularAfterCheck(path)
       let source = PassphraseSource(path: path, purpose: purpose)
-      return .passphrase { try Passphrase.droppingLineEnd(source.checked(Secret.readAll(path: path))) }
+      let key = StoreKey.passphrase { try Passphrase.droppingLineEnd(source.checked(Secret.readAll(path: path))) }
+      // A pipe can be read only once.
+      return isRegular ? key : key.remembering()
     case .passphrase:
       let source = PassphraseSource(path: nil, purpose: purpose)
-      let answer = CachedSecret { try source.checked(ask()) }
-      return .passphrase { try answer.value() }
+      return .passphrase { try Self.translatingFailures { try source.checked(ask()) } }.remembering()
     case .command(let command, let option):
-      let secret = CachedSecret { try ShellCommand(command: command, option: option).run() }
-      return .keyMaterial { try secret.value() }
+      return .keyMaterial {
+        try Self.translatingFailures { try ShellCommand(command: command, option: option).run() }
+      }.remembering()
     case .provider(let name, let command):
       // Only a new slot stores the blob.
       var generator = SystemRandomNumberGenerator()
       let blob = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
       return .provider(name: name, blob: blob) { blob in
-        try CachedSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
+        try Self.translatingFailures { try Self.answer(of: command, provider: name, to: blob) }
       }
+    }
+  }
+
+  /// Failures of asking become errors of the store, which the library rethrows unchanged.
+  private static func translatingFailures(_ ask: () throws -> Secret) throws -> Secret {
+    do {
+      return try ask()
+    } catch let failure as Failure {
+      throw failure.asStoreError
     }
   }
 
@@ -94,29 +104,6 @@ extension KeyArgument {
   }
 }
 
-/// A secret that is asked for at most once; failures become errors of the store.
-private final class CachedSecret: Sendable {
-  private let ask: @Sendable () throws -> Secret
-  private let kept = Mutex<Secret?>(nil)
-
-  init(_ ask: @escaping @Sendable () throws -> Secret) {
-    self.ask = ask
-  }
-
-  func value() throws -> Secret {
-    try kept.withLock { secret in
-      if let secret { return secret }
-      do {
-        let answer = try ask()
-        secret = answer
-        return answer
-      } catch let failure as Failure {
-        throw failure.asStoreError
-      }
-    }
-  }
-}
-
 extension Failure {
   /// The library rethrows a `StoreError` unchanged, and rewords other errors.
   fileprivate var asStoreError: StoreError {
@@ -136,16 +123,20 @@ struct KeyPolicy: Sendable {
   let diagnostics: Diagnostics
   let forbidsInput: Bool
 
-  /// Warns of a key file that group or others can read.
-  func checkPrivacy(of path: String) throws {
+  /// Warns of a key file that group or others can read, keeps its open descriptors from the commands that run later, and
+  /// returns whether it's a regular file, which can be read again.
+  func isRegularAfterCheck(_ path: String) throws -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { throw Failure.system(errno, "the key file \(path)") }
     guard status.st_mode & S_IFMT != S_IFDIR else {
       throw Failure.failed("the key file \(path) is a folder", hint: "name the file in it")
     }
-    let isPrivate = status.st_mode & (S_IRGRP | S_IROTH) == 0 || status.st_mode & S_IFMT != S_IFREG
-    guard !isPrivate else { return }
-    diagnostics.warning("\(path) can be read by others (chmod 600 makes it yours alone)")
+    KeyDescriptors.close(onExecIfOf: status)
+    let isRegular = status.st_mode & S_IFMT == S_IFREG
+    if isRegular, status.st_mode & (S_IRGRP | S_IROTH) != 0 {
+      diagnostics.warning("\(path) can be read by others (chmod 600 makes it yours alone)")
+    }
+    return isRegular
   }
 
   func requireQuestions(optionPrefix: String = "") throws {

@@ -113,14 +113,16 @@ extension StoreOptions {
     }
   }
 
-  func openingKeys() throws -> [StoreKey] {
-    try givenKeys.map { try $0.openingKey(for: store.path, policy: policy) }
+  /// The key for opening, which asks for each secret once. Whoever opens the store with it forgets them then.
+  func openingKey() throws -> StoreKey {
+    .anyOf(try givenKeys.map { try $0.openingKey(for: store.path, policy: policy) })
   }
 
   /// How often a wrong passphrase may be typed.
   private static let tries = 3
 
-  /// Opens the store. A wrong passphrase is asked for again where nothing but the terminal gives keys.
+  /// Opens the store, and erases the secrets that were asked for. A wrong passphrase is asked for again where nothing but
+  /// the terminal gives keys.
   ///
   /// - Parameter wait: the default without `--wait`.
   func open(readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
@@ -128,8 +130,10 @@ extension StoreOptions {
     let isAsked = if keys.count == 1, case .passphrase = keys[0] { true } else { false }
     var triesLeft = isAsked ? Self.tries : 1
     while true {
+      let key = try openingKey()
+      defer { key.forget() }
       do {
-        return try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
+        return try open(with: key, readOnly: isReadOnly, wait: wait)
       } catch let failure as Failure where failure.status == .cannotUnlock && triesLeft > 1 {
         triesLeft -= 1
         Terminal.forgetTyped()
@@ -139,6 +143,8 @@ extension StoreOptions {
     }
   }
 
+  /// Opens the store with a key that the caller needs again, and then forgets.
+  ///
   /// - Parameter acceptsUnfinishedRekey: `--pin` may give the pin of the end of an unfinished rekey.
   func open(
     with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false,
@@ -167,7 +173,8 @@ extension StoreOptions {
       guard errno == ENOENT || errno == ENOTDIR else { throw Failure.system(errno, path) }
       throw Failure(.noStore, kind: "no-such-file", "\(path): no such file")
     }
-    let key = StoreKey.anyOf(try openingKeys())
+    let key = try openingKey()
+    defer { key.forget() }
     let opened = Result { () throws(StoreError) in
       try DocumentStore.open(at: URL(filePath: path), key: key, options: options)
     }

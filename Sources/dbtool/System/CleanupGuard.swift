@@ -12,10 +12,8 @@ final class CleanupGuard {
   /// - Parameter outlives: children of this process may use the folder after it has ended.
   init(over folder: String, untilChildrenEnd outlives: Bool = false) {
     self.outlives = outlives
-    var ends: [Int32] = [-1, -1]
-    guard Glibc.pipe(&ends) == 0 else { return }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    pipe = (ends[0], ends[1])
+    guard let pipe = try? Shell.pipe() else { return }
+    self.pipe = pipe
     start(folder)
     close(pipe.reading)
     if outlives { _ = fcntl(pipe.writing, F_SETFD, 0) }

@@ -17,7 +17,11 @@ enum Shell {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
+    if let input {
+      posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    } else if KeyDescriptors.includeStandardInput {
+      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    }
     if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -33,6 +37,14 @@ enum Shell {
     let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, words.pointers, variables.pointers)
     guard result == 0 else { throw Failure.system(result, "/bin/sh") }
     return child
+  }
+
+  /// Makes a pipe whose ends no command inherits: its input would never end, and another one could read a secret.
+  static func pipe() throws -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard Glibc.pipe(&ends) == 0 else { throw Failure.system(errno, "a pipe") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
   }
 
   /// A word as a shell reads it, in quotes where it needs them.

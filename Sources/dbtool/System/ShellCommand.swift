@@ -13,8 +13,8 @@ struct ShellCommand {
   let option: String
 
   func run(input: [UInt8] = []) throws -> Secret {
-    var answer: (Int32, Int32) = try Self.pipe()
-    var question: (Int32, Int32) = try Self.pipe()
+    var answer: (Int32, Int32) = try Shell.pipe()
+    var question: (Int32, Int32) = try Shell.pipe()
     defer {
       for descriptor in [answer.0, answer.1, question.0, question.1] where descriptor >= 0 {
         close(descriptor)
@@ -43,13 +43,5 @@ struct ShellCommand {
     if let failure = Shell.failure(status) {
       throw Failure(.failed, kind: "key-command-failed", "the command of \(option) \(failure)")
     }
-  }
-
-  private static func pipe() throws -> (Int32, Int32) {
-    var ends: [Int32] = [-1, -1]
-    guard Glibc.pipe(&ends) == 0 else { throw Failure.system(errno, "a pipe") }
-    // The command must not hold our own ends open, or its input would never end.
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (ends[0], ends[1])
   }
 }

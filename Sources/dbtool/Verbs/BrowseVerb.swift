@@ -56,15 +56,21 @@ struct BrowseVerb: ParsableCommand {
   func run() throws {
     try requireFullScreen()
     let isReadOnly = readOnly || access(options.store.path, W_OK) != 0
-    let store = try options.open(readOnly: isReadOnly)
+    try browser(program(readOnly: isReadOnly)).run()
+  }
+
+  private func browser(_ program: BrowserProgram) throws -> Browser {
+    let lockSeconds = lockAfter * 60
+    if let state = Restart.takeState() {
+      return try Browser(LockedBrowser(state), named: options.store.path, lockAfter: lockSeconds, program: program)
+    }
+    let store = try program.reopen()
     if let collection {
       // The error for a missing one lists the existing ones.
       try store.read { try Collections.require([collection], in: $0, of: store) }
     }
-    let browser = try Browser(
-      store, named: options.store.path, at: collection, lockAfter: lockAfter * 60,
-      program: program(readOnly: isReadOnly))
-    try browser.run()
+    return try Browser(
+      store, named: options.store.path, at: collection, lockAfter: lockSeconds, program: program)
   }
 
   private func requireFullScreen() throws {
@@ -81,6 +87,7 @@ struct BrowseVerb: ParsableCommand {
 
   private func program(readOnly isReadOnly: Bool) -> BrowserProgram {
     BrowserProgram(
+      restart: { try Restart.run(with: $0.bytes) },
       reopen: { try options.open(readOnly: isReadOnly) },
       edit: { id, reader in
         let edit = try TextEdit(of: id, in: reader, at: options.store.path)

@@ -68,15 +68,23 @@ struct CopyVerb: ParsableCommand {
   private func copy(_ progress: @escaping ProgressHandler) throws -> CopyReport {
     let url = URL(filePath: new)
     if !force, InputFile.exists(new) { throw existing }
-    if editable, !newStore.namesKeys { return try copyForSameKeys(to: url, progress) }
+    let key = try options.openingKey()
+    defer { key.forget() }
+    if editable, !newStore.namesKeys { return try copyForSameKeys(key, to: url, progress) }
     let slots = try newStore.newSlots(for: new, policy: options.policy)
+    // The first report follows the last use of a secret.
+    let progress: ProgressHandler = { step in
+      slots.forget()
+      key.forget()
+      try progress(step)
+    }
     if salvage {
       return try DocumentStore.salvage(
-        at: options.store.url, key: .anyOf(options.openingKeys()), to: url, keys: slots.keys,
+        at: options.store.url, key: key, to: url, keys: slots.keys,
         recipients: slots.recipients, changing: { $0 = try newStore.creation.creation($0, slots: slots.count) },
         options: options.openOptions(true), progress: progress)
     }
-    let store = try open(with: .anyOf(options.openingKeys()))
+    let store = try open(with: key)
     let creation = try newStore.creation.creation(store.creationOptions, slots: slots.count)
     let report =
       editable
@@ -90,12 +98,16 @@ struct CopyVerb: ParsableCommand {
   }
 
   /// An editable copy that opens with the keys of the original, which are asked for once.
-  private func copyForSameKeys(to url: URL, _ progress: @escaping ProgressHandler) throws -> CopyReport {
-    let key = StoreKey.anyOf(try options.openingKeys()).remembering()
+  private func copyForSameKeys(
+    _ key: StoreKey, to url: URL, _ progress: @escaping ProgressHandler
+  ) throws -> CopyReport {
     let store = try open(with: key)
     let report = try store.makeEditableCopy(
       at: url, keys: [key], creation: try newStore.creation.creation(store.creationOptions, slots: 1),
-      progress: progress)
+      progress: { step in
+        key.forget()
+        try progress(step)
+      })
     try store.close()
     return report
   }

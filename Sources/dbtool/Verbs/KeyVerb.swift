@@ -81,7 +81,9 @@ struct KeyAddVerb: ParsableCommand {
       if let recipient = given.first {
         try store.keys.add(recipient, label: label)
       } else {
-        try store.keys.add(newKey.single(for: options, recipients: RecipientOptions.fileOption), label: label)
+        try newKey.withKey(for: options, recipients: RecipientOptions.fileOption) {
+          try store.keys.add($0, label: label)
+        }
       }
     try store.close()
     try options.common.printSlot(slot: slot)
@@ -133,8 +135,9 @@ struct KeyPasswdVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: false)
-    let made = try store.keys.replace(
-      slot: slot, with: newKey.single(for: options, recipients: nil), label: newKey.label)
+    let made = try newKey.withKey(for: options, recipients: nil) {
+      try store.keys.replace(slot: slot, with: $0, label: newKey.label)
+    }
     try store.close()
     try options.common.printSlot(slot: made)
   }
@@ -162,13 +165,14 @@ struct NewKeyOptions: ParsableArguments {
     if keys.inOrder.count > 1 { throw ValidationError("one new key at a time") }
   }
 
-  /// The key; by default a passphrase, asked for twice on the terminal.
+  /// Makes a slot for the key, and then erases its secret. The default is a passphrase, asked for twice on the terminal.
   ///
   /// - Parameter recipients: the verb's option that makes a slot for a recipient, if it has one.
-  func single(for options: StoreOptions, recipients: String?) throws -> StoreKey {
-    let key = keys.inOrder.first ?? .passphrase
-    return try key.newKey(
+  func withKey<R>(for options: StoreOptions, recipients: String?, _ body: (StoreKey) throws -> R) throws -> R {
+    let key = try (keys.inOrder.first ?? .passphrase).newKey(
       for: options.store.path, policy: options.policy, prefix: NewFamily.prefix, recipients: recipients)
+    defer { key.forget() }
+    return try body(key)
   }
 }
 

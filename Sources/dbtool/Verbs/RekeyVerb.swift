@@ -85,13 +85,14 @@ struct RekeyVerb: ParsableCommand {
 
   func run() throws {
     if status { return try printStatus() }
-    let keys = try options.openingKeys()
-    let store = try options.open(with: .anyOf(keys), readOnly: false, wait: nil, acceptsUnfinishedRekey: resume)
+    let key = try options.openingKey()
+    defer { key.forget() }
+    let store = try options.open(with: key, readOnly: false, wait: nil, acceptsUnfinishedRekey: resume)
     var rekey = RekeyOptions()
     rekey.isKeysOnly = keysOnly
     rekey.isResuming = resume
     rekey.dropsOtherSlots = dropSlots
-    rekey.otherKeys = keys
+    rekey.otherKeys = [key]
     rekey.keepsAllRecipients = keptRecipients == [Self.all]
     rekey.keptRecipients = try keptRecipients.filter { $0 != Self.all }.map { text throws -> RekeyOptions.Kept in
       if let slot = Int(text) { .slot(slot) } else { .recipient(try Recipient(text)) }
@@ -118,6 +119,8 @@ struct RekeyVerb: ParsableCommand {
           },
           onKeys: { unchangedSlots, finalPin in
             if let finalPin {
+              // The keys have changed, and documents need none of these secrets.
+              for key in replacements + [key] { key.forget() }
               options.common.diagnostics.note("pin at the end of this rekey: \(finalPin)")
             } else {
               noteUnchanged(unchangedSlots)
@@ -176,8 +179,9 @@ struct RekeyVerb: ParsableCommand {
   }
 
   private func printStatus() throws {
-    let store = try options.open(
-      with: .anyOf(options.openingKeys()), readOnly: true, acceptsUnfinishedRekey: true)
+    let key = try options.openingKey()
+    defer { key.forget() }
+    let store = try options.open(with: key, readOnly: true, acceptsUnfinishedRekey: true)
     let status = try store.rekeyStatus()
     try store.close()
     try Report([

@@ -46,7 +46,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
 
   func run() throws {
     // Asked for once, and used for each copy.
-    let key = StoreKey.anyOf(try options.openingKeys()).remembering()
+    let key = try options.openingKey()
     guard let every else {
       try report(try Interrupt.deferring { try adopt(key) }, isLoop: false)
       return

@@ -105,6 +105,7 @@ struct RestoreVerb: ParsableCommand {
     // Otherwise this process would have the store open.
     _ = try FileLease.taken(on: store.path)
     let key = openingKey
+    defer { key?.forget() }
     func state(_ path: String) -> StoreGeneration? {
       do {
         return try StoreGeneration(of: path, key: key, options.openOptions(true))

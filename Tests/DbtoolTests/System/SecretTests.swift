@@ -5,52 +5,10 @@ import Testing
 
 /// Tests process protection, the cost of opening a store, and invalid key files.
 @Suite struct SecretTests {
-  /// A dbtool process that has closed its store and waits for a full pipe.
-  private final class Waiting {
-    let child: Child
-    private var ends: [Int32] = [0, 0]
-
-    init(_ arguments: [String], in sandbox: Sandbox, under prefix: [String] = []) throws {
-      try #require(pipe(&ends) == 0)
-      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      // Fill the pipe completely.
-      _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
-      while write(ends[1], [UInt8](repeating: 0, count: 4096), 4096) > 0 {}
-      while write(ends[1], [0], 1) > 0 {}
-      _ = fcntl(ends[1], F_SETFL, 0)
-      child = try Child(
-        arguments, in: sandbox, under: prefix, streams: .descriptors(input: nil, output: ends[1], errors: nil))
-      while !(try fact("wchan").contains("pipe_write")) {
-        try #require(waitpid(child.process, nil, WNOHANG) == 0, "it ended before it printed")
-        sched_yield()
-      }
-    }
-
-    func fact(_ name: String) throws -> String {
-      let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(child.process)/\(name)"))
-      return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
-    }
-
-    /// The peak memory use in KiB.
-    func peak() throws -> Int {
-      let line = try #require(try fact("status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
-      return try #require(Int(line.filter(\.isNumber)))
-    }
-
-    deinit {
-      child.signal(SIGKILL)
-      _ = child.wait()
-      for end in ends { close(end) }
-    }
-  }
-
-  /// Whether the tests can distinguish a waiting process from a working process without tracing it.
-  private static let canLook = getuid() == 0 && FileManager.default.fileExists(atPath: "/proc/self/wchan")
-
-  @Test(.enabled(if: canLook, "needs root and /proc"))
+  @Test(.enabled(if: WaitingChild.isPossible, "needs root and /proc"))
   func disablesCoreDumps() throws {
     let sandbox = try Sandbox.withStore()
-    let waiting = try Waiting(["key", "list", "s.coffer"], in: sandbox)
+    let waiting = try WaitingChild(["key", "list", "s.coffer"], in: sandbox)
     let line = try #require(
       try waiting.fact("limits").split(separator: "\n").first { $0.hasPrefix("Max core file size") })
     #expect(line.split(separator: " ").suffix(3) == ["0", "0", "bytes"])
@@ -62,15 +20,16 @@ import Testing
     system((asNobody + ["'\(Sandbox.dbtool)'", "--version", "> /dev/null 2>&1"]).joined(separator: " ")) == 0
 
   /// The /proc files of a process without dumps and tracing belong to root.
-  @Test(.enabled(if: canLook && canBeNobody, "needs root, /proc, setpriv, and a build that others may run"))
+  @Test(
+    .enabled(if: WaitingChild.isPossible && canBeNobody, "needs root, /proc, setpriv, and a build that others may run"))
   func preventsDumpsAndTracing() throws {
-    let waiting = try Waiting(["--help"], in: try Sandbox(), under: Self.asNobody)
+    let waiting = try WaitingChild(["--help"], in: try Sandbox(), under: Self.asNobody)
     var status = stat()
     try #require(stat("/proc/\(waiting.child.process)/status", &status) == 0)
     #expect(status.st_uid == 0)
   }
 
-  @Test(.enabled(if: canLook, "needs root and /proc"))
+  @Test(.enabled(if: WaitingChild.isPossible, "needs root and /proc"))
   func keyFileSkipsPassphraseSlots() throws {
     let sandbox = try Sandbox()
     try sandbox.succeed("keygen", "real.key")
@@ -79,9 +38,10 @@ import Testing
       "create", "s.coffer", "--passphrase-file", "passphrase.txt", "--passphrase-file", "other.txt", "--key-file",
       "real.key")
     // A key derivation takes 128 MiB.
-    #expect(try Waiting(["key", "list", "s.coffer", "--key-file", "real.key"], in: sandbox).peak() < 100_000)
+    #expect(try WaitingChild(["key", "list", "s.coffer", "--key-file", "real.key"], in: sandbox).peak() < 100_000)
     #expect(
-      try Waiting(["key", "list", "s.coffer", "--passphrase-file", "passphrase.txt"], in: sandbox).peak() > 131_072)
+      try WaitingChild(["key", "list", "s.coffer", "--passphrase-file", "passphrase.txt"], in: sandbox).peak() > 131_072
+    )
   }
 
   // MARK: Invalid secrets

@@ -1,0 +1,52 @@
+internal import CofferPlatform
+
+/// Replaces this process by a new one of the same program and command line, so that nothing of its memory remains.
+enum Restart {
+  /// Holds the number of the descriptor from which the new process reads the state.
+  private static let variable = "DBTOOL_RESTARTED"
+  /// Less than a pipe holds, so that writing doesn't wait for a reader.
+  private static let maximumBytes = 4096
+
+  /// Starts the program again with a small state.
+  ///
+  /// - Throws: if the program can't be started.
+  static func run(with state: [UInt8]) throws -> Never {
+    precondition(state.count <= maximumBytes, "internal error: a state larger than a pipe")
+    let pipe = try Shell.pipe()
+    _ = state.withUnsafeBytes { write(pipe.writing, $0.baseAddress, $0.count) }
+    close(pipe.writing)
+    _ = fcntl(pipe.reading, F_SETFD, 0)
+    KeyDescriptors.keepOnExec()
+    setenv(variable, "\(pipe.reading)", 1)
+    execv(program, CommandLine.unsafeArgv)
+    let reason = errno
+    close(pipe.reading)
+    throw Failure.system(reason, "dbtool can't be started again")
+  }
+
+  /// The state, once, in a process that ``run(with:)`` started; empty if it can't be read. `nil` in other processes.
+  static func takeState() -> [UInt8]? {
+    guard let value = getenv(variable) else { return nil }
+    let number = Int32(String(cString: value))
+    unsetenv(variable)
+    var status = stat()
+    guard let number, number > STDERR_FILENO, fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
+      return []
+    }
+    defer { close(number) }
+    return [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
+      count = max(0, read(number, buffer.baseAddress, buffer.count))
+    }
+  }
+
+  /// The path of this program, which names the process in lists, or a link to it if another file has taken the path.
+  private static var program: String {
+    let link = "/proc/self/exe"
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    guard readlink(link, &path, Int(PATH_MAX)) > 0 else { return link }
+    var (running, found) = (stat(), stat())
+    guard stat(link, &running) == 0, stat(path, &found) == 0 else { return link }
+    let isSame = running.st_dev == found.st_dev && running.st_ino == found.st_ino
+    return isSame ? path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } : link
+  }
+}
