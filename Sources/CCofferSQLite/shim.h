@@ -101,7 +101,14 @@ typedef struct coffer_sqlite_ranking {
   /// The outdated rows, in rising order.
   const sqlite3_int64 *outdated;
   sqlite3_int64 outdated_count;
+  /// Whether each phrase of the query adds nothing to the score.
+  const _Bool *ignored;
+  int ignored_count;
 } coffer_sqlite_ranking;
+
+static inline int coffer_sqlite_is_ignored(const coffer_sqlite_ranking *ranking, int phrase) {
+  return phrase < ranking->ignored_count && ranking->ignored[phrase];
+}
 
 static inline int coffer_sqlite_is_outdated(const coffer_sqlite_ranking *ranking, sqlite3_int64 row) {
   sqlite3_int64 low = 0, high = ranking->outdated_count;
@@ -117,7 +124,6 @@ static inline int coffer_sqlite_is_outdated(const coffer_sqlite_ranking *ranking
 typedef struct coffer_sqlite_weights {
   double mean_tokens;
   int phrases;
-  /// The weight of each phrase, then room for its count in one row.
   double of_phrase[];
 } coffer_sqlite_weights;
 
@@ -136,12 +142,13 @@ static int coffer_sqlite_make_weights(
     const Fts5ExtensionApi *api, Fts5Context *table, const coffer_sqlite_ranking *ranking,
     coffer_sqlite_weights **result) {
   int phrases = api->xPhraseCount(table);
-  size_t size = sizeof(coffer_sqlite_weights) + 2 * (size_t)phrases * sizeof(double);
+  size_t size = sizeof(coffer_sqlite_weights) + (size_t)phrases * sizeof(double);
   coffer_sqlite_weights *weights = (coffer_sqlite_weights *)calloc(1, size);
   if (!weights) return SQLITE_NOMEM;
   weights->phrases = phrases;
   weights->mean_tokens = (double)ranking->tokens / (double)ranking->rows;
   for (int phrase = 0; phrase < phrases; phrase++) {
+    if (coffer_sqlite_is_ignored(ranking, phrase)) continue;
     coffer_sqlite_phrase_count count = {ranking, 0};
     int status = api->xQueryPhrase(table, phrase, &count, coffer_sqlite_count_phrase);
     if (status != SQLITE_OK) {
@@ -170,29 +177,22 @@ static void coffer_sqlite_rank(
   int status = SQLITE_OK;
   coffer_sqlite_weights *weights = (coffer_sqlite_weights *)api->xGetAuxdata(table, 0);
   if (!weights) status = coffer_sqlite_make_weights(api, table, ranking, &weights);
-  int places = 0, tokens = 0;
-  if (status == SQLITE_OK) status = api->xInstCount(table, &places);
-  if (status == SQLITE_OK) {
-    double *found = weights->of_phrase + weights->phrases;
-    memset(found, 0, (size_t)weights->phrases * sizeof(double));
-    for (int place = 0; place < places && status == SQLITE_OK; place++) {
-      int phrase, column, offset;
-      status = api->xInst(table, place, &phrase, &column, &offset);
-      if (status == SQLITE_OK) found[phrase] += 1.0;
-    }
-    if (status == SQLITE_OK) status = api->xColumnSize(table, -1, &tokens);
-    if (status == SQLITE_OK) {
-      double score = 0.0, length = (double)tokens;
-      for (int phrase = 0; phrase < weights->phrases; phrase++) {
-        score += weights->of_phrase[phrase]
-            * ((found[phrase] * (k1 + 1.0))
-               / (found[phrase] + k1 * (1 - b + b * length / weights->mean_tokens)));
-      }
-      sqlite3_result_double(result, -1.0 * score);
-      return;
-    }
+  int tokens = 0;
+  if (status == SQLITE_OK) status = api->xColumnSize(table, -1, &tokens);
+  double score = 0.0, length = (double)tokens;
+  for (int phrase = 0; status == SQLITE_OK && phrase < weights->phrases; phrase++) {
+    if (coffer_sqlite_is_ignored(ranking, phrase)) continue;
+    // One phrase at a time: xInst takes time for each pair of a phrase and a place, and memory for all places.
+    double found = 0.0;
+    Fts5PhraseIter place;
+    int column, offset;
+    status = api->xPhraseFirst(table, phrase, &place, &column, &offset);
+    for (; status == SQLITE_OK && column >= 0; api->xPhraseNext(table, &place, &column, &offset)) found += 1.0;
+    score += weights->of_phrase[phrase]
+        * ((found * (k1 + 1.0)) / (found + k1 * (1 - b + b * length / weights->mean_tokens)));
   }
-  sqlite3_result_error_code(result, status);
+  if (status == SQLITE_OK) sqlite3_result_double(result, -1.0 * score);
+  else sqlite3_result_error_code(result, status);
 }
 
 /// Registers the rank as an auxiliary function of FTS5; SQLITE_ERROR where this SQLite has no FTS5.

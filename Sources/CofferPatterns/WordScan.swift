@@ -25,6 +25,11 @@ package final class WordScan {
   /// A character of more scalars doesn't fit into a query.
   private static let maximumCharacter = 1 << 13
 
+  /// Returns whether a word is the gap between two words, which isn't in the text.
+  package static func isGap(_ word: UnsafeRawBufferPointer) -> Bool {
+    word.count == gap.utf8CodeUnitCount && word[0] == gap.utf8Start.pointee
+  }
+
   private let keepsDiacritics: Bool
   /// Words of ASCII letters don't need it.
   private lazy var folding = CharacterFolding(

@@ -117,9 +117,6 @@ public final class Database {
   /// A handle that other threads may use to interrupt this connection.
   public var interruptHandle: InterruptHandle { connection.interrupts }
 
-  /// SQLite's message for the error of the last call, which may quote values.
-  package var lastMessage: String? { connection.handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } }
-
   /// The rowid of the row last inserted by this connection; 0 before the first.
   public var lastInsertedID: Int64 { connection.handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 

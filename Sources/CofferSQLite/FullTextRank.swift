@@ -12,16 +12,19 @@ package final class FullTextRank {
   private let ranking: UnsafeMutablePointer<coffer_sqlite_ranking>
   /// The memory that `ranking` refers to.
   private var outdated: UnsafeMutableBufferPointer<Int64>
+  private var ignored: UnsafeMutableBufferPointer<Bool>
 
   package init() {
     ranking = .allocate(capacity: 1)
-    ranking.initialize(to: coffer_sqlite_ranking(rows: 0, tokens: 0, outdated: nil, outdated_count: 0))
+    ranking.initialize(to: coffer_sqlite_ranking())
     outdated = UnsafeMutableBufferPointer(start: nil, count: 0)
+    ignored = UnsafeMutableBufferPointer(start: nil, count: 0)
   }
 
   deinit {
     ranking.deallocate()
     outdated.deallocate()
+    ignored.deallocate()
   }
 
   /// Sets the rows that count in the queries from now on; no statement may be running.
@@ -34,9 +37,21 @@ package final class FullTextRank {
     self.outdated.deallocate()
     self.outdated = .allocate(capacity: outdated.count)
     _ = self.outdated.initialize(from: outdated)
-    ranking.pointee = coffer_sqlite_ranking(
-      rows: rows, tokens: tokens, outdated: UnsafePointer(self.outdated.baseAddress),
-      outdated_count: Int64(outdated.count))
+    ranking.pointee.rows = rows
+    ranking.pointee.tokens = tokens
+    ranking.pointee.outdated = UnsafePointer(self.outdated.baseAddress)
+    ranking.pointee.outdated_count = Int64(outdated.count)
+  }
+
+  /// Sets the phrases that add to the score of the next queries; no statement may be running.
+  ///
+  /// - Parameter phrases: Whether each phrase counts. Others that a query has count, too.
+  package func countOnly(_ phrases: [Bool]) {
+    ignored.deallocate()
+    ignored = .allocate(capacity: phrases.count)
+    _ = ignored.initialize(from: phrases.map { !$0 })
+    ranking.pointee.ignored = UnsafePointer(ignored.baseAddress)
+    ranking.pointee.ignored_count = Int32(phrases.count)
   }
 
   fileprivate func add(to connection: Connection) throws(SQLiteError) {

@@ -1,111 +1,148 @@
-internal import CofferDocuments
 internal import CofferEngine
-internal import CofferRecords
-internal import CofferSQLite
+internal import CofferPatterns
 
-/// A highlighter that finds a query's matches in decrypted documents by using FTS5 on an in-memory table.
+/// Finds a query's words in decrypted documents: the places in titles, and excerpts from texts.
 final class Highlighter {
-  let entry: IndexDeclaration.Collection
-  private let database: Database
+  /// An excerpt with more bytes is cut within its words.
+  static let maximumBytes = 2048
+
+  let finder: PhraseFinder
+  private let words: WordScan
   private let text: IndexedText
 
-  // These bytes don't occur in UTF-8.
-  private static let open: UInt8 = 0xFE
-  private static let close: UInt8 = 0xFF
-  private static let cut: UInt8 = 0xFD
-  private static let snippetWords = 24
-  /// The approximate batch size in bytes.
-  private static let batchBytes = 1 << 20
-
-  /// The size of the added texts in bytes, or `nil` before the first document.
-  private var pending: Int?
-
-  /// - Parameter entry: A collection with a word index.
-  init(_ entry: IndexDeclaration.Collection) throws(StoreError) {
-    self.entry = entry
-    text = IndexedText(members: entry.members)
-    database = try translatingErrors { () throws(SQLiteError) in
-      let database = try Database.scratch()
-      try database.execute("PRAGMA secure_delete = ON")
-      try WordTokenizer.add(to: database)
-      try database.execute(
-        """
-        CREATE VIRTUAL TABLE hits USING fts5(title, text,
-          tokenize='\(WordTokenizer.declaration(keepingDiacritics: entry.keepsDiacritics == true))')
-        """)
-      return database
-    }
+  /// - Parameters:
+  ///   - members: The members whose words the index holds, or `nil` for whole texts.
+  ///   - words: A scan that finds words as the collection's index does.
+  init(_ query: WordQuery, members: [String]?, _ words: WordScan) {
+    finder = PhraseFinder(query, words)
+    self.words = words
+    text = IndexedText(members: members)
   }
 
-  /// Whether to search the pending documents before adding more.
-  var isFull: Bool { pending ?? 0 >= Self.batchBytes }
-
-  func add(_ header: DocumentHeader, _ text: UnsafeRawBufferPointer) throws(StoreError) {
-    let result = self.text.with(text, isValue: header.isJSON) { text in
-      Result { () throws(SQLiteError) in try insert(header.id.rawValue, header.title ?? "", text) }
+  /// Returns the title's matching ranges and an excerpt from the text.
+  ///
+  /// - Parameter check: Called regularly while a long text is read. If it throws, the work ends.
+  func places(
+    title: String, _ text: UnsafeRawBufferPointer, isValue: Bool, _ check: () throws(StoreError) -> Void
+  ) throws(StoreError) -> (title: [Range<Int>], snippet: RankedMatches.Snippet) {
+    let result = self.text.with(text, isValue: isValue) { text in
+      Result { () throws(StoreError) in try places(title, text, check) }
     }
-    try translatingErrors(result.get)
+    return try result.get()
   }
 
-  private func insert(_ id: Int64, _ title: String, _ text: UnsafeRawBufferPointer) throws(SQLiteError) {
-    if pending == nil { try database.begin(.immediate) }
-    pending = (pending ?? 0) + text.count
-    // FTS5 ends a text at U+0000.
-    let title = title.replacing("\0", with: "\u{1}")
-    guard text.contains(0) else { return try database.insertTexts(into: "hits", id, title, text) }
-    let changed = text.map { $0 == 0 ? 1 : $0 }
-    let result = changed.withUnsafeBytes { changed in
-      Result { () throws(SQLiteError) in try database.insertTexts(into: "hits", id, title, changed) }
+  private func places(
+    _ title: String, _ text: UnsafeRawBufferPointer, _ check: () throws(StoreError) -> Void
+  ) throws(StoreError) -> (title: [Range<Int>], snippet: RankedMatches.Snippet) {
+    var inTitle = try occurrences(in: title, ignoringDistance: false, check)
+    var inText = try finder.occurrences(in: text, .text, isForExcerpt: true, check)
+    if finder.hasGroups, inTitle.isEmpty, inText.isEmpty {
+      inTitle = try occurrences(in: title, ignoringDistance: true, check)
+      inText = try finder.occurrences(in: text, .text, ignoringDistance: true, isForExcerpt: true, check)
     }
-    try result.get()
+    return (Self.merged(inTitle.map(\.place)), excerpt(from: text, inText))
   }
 
-  /// Returns title matches and text snippets by document ID, and removes the added documents.
-  func places(_ query: String) throws(StoreError) -> [Int64: (title: [Range<Int>], snippet: RankedMatches.Snippet)] {
-    defer { forget() }
-    var places: [Int64: (title: [Range<Int>], snippet: RankedMatches.Snippet)] = [:]
-    guard pending != nil else { return places }
-    try translatingErrors { () throws(SQLiteError) in
-      let marked = try database.statement(
-        """
-        SELECT rowid, highlight(hits,0,X'\(Self.hex(Self.open))',X'\(Self.hex(Self.close))'),
-          snippet(hits,1,X'\(Self.hex(Self.open))',X'\(Self.hex(Self.close))',X'\(Self.hex(Self.cut))',\(Self.snippetWords))
-        FROM hits WHERE hits MATCH ?
-        """)
-      defer { marked.reset() }
-      try marked.bind(query, at: 1)
-      while try marked.step() {
-        places[marked.int64(at: 0)] = (
-          Self.unmarked(marked.storedTextPointer(at: 1, isUTF16: false)).ranges,
-          Self.unmarked(marked.storedTextPointer(at: 2, isUTF16: false))
-        )
+  private func occurrences(
+    in title: String, ignoringDistance: Bool, _ check: () throws(StoreError) -> Void
+  ) throws(StoreError) -> [PhraseFinder.Occurrence] {
+    var title = title
+    let result = title.withUTF8 { utf8 in
+      Result { () throws(StoreError) in
+        try finder.occurrences(
+          in: UnsafeRawBufferPointer(utf8), .title, ignoringDistance: ignoringDistance, isForExcerpt: false, check)
       }
     }
-    return places
+    return try result.get()
   }
 
-  /// Removes the added documents.
-  func forget() {
-    guard pending != nil else { return }
-    try? database.rollback()
-    pending = nil
+  // MARK: Excerpts
+
+  private func excerpt(
+    from text: UnsafeRawBufferPointer, _ found: [PhraseFinder.Occurrence]
+  ) -> RankedMatches.Snippet {
+    let best = Self.best(of: found)
+    var range = range(in: text, around: best)
+    if range.count > Self.maximumBytes {
+      let focus = max(best.map(\.place.lowerBound) ?? 0, range.lowerBound)
+      let lower = Self.start(ofCharacterAt: max(range.lowerBound, focus - Self.maximumBytes / 4), text)
+      range = lower..<Self.start(ofCharacterAt: min(range.upperBound, lower + Self.maximumBytes), text)
+    }
+    let cut = "…"
+    let start = range.lowerBound - (range.lowerBound > 0 ? cut.utf8.count : 0)
+    let marks = Self.merged(found.map { $0.place.clamped(to: range) }.filter { !$0.isEmpty })
+    return RankedMatches.Snippet(
+      text: (range.lowerBound > 0 ? cut : "") + String(decoding: text[range], as: UTF8.self)
+        + (range.upperBound < text.count ? cut : ""),
+      ranges: marks.map { $0.lowerBound - start..<$0.upperBound - start })
   }
 
-  private static func hex(_ byte: UInt8) -> String { String(byte, radix: 16, uppercase: true) }
+  /// The occurrences that an excerpt shows: the number of the first word, and all bytes.
+  private typealias Window = (word: Int, anchor: Int, place: Range<Int>)
 
-  /// Returns a text without its marks, and the marked ranges.
-  private static func unmarked(_ bytes: UnsafeRawBufferPointer) -> RankedMatches.Snippet {
-    var plain: [UInt8] = []
-    var ranges: [Range<Int>] = []
-    var start = 0
-    for byte in bytes {
-      switch byte {
-      case open: start = plain.count
-      case close: ranges.append(start..<plain.count)
-      case cut: plain += "…".utf8
-      default: plain.append(byte)
+  /// Returns the first occurrences that are close together and have the most phrases.
+  private static func best(of found: [PhraseFinder.Occurrence]) -> Window? {
+    var counts = [Int](repeating: 0, count: 1 + (found.map(\.phrase).max() ?? 0))
+    var (distinct, most, end) = (0, 0, 0)
+    var best: Window?
+    for first in found {
+      var upper = first.place.upperBound
+      while end < found.count, found[end].word - first.word < PhraseFinder.excerptWords {
+        if counts[found[end].phrase] == 0 { distinct += 1 }
+        counts[found[end].phrase] += 1
+        upper = found[end].place.upperBound
+        end += 1
+        guard distinct > most else { continue }
+        most = distinct
+        best = (first.word, first.anchor, first.place.lowerBound..<max(upper, first.place.upperBound))
+      }
+      counts[first.phrase] -= 1
+      if counts[first.phrase] == 0 { distinct -= 1 }
+    }
+    return best
+  }
+
+  /// Returns the bytes of an excerpt with some words before and after the window.
+  private func range(in text: UnsafeRawBufferPointer, around window: Window?) -> Range<Int> {
+    let anchor = window?.anchor ?? 0
+    let shown = window?.place ?? 0..<0
+    // The words from the anchor on, up to one more than the excerpt can have.
+    var places: [Range<Int>] = []
+    var after = 0
+    words.forEachWord(in: UnsafeRawBufferPointer(rebasing: text[anchor...])) { form, place in
+      guard !WordScan.isGap(form) else { return true }
+      let place = place.lowerBound + anchor..<place.upperBound + anchor
+      places.append(place)
+      if place.lowerBound >= shown.upperBound { after += 1 }
+      return after <= PhraseFinder.excerptWords
+    }
+    let before = places.count { $0.lowerBound < shown.lowerBound }
+    let spare = max(PhraseFinder.excerptWords - (places.count - before - after), 0)
+    let first = before - min(before, max(spare / 2, spare - after))
+    let end = min(first + PhraseFinder.excerptWords, places.count)
+    let isAtStart = first == 0 && window?.word ?? 0 <= PhraseFinder.excerptWords
+    return
+      (isAtStart || places.isEmpty ? 0 : places[first].lowerBound)..<(end == places.count
+      ? text.count : places[end - 1].upperBound)
+  }
+
+  /// Returns the place of the UTF-8 character that contains a byte.
+  private static func start(ofCharacterAt place: Int, _ text: UnsafeRawBufferPointer) -> Int {
+    var place = place
+    while place > 0, place < text.count, UTF8.isContinuation(text[place]) { place -= 1 }
+    return place
+  }
+
+  /// Returns ranges in ascending order, in which overlapping ranges are one.
+  private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
+    var merged: [Range<Int>] = []
+    for range in ranges {
+      if let last = merged.last, range.lowerBound < last.upperBound {
+        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
       }
     }
-    return RankedMatches.Snippet(text: String(decoding: plain, as: UTF8.self), ranges: ranges)
+    return merged
   }
 }

@@ -22,7 +22,6 @@ package final class IndexFile {
   private(set) var hasUncommittedChanges = false
   /// The rule for an app's statements. The index's own statements are always allowed.
   let rule: ReadingRule
-  var highlighter: Highlighter?
   /// The collection whose rows ``rank`` counts.
   private var ranked: UInt32?
   private var outdated: [UInt32: Set<Int64>] = [:]

@@ -20,7 +20,8 @@ public struct RankedMatches: Sendable, Hashable {
   /// ```
   ///
   /// Only letters and digits are compared: `POL-358` also finds `Pol 358`, and `C++` also finds `C`. To find words that
-  /// begin with the last part, append `*` to the query. A text without letters and digits finds nothing.
+  /// begin with the last part, append `*` to the query. A text without letters and digits finds nothing, and one of
+  /// more than 128 different words is rejected by the search.
   public static func query(quoting text: String) -> String {
     let parts = text.split { $0.isWhitespace || $0 == "\0" }
     guard !parts.isEmpty else { return "\"\"" }
@@ -44,8 +45,9 @@ public struct RankedMatches: Sendable, Hashable {
     public let score: Double
     /// The matching ranges in the title as UTF-8 byte offsets.
     public let titleRanges: [Range<Int>]
-    /// An excerpt with about 24 words around the best matches, or `nil` if the search didn't request snippets. For a
-    /// stored value, the excerpt is from its strings, one per line.
+    /// An excerpt with about 24 words around the first place with most of the query's phrases, or `nil` if the search
+    /// didn't request snippets. It has at most about 2,048 bytes. For a stored value, the excerpt is from its strings,
+    /// one per line.
     public let snippet: RankedMatches.Snippet?
   }
 

@@ -1,5 +1,6 @@
 internal import CofferDocuments
 package import CofferEngine
+internal import CofferPatterns
 internal import CofferRecords
 internal import CofferSQLite
 
@@ -31,9 +32,11 @@ package struct RankedSearch {
       guard let file, let entry = file.declaration.collection(record.id), entry.uid == record.uid,
         entry.words != nil
       else { throw .noIndex("words") }
-      let found = try RankedRows(file, record.id, transaction).best(query, limit: limit, after: cursor)
-      let highlighter = withSnippets ? try highlighter(file, entry) : nil
-      let matches = try matches(found.hits, query, in: record.id, highlighter)
+      let words = WordScan(keepingDiacritics: entry.keepsDiacritics == true)
+      let parsed = try WordQuery(query, words)
+      let found = try RankedRows(file, record.id, transaction).best(parsed, limit: limit, after: cursor)
+      let highlighter = withSnippets && !found.hits.isEmpty ? Highlighter(parsed, members: entry.members, words) : nil
+      let matches = try matches(found.hits, in: record.id, highlighter)
       var next: RankedMatches.Cursor?
       if found.hasMore, let last = found.hits.last {
         next = RankedMatches.Cursor(
@@ -45,55 +48,37 @@ package struct RankedSearch {
 
   /// Returns the matches for hits, after decrypting their documents.
   private func matches(
-    _ hits: [RankedRows.Hit], _ query: String, in collection: UInt32, _ highlighter: Highlighter?
+    _ hits: [RankedRows.Hit], in collection: UInt32, _ highlighter: Highlighter?
   ) throws(StoreError) -> [RankedMatches.Match] {
     var matches: [RankedMatches.Match] = []
-    var opened: [(hit: RankedRows.Hit, header: DocumentHeader)] = []
-    defer { highlighter?.forget() }
-    for (index, hit) in hits.enumerated() {
+    for hit in hits {
       try transaction.requireOpen()
-      if let header = try header(of: hit, in: collection, highlighter) { opened.append((hit, header)) }
-      guard index == hits.count - 1 || highlighter?.isFull != false else { continue }
-      let places = try highlighter?.places(query) ?? [:]
-      for (hit, header) in opened {
-        let places = places[hit.id]
-        matches.append(
-          RankedMatches.Match(
-            header: header, score: -hit.rank, titleRanges: places?.title ?? [], snippet: places?.snippet))
-      }
-      opened = []
+      if let match = try match(hit, in: collection, highlighter) { matches.append(match) }
     }
     return matches
   }
 
-  /// Returns a hit's document and passes its text to the highlighter. Returns `nil` if the document is missing or in
-  /// another collection, which `checkIndexes` reports.
-  private func header(
-    of hit: RankedRows.Hit, in collection: UInt32, _ highlighter: Highlighter?
-  ) throws(StoreError) -> DocumentHeader? {
+  /// Returns a hit's match, or `nil` if the document is missing or in another collection, which `checkIndexes` reports.
+  private func match(
+    _ hit: RankedRows.Hit, in collection: UInt32, _ highlighter: Highlighter?
+  ) throws(StoreError) -> RankedMatches.Match? {
     do throws(StoreError) {
       return try transaction.reading { reader throws(StoreError) in
         let row = try reader.row(DocumentID(hit.id), withBody: highlighter != nil, within: transaction.limits)
         let head = try reader.opener.openHead(row)
         guard row.fields.collection == collection else { return nil }
         let header = DocumentHeader(row, head)
-        if let highlighter { try highlighter.add(header, try reader.opener.openBody(row, head)) }
-        return header
+        let places = try highlighter?.places(
+          title: header.title ?? "", try reader.opener.openBody(row, head), isValue: header.isJSON,
+          transaction.requireOpen)
+        return RankedMatches.Match(
+          header: header, score: -hit.rank, titleRanges: places?.title ?? [], snippet: places?.snippet)
       }
     } catch {
       guard error.code == .noSuchDocument else { throw error }
       transaction.logger.warning("an index names document \(hit.id), which is not there: check the indexes")
       return nil
     }
-  }
-
-  private func highlighter(
-    _ file: IndexFile, _ entry: IndexDeclaration.Collection
-  ) throws(StoreError) -> Highlighter {
-    if let known = file.highlighter, known.entry == entry { return known }
-    let made = try Highlighter(entry)
-    file.highlighter = made
-    return made
   }
 }
 
@@ -119,26 +104,27 @@ struct RankedRows {
   }
 
   /// Returns the best matches after the cursor, the total number of matches, and whether more matches follow.
-  func best(_ query: String, limit: Int, after cursor: RankedMatches.Cursor?) throws(StoreError)
+  func best(_ query: WordQuery, limit: Int, after cursor: RankedMatches.Cursor?) throws(StoreError)
     -> (hits: [Hit], total: Int, hasMore: Bool)
   {
-    try WordQuery(query).check()
+    guard let words = query.normalForm else { return ([], 0, false) }
+    file.rank.countOnly(query.phrases.map(\.counts))
     let start = cursor.map { Hit(rank: $0.rank, id: $0.id.rawValue) }
     var best = BestHits(limit: max(limit, 0))
     var (total, behind) = (0, 0)
     try file.watching(transaction) { () throws(StoreError) in
-      let words = ContentIndex.words(collection)
+      let table = ContentIndex.words(collection)
       let extra = try file.run { database throws(SQLiteError) in
         try database.statement("SELECT id FROM main.extra_row WHERE row=?")
       }
       let rows = try file.run { database throws(SQLiteError) in
         let rows = try database.statement(
-          "SELECT rowid,\(FullTextRank.name)(\(words)) FROM main.\(words) WHERE \(words) MATCH ?")
-        try rows.bind(query, at: 1)
+          "SELECT rowid,\(FullTextRank.name)(\(table)) FROM main.\(table) WHERE \(table) MATCH ?")
+        try rows.bind(words, at: 1)
         return rows
       }
       defer { rows.reset() }
-      while try step(rows, query) {
+      while try file.run({ _ throws(SQLiteError) in try rows.step() }) {
         guard !rows.isNull(at: 1) else { continue }
         var id = rows.int64(at: 0)
         if id >= ContentIndex.firstExtraRow { id = try document(ofExtraRow: id, extra) }
@@ -158,15 +144,6 @@ struct RankedRows {
       try statement.bind(row, at: 1)
       guard try statement.step() else { throw SQLiteError(.corrupt, "a row of no document") }
       return statement.int64(at: 0)
-    }
-  }
-
-  private func step(_ rows: Statement, _ query: String) throws(StoreError) -> Bool {
-    do throws(SQLiteError) {
-      return try rows.step()
-    } catch {
-      guard error.code == .sqlLogic, file.pages.failure == nil else { throw IndexFile.failure(error, file.pages) }
-      throw WordQuery(query).error(file.database, ContentIndex.words(collection))
     }
   }
 }

@@ -1,119 +1,95 @@
 internal import CofferEngine
+internal import CofferPatterns
 internal import CofferRecords
-internal import CofferSQLite
 
-/// A ranked search query in FTS5 syntax, which can locate its syntax errors.
+/// A parsed ranked search query: words and operators in FTS5's syntax.
+///
+/// FTS5 gets the query in a normal form, in which operands that repeat are left out. The limits bound the steps that
+/// FTS5 can't interrupt, which are those within one document.
 struct WordQuery {
-  private let query: String
+  /// The maximum query size in bytes.
+  static let maximumByteCount = 4096
+  /// The maximum number of words in all phrases, which bounds phrases and operators, too. Repeated operands count once.
+  static let maximumWordCount = 128
+  /// The maximum number of a query's words that one word of a text can match. FTS5 compares each of them with each
+  /// occurrence in a document, so this bounds the time and memory of a step that can't be interrupted.
+  static let maximumRepetitions = 24
+  /// The maximum depth of parentheses. FTS5's parser has a stack of 100 entries, and a level takes up to 7 of them.
+  static let maximumDepth = 10
 
-  init(_ query: String) {
-    self.query = query
+  /// A phrase in the order of the normal form.
+  struct Phrase {
+    let phrase: WordPhrase
+    /// The number of the NEAR group that contains the phrase, and its distance.
+    let group: (number: Int, distance: Int)?
+    /// Whether the phrase adds to the score and is marked: it isn't behind NOT, and isn't a repetition.
+    let counts: Bool
   }
 
-  /// The maximum query size in bytes, because FTS5's time grows with the square of the number of phrases.
-  private static let maximumByteCount = 4096
+  /// The query for FTS5, or `nil` if it finds nothing.
+  let normalForm: String?
+  /// The phrases of the normal form.
+  private(set) var phrases: [Phrase] = []
 
-  /// Rejects queries that FTS5 can't handle.
-  func check() throws(StoreError) {
+  /// Parses a query.
+  ///
+  /// - Throws: `invalidArgument` with the location of a syntax error, or for a query beyond the limits.
+  init(_ query: String, _ words: WordScan) throws(StoreError) {
     guard !query.utf8.contains(0) else {
       throw StoreError(.invalidArgument, "the words to search for hold a NUL character (U+0000)")
     }
     guard query.utf8.count <= Self.maximumByteCount else {
-      throw StoreError(.invalidArgument, "the words to search for have more than \(Self.maximumByteCount) bytes")
-    }
-    // FTS5 treats a leading asterisk as a command instead of a query.
-    guard query.utf8.first != UInt8(ascii: "*") else {
       throw StoreError(
-        .invalidArgument, "the words can't be searched for: the error is at character 1",
-        hint: "a star ends the beginning of a word, as in seal*")
+        .invalidArgument, "the words to search for have more than \(Self.maximumByteCount) bytes",
+        hint: "search for fewer words")
     }
+    guard !query.isEmpty else {
+      normalForm = nil
+      return
+    }
+    let tree = try WordQueryParser.parse(query, words)
+    let count = tree.words.count
+    guard count <= Self.maximumWordCount else {
+      throw StoreError(
+        .invalidArgument,
+        "the search is for \(count) words, more than \(Self.maximumWordCount); in scripts without spaces, each character is a word",
+        hint: "search for fewer words")
+    }
+    guard Self.repetitions(of: tree.words) <= Self.maximumRepetitions else {
+      throw StoreError(
+        .invalidArgument, "the search is for the same word more than \(Self.maximumRepetitions) times",
+        hint: "search for shorter phrases")
+    }
+    normalForm = tree == .nothing ? nil : tree.text
+    var known: Set<[WordTree]> = []
+    var groups = 0
+    collect(tree, isNegated: false, &known, &groups)
   }
 
-  /// Returns the error for a query that FTS5 rejected, with the position but without quoting the query.
-  func error(_ database: Database, _ table: String) -> StoreError {
-    let message = database.lastMessage ?? ""
-    let hint: ErrorHint = "put words with other characters than letters and digits in double quotes"
-    let noColumn = "no such column: "
-    if message.hasPrefix(noColumn) {
-      let name = String(message.dropFirst(noColumn.count))
-      let place = place(ofColumn: name, message, database, table)
-      return StoreError(
-        .invalidArgument, "the words name a column other than title and text\(Self.said(place))", hint: hint)
-    }
-    if message.contains("too large") || message.contains("overflow") {
-      return StoreError(.tooLarge, "the words are nested too deeply to be searched for")
-    }
-    if message.hasPrefix("unterminated string") {
-      let place = unclosedQuotePosition.map { " at character \($0)" } ?? ""
-      return StoreError(
-        .invalidArgument, "the words can't be searched for: a quotation has no end\(place)",
-        hint: "close it, or write \"\" for a quotation mark in it")
-    }
-    let prefix = "fts5: syntax error near \""
-    guard message.hasPrefix(prefix), message.hasSuffix("\"") else {
-      return StoreError(.invalidArgument, "the words can't be searched for", hint: hint)
-    }
-    let near = String(message.dropFirst(prefix.count).dropLast())
-    guard !near.isEmpty else {
-      return StoreError(.invalidArgument, "the words to search for end too early", hint: hint)
-    }
-    let place = place(of: near, message, database, table)
-    return StoreError(.invalidArgument, "the words can't be searched for\(Self.said(place))", hint: hint)
+  /// Returns the number of words that the same word of a text can match.
+  private static func repetitions(of words: [WordPhrase.Word]) -> Int {
+    Set(words.map(\.form)).map { form in
+      words.count { $0.isPrefix ? form.starts(with: $0.form) : form == $0.form }
+    }.max() ?? 0
   }
 
-  private static func said(_ place: Int?) -> String {
-    place.map { ": the error is at character \($0)" } ?? ""
-  }
-
-  /// The position of an unclosed quotation mark, counted in characters from 1.
-  private var unclosedQuotePosition: Int? {
-    var open: Int?
-    for (index, character) in query.enumerated() where character == "\"" { open = open == nil ? index + 1 : nil }
-    return open
-  }
-
-  /// Returns the position of the rejected token's first character, counted from 1.
-  ///
-  /// FTS5 reports the token without its position. A query that ends after the token fails with the same message.
-  private func place(of token: String, _ message: String, _ database: Database, _ table: String) -> Int? {
-    let (scalars, token) = (Array(query.unicodeScalars), Array(token.unicodeScalars))
-    guard !token.isEmpty else { return nil }
-    let starts = scalars.indices.dropLast(token.count - 1).filter { scalars[$0...].starts(with: token) }
-    let start = starts.prefix(Self.tries).first {
-      fails(Self.text(scalars[..<($0 + token.count)]), message, database, table)
-    }
-    return start.map { Self.text(scalars[..<$0]).count + 1 }
-  }
-
-  /// Returns the position of an unknown column, which is the last matching name before the colon that causes the error.
-  private func place(ofColumn name: String, _ message: String, _ database: Database, _ table: String) -> Int? {
-    let (scalars, name) = (Array(query.unicodeScalars), Array(name.unicodeScalars))
-    guard !name.isEmpty else { return nil }
-    let colons = scalars.indices.filter { scalars[$0] == ":" }
-    let colon = colons.prefix(Self.tries).first { fails(Self.text(scalars[...$0]) + " x", message, database, table) }
-    guard let colon, colon >= name.count else { return nil }
-    let start = (0...(colon - name.count)).last { scalars[$0..<colon].starts(with: name) }
-    return start.map { Self.text(scalars[..<$0]).count + 1 }
-  }
-
-  /// The maximum number of queries to try when locating an error.
-  private static let tries = 64
-
-  private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
-    String(String.UnicodeScalarView(scalars))
-  }
-
-  private func fails(_ words: String, _ message: String, _ database: Database, _ table: String) -> Bool {
-    guard let statement = try? database.statement("SELECT 1 FROM main.\(table) WHERE \(table) MATCH ?") else {
-      return false
-    }
-    defer { statement.reset() }
-    do {
-      try statement.bind(words, at: 1)
-      _ = try statement.step()
-      return false
-    } catch {
-      return database.lastMessage == message
+  private mutating func collect(_ tree: WordTree, isNegated: Bool, _ known: inout Set<[WordTree]>, _ groups: inout Int)
+  {
+    switch tree {
+    case .nothing: break
+    case .phrase(let phrase):
+      phrases.append(Phrase(phrase: phrase, group: nil, counts: !isNegated && known.insert([tree]).inserted))
+    case .near(let members, let distance):
+      for member in members {
+        let isNew = !isNegated && known.insert([tree, .phrase(member)]).inserted
+        phrases.append(Phrase(phrase: member, group: (groups, distance), counts: isNew))
+      }
+      groups += 1
+    case .all(let operands), .any(let operands):
+      for operand in operands { collect(operand, isNegated: isNegated, &known, &groups) }
+    case .difference(let wanted, let unwanted):
+      collect(wanted, isNegated: isNegated, &known, &groups)
+      collect(unwanted, isNegated: true, &known, &groups)
     }
   }
 }

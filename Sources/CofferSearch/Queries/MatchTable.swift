@@ -1,4 +1,5 @@
 internal import CofferEngine
+internal import CofferPatterns
 internal import CofferRecords
 internal import CofferSQLite
 
@@ -50,8 +51,9 @@ final class MatchTable: VirtualTable {
           hint: "write FROM \"NAME.match\"('the words')")
       }
       guard case .text(let words) = values[0] else { return Rows([]) }
-      let rows = try RankedRows(index, collection, transaction)
-      return Rows(try rows.best(words, limit: .max, after: nil).hits)
+      let keepsDiacritics = index.declaration.collection(collection)?.keepsDiacritics == true
+      let query = try WordQuery(words, WordScan(keepingDiacritics: keepsDiacritics))
+      return Rows(try RankedRows(index, collection, transaction).best(query, limit: .max, after: nil).hits)
     } catch {
       failure = failure ?? error
       throw error

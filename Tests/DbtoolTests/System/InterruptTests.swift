@@ -49,19 +49,47 @@ import Testing
       ["compact", "s.coffer", "--wait", "1000"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: errors))
     // The command sets its handler before it opens the store.
-    let folder = "/proc/\(child.process)/fd"
-    func hasOpenedTheStore() throws -> Bool {
-      try FileManager.default.contentsOfDirectory(atPath: folder).contains { number in
-        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
-        return path?.hasSuffix("/s.coffer") ?? false
-      }
-    }
-    while try !hasOpenedTheStore() { sched_yield() }
+    while !Self.hasOpenedStore(child) { sched_yield() }
     child.signal(SIGINT)
     #expect(child.wait() == 130)
     #expect(try sandbox.text(of: "compact.err").contains("then run compact again\n"))
     #expect(running.end() == 0)
     try sandbox.succeed("compact", "s.coffer")
+  }
+
+  /// Returns whether a command has the store open, or has ended.
+  private static func hasOpenedStore(_ child: Child) -> Bool {
+    let folder = "/proc/\(child.process)/fd"
+    guard let numbers = try? FileManager.default.contentsOfDirectory(atPath: folder), !numbers.isEmpty else {
+      return true
+    }
+    return numbers.contains { number in
+      let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
+      return path?.hasSuffix("/s.coffer") ?? false
+    }
+  }
+
+  /// Interrupts a search for a long phrase in a text of one word.
+  @Test func interruptedRankedSearchEndsAtOnce() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("long", String(repeating: "the ", count: 200_000))
+    try sandbox.succeed("import", "s.coffer", "long", "-c", "notes")
+    try sandbox.succeed("index", "add", "s.coffer", "-c", "notes", "words")
+    let phrase = "\"\(String(repeating: "the ", count: 24))\""
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    var outcome: Int32 = 0
+    while outcome == 0 {
+      let child = try Child(
+        ["search", "s.coffer", "-c", "notes", "--ranked", phrase], in: sandbox,
+        streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+      while !Self.hasOpenedStore(child) { sched_yield() }
+      child.signal(SIGINT)
+      // The search may have ended before the signal.
+      outcome = child.wait()
+    }
+    #expect(outcome == 130)
+    try sandbox.succeed("verify", "s.coffer")
   }
 
   @Test func killedImportLeavesReadableStore() throws {

@@ -1,0 +1,125 @@
+/// The columns of a word index.
+struct WordColumns: OptionSet, Hashable {
+  let rawValue: UInt8
+
+  static let title = WordColumns(rawValue: 1)
+  static let text = WordColumns(rawValue: 2)
+  static let all: WordColumns = [.title, .text]
+}
+
+/// A phrase of at least one word. Phrases are equal if they have the same words.
+struct WordPhrase: Hashable {
+  /// A word in its folded form.
+  struct Word: Hashable {
+    let form: [UInt8]
+    /// Whether a star follows: the word is the beginning of a word in the text.
+    var isPrefix = false
+  }
+
+  /// A string of the query, and whether a star follows it.
+  struct Part {
+    let text: String
+    var isPrefix: Bool
+  }
+
+  var columns: WordColumns
+  var words: [Word] = []
+  /// Whether the phrase must begin a title or text.
+  var isAtStart = false
+  /// The strings in which FTS5 finds `words`.
+  var parts: [Part] = []
+
+  static func == (one: WordPhrase, other: WordPhrase) -> Bool {
+    one.words == other.words && one.columns == other.columns && one.isAtStart == other.isAtStart
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(words)
+    hasher.combine(columns)
+    hasher.combine(isAtStart)
+  }
+
+  /// The phrase in FTS5's syntax, without its columns.
+  var text: String {
+    (isAtStart ? "^ " : "")
+      + parts.map { "\"\($0.text.replacing("\"", with: "\"\""))\"" + ($0.isPrefix ? " *" : "") }.joined(
+        separator: " + ")
+  }
+}
+
+/// A query as a tree of operators, in which no operand repeats.
+indirect enum WordTree: Hashable {
+  case nothing
+  case phrase(WordPhrase)
+  case near([WordPhrase], distance: Int)
+  case all([WordTree])
+  case any([WordTree])
+  case difference(WordTree, WordTree)
+
+  /// Returns what all operands find.
+  static func intersection(_ operands: [WordTree]) -> WordTree {
+    let operands = unique(operands.flatMap { if case .all(let inner) = $0 { inner } else { [$0] } })
+    guard !operands.contains(.nothing) else { return .nothing }
+    return operands.count == 1 ? operands[0] : .all(operands)
+  }
+
+  /// Returns what any operand finds.
+  static func union(_ operands: [WordTree]) -> WordTree {
+    let operands = unique(operands.flatMap { if case .any(let inner) = $0 { inner } else { [$0] } })
+      .filter { $0 != .nothing }
+    return operands.isEmpty ? .nothing : operands.count == 1 ? operands[0] : .any(operands)
+  }
+
+  /// Returns what the first operand finds, and none of the others.
+  static func difference(_ operands: [WordTree]) -> WordTree {
+    var (wanted, unwanted) = (operands[0], operands.dropFirst())
+    if case .difference(let inner, let outer) = wanted { (wanted, unwanted) = (inner, [outer] + unwanted) }
+    let all = union(Array(unwanted))
+    return wanted == .nothing || all == .nothing ? wanted : .difference(wanted, all)
+  }
+
+  private static func unique(_ operands: [WordTree]) -> [WordTree] {
+    var known: Set<WordTree> = []
+    return operands.filter { known.insert($0).inserted }
+  }
+
+  /// The words of all phrases.
+  var words: [WordPhrase.Word] {
+    switch self {
+    case .nothing: []
+    case .phrase(let phrase): phrase.words
+    case .near(let members, _): members.flatMap(\.words)
+    case .all(let operands), .any(let operands): operands.flatMap(\.words)
+    case .difference(let wanted, let unwanted): wanted.words + unwanted.words
+    }
+  }
+
+  /// The tree in FTS5's syntax.
+  var text: String {
+    switch self {
+    case .nothing: "\"\""
+    case .phrase(let phrase): Self.filter(phrase.columns) + phrase.text
+    case .near(let members, let distance):
+      Self.filter(members[0].columns) + "NEAR(\(members.map(\.text).joined(separator: " ")), \(distance))"
+    case .all(let operands): operands.map { $0.text(within: 2) }.joined(separator: " AND ")
+    case .any(let operands): operands.map { $0.text(within: 1) }.joined(separator: " OR ")
+    case .difference(let wanted, let unwanted): wanted.text(within: 3) + " NOT " + unwanted.text(within: 4)
+    }
+  }
+
+  /// Returns the text in parentheses if the operator binds less than the operator around it.
+  private func text(within outer: Int) -> String {
+    let own =
+      switch self {
+      case .any: 1
+      case .all: 2
+      case .difference: 3
+      case .nothing, .phrase, .near: 4
+      }
+    return own < outer ? "(\(text))" : text
+  }
+
+  private static func filter(_ columns: WordColumns) -> String {
+    columns == .all ? "" : columns == .title ? "title : " : "text : "
+  }
+}
