@@ -10,7 +10,7 @@ final class Connection {
   var cache: StatementCache
   /// Kept alive as long as SQLite may call it.
   var stopCondition: StopCondition?
-  /// Kept alive as long as SQLite may call it.
+  /// The rule for statements, which SQLite refers to.
   var statementGuard: StatementGuard?
 
   /// `begin` has opened a transaction that neither `commit` nor `rollback` has ended.

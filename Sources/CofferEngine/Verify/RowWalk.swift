@@ -1,8 +1,8 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// A walk over all rows of a transaction that sums them, and opens those that a verification asks for, with the help of
-/// other threads.
+/// Walks over all rows of a transaction on several threads, adds them to the set hash, and opens the documents that a
+/// verification checks.
 struct RowWalk {
   typealias Visit = (RecordRow, RecordOpener) throws(StoreError) -> Void
 
@@ -16,7 +16,7 @@ struct RowWalk {
   private(set) var sum = StoreTransaction.RowSum()
   /// The documents whose contents are damaged although their rows are part of the sum.
   private(set) var damaged: [Verdict.Damage] = []
-  /// What the opened heads say about other documents.
+  /// The identities and parents in the opened heads.
   private(set) var identities = IdentityCheck()
 
   /// - Parameters:

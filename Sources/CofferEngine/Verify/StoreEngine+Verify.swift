@@ -84,7 +84,7 @@ extension StoreEngine {
     var walk = RowWalk(transaction, opening: check, progress: progress)
     try walk.run()
     // A corrupt page of texts ends the walk, but the rows can still be summed without them.
-    let sum = check != nil && !walk.sum.isComplete ? try transaction.sumOfRows() : walk.sum
+    let sum = check != nil && !walk.sum.problems.isEmpty ? try transaction.sumOfRows() : walk.sum
     verdict.documents = sum.count
     verdict.damaged = sum.damaged
     verdict.problems += sum.problems

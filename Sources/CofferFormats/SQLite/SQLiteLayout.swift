@@ -40,7 +40,7 @@ struct SQLiteLayout {
         var error = FormatError(
           .missingColumn,
           isGenerated
-            ? "the column \(column.name) of the table \(table.name) is generated, and a stranger's expressions are not run"
+            ? "the column \(column.name) of the table \(table.name) is generated, and expressions in the file aren't run"
             : "the table \(table.name) has no column \(column.name)")
         error.names = table.columns
         throw error

@@ -20,7 +20,7 @@ struct SQLiteTable {
   let name: String
   /// Column names in the table's order, without generated ones.
   let columns: [String]
-  /// The names of generated columns, which are never read: SQLite would compute a stranger's expression.
+  /// The names of generated columns. They're never read, because SQLite would run an expression from the file.
   let generated: [String]
   /// The type that each column is declared for.
   let types: [DeclaredType]
