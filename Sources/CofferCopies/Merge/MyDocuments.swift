@@ -22,9 +22,10 @@ final class MyDocuments {
   /// - Throws: `damaged` if a row can't be opened.
   func find(_ theirs: MergeDocument, _ replicas: JointReplicas) throws(StoreError) -> MergeDocument? {
     if let here = try document(id: theirs.id), here.uid == theirs.uid { return here }
-    // If this store doesn't include a document's birth, it never had the document, unless a decision or a restore
-    // renewed the birth.
-    guard replicas.iInclude(theirs.dots.born) || !theirs.dots.kept.isZero else { return nil }
+    // If this store doesn't include a document's birth, it never had the document, unless the birth was renewed: by a
+    // decision or a restore, which set `kept`, or when a deleted text lost again, which gives no part the new dot.
+    let isFirstBirth = theirs.dots.kept.isZero && theirs.partDots.dropFirst().contains(theirs.dots.born)
+    guard replicas.iInclude(theirs.dots.born) || !isFirstBirth else { return nil }
     return try document(theirs.uid)
   }
 

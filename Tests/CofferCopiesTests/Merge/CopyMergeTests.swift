@@ -1155,4 +1155,28 @@ struct CopyMergeTests {
     #expect(try y.merge(mine, policy: .both).isMerged)
     #expect(try texts(y) == texts(mine))
   }
+
+  /// Two stores restore the deleted document of one text, each at its own commit.
+  @Test func lostTextReturnsInTwoStores() throws {
+    let pair = try Pair()
+    let (x, y) = (pair.original, pair.copy)
+    let stores = [try pair.fork("one.coffer"), try pair.fork("two.coffer")]
+    try edit(x, 1, "lost")
+    for number in 1...3 { try edit(y, 1, "winner \(number)") }
+    for (number, store) in stores.enumerated() {
+      for edit in 1...40 { try self.edit(store, 1, "store \(number), edit \(edit)") }
+    }
+    let copied = try #require(y.merge(x, policy: .both).entries.first { $0.action == .copied }?.id)
+    try y.write { try $0.delete([copied, DocumentID(1)]) }
+    try x.write { try $0.update(DocumentID(1)) { $0.attributes["read"] = .bool(true) } }
+    #expect(try y.merge(x, policy: .both).isMerged)
+    for store in stores { #expect(try store.merge(y, policy: .both).isMerged) }
+
+    for (mine, other) in [(stores[0], stores[1]), (stores[1], stores[0])] {
+      #expect(try mine.merge(other, policy: .both).isMerged)
+      #expect(try Set(texts(mine)).count == texts(mine).count)
+      #expect(try mine.verify().isSound)
+    }
+    #expect(try texts(stores[0]) == texts(stores[1]))
+  }
 }
