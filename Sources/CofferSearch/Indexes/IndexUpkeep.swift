@@ -14,6 +14,7 @@ final class IndexUpkeep: SessionAttachment {
   private let isScheduled = Atomic<Bool>(false)
   private let isClosed = Atomic<Bool>(false)
   private let commits = Atomic<Int>(0)
+  private let hasCommitted = Atomic<Bool>(false)
 
   init(_ options: OpenOptions) {}
 
@@ -21,6 +22,7 @@ final class IndexUpkeep: SessionAttachment {
   ///
   /// - Returns: Whether the caller must look at the indexes.
   func note(documents: Int) -> Bool {
+    hasCommitted.store(true, ordering: .relaxed)
     let count = commits.add(documents >= Int(IndexGap.dueDocuments) ? Self.interval : 1, ordering: .relaxed).newValue
     guard count >= Self.interval, !isClosed.load(ordering: .relaxed),
       !isScheduled.exchange(true, ordering: .acquiringAndReleasing)
@@ -31,6 +33,10 @@ final class IndexUpkeep: SessionAttachment {
 
   /// Whether this process has made commits since it last looked at the indexes.
   var hasNotedCommits: Bool { commits.load(ordering: .relaxed) > 0 }
+
+  /// Whether this process may write the indexes. A process that only searched doesn't, because the file would show that
+  /// somebody searched.
+  var mayWrite: Bool { hasCommitted.load(ordering: .relaxed) }
 
   func begin() { isScheduled.store(false, ordering: .releasing) }
 
@@ -54,15 +60,15 @@ extension StoreEngine {
   /// Waits for the updates that commits have caused so far.
   package func waitForIndexUpkeep() { upkeep.queue.sync {} }
 
-  /// Brings the indexes in the file up to date, if no other writer is active and readers had to add documents to them
-  /// in memory.
+  /// Brings the indexes in the file up to date, if this process has made commits, no other writer is active, and readers
+  /// had to add documents to the indexes in memory.
   ///
   /// - Parameter count: The number of documents that readers must have added. Fewer documents wait for the next call.
   /// - Returns: Whether an index was written.
   @discardableResult
   package func updateOutdatedIndexes(atLeast count: Int = 1) -> Bool {
     let outdated = session.outdatedIndexDocuments.load(ordering: .relaxed)
-    guard outdated >= count, connections.canWriteImmediately else { return false }
+    guard outdated >= count, upkeep.mayWrite, connections.canWriteImmediately else { return false }
     return updateIndexesInFile(wait: .zero) == true
   }
 

@@ -113,6 +113,20 @@ import Testing
     #expect(try other.read { try $0.search(ranked: "needle", in: test.notes) }.total == 21)
   }
 
+  /// Whoever sees the file doesn't learn that somebody searched, or where a value of one changed document ranks.
+  @Test func searchAloneLeavesFileUnchanged() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    let before = try sealedIndex(test)
+    for _ in 0..<10 { try insertNeedles(1, into: store, test) }
+    try store.close()
+    #expect(try sealedIndex(test) == before)
+    let bytes = try test.bytesOnDisk()
+    let other = try test.reopened()
+    #expect(try other.read { try $0.search(ranked: "needle", in: test.notes) }.total == 30)
+    try other.close()
+    #expect(try test.bytesOnDisk() == bytes)
+  }
+
   /// Another program's lock keeps the update from the file. The read has its result at once, and a later one updates.
   @Test func lockedFileIsUpdatedByLaterRead() throws {
     let (test, store) = try indexed(documents: 20, memory: 8 << 20)
@@ -168,6 +182,10 @@ import Testing
       }
     }
     #expect(try missing(store) == 5000)
+    #expect(try store.read { try $0.search(ranked: "late", in: test.notes) }.total == 2000)
+    // A search alone writes nothing, and a process that also commits does.
+    #expect(try missing(store) == 5000)
+    try insertNeedles(1, into: store, test)
     #expect(try store.read { try $0.search(ranked: "late", in: test.notes) }.total == 2000)
     #expect(try missing(store) == 0)
     #expect(try store.verify(.full).isSound)
