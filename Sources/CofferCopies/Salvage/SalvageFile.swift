@@ -32,6 +32,7 @@ struct SalvageFile {
           "cache_size = -\(StoreFile.readerCache / 1024)",
         ] { _ = try database.textPragma(pragma) }
       }
+      if let cancellation = Cancellation.current { try database.setStopCondition { cancellation.isCancelled } }
       try database.begin(.deferred)
     }
     do throws(StoreError) {

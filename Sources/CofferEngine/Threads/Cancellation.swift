@@ -15,7 +15,12 @@ package final class Cancellation: Sendable {
   private let cancelled = Atomic<Bool>(false)
   private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
-  package var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+  /// A condition that cancels, too.
+  private let condition: (@Sendable () -> Bool)?
+
+  init(condition: (@Sendable () -> Bool)? = nil) { self.condition = condition }
+
+  package var isCancelled: Bool { cancelled.load(ordering: .acquiring) || condition?() == true }
 
   func cancel() {
     cancelled.store(true, ordering: .releasing)
@@ -30,6 +35,21 @@ package final class Cancellation: Sendable {
     action.withLock { action in
       let old = action
       action = new
+      if isCancelled { action?() }
+      return old
+    }
+  }
+
+  /// Adds an action like ``setAction(_:)``, and keeps the present one.
+  ///
+  /// - Returns: The previous action, to restore with ``setAction(_:)``.
+  fileprivate func addAction(_ new: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {
+    action.withLock { action in
+      let old = action
+      action = {
+        new()
+        old?()
+      }
       if isCancelled { action?() }
       return old
     }
@@ -56,23 +76,35 @@ package final class Cancellation: Sendable {
     try Self.$running.withValue(Running(cancellation: self, thread: pthread_self())) { try work() }
   }
 
-  /// Interrupts a connection when the current work is canceled, until the watch ends.
+  /// Runs work that ends when a condition is true, which is polled while statements run.
+  package static func polling<R>(_ condition: @escaping @Sendable () -> Bool, _ work: () throws -> R) rethrows -> R {
+    try Cancellation(condition: condition).run(work)
+  }
+
+  /// Ends a connection's statements and waits when work is canceled, until the watch ends. Work on two stores has two
+  /// watches, and both connections stop.
   package struct Watch {
     private let cancellation: Cancellation?
     private let outer: (@Sendable () -> Void)?
-    private let handle: InterruptHandle
+    private let database: Database
 
-    package init(_ database: Database) {
+    /// - Parameter cancellation: The cancellation, or `nil` for the current work's.
+    package init(_ database: Database, for given: Cancellation? = nil) {
       let handle = database.interruptHandle
-      self.handle = handle
-      cancellation = .current
-      outer = cancellation?.setAction { handle.stop() }
+      self.database = database
+      let cancellation = given ?? .current
+      self.cancellation = cancellation
+      outer = cancellation?.addAction { handle.stop() }
+      guard let cancellation else { return }
+      // An interrupt is lost if it arrives between two statements, so statements ask, too.
+      try? database.setStopCondition { cancellation.isCancelled }
     }
 
     package func end() {
       guard let cancellation else { return }
+      try? database.setStopCondition(nil)
       cancellation.setAction(outer)
-      handle.resume()
+      database.interruptHandle.resume()
     }
   }
 }

@@ -28,7 +28,7 @@ final class IndexUpdate {
   /// - Returns: The last ID that was compared, or `nil` if all changes are indexed.
   @discardableResult
   func run(_ gap: IndexGap, adding: [UInt32] = [], limit: Int? = nil) throws(StoreError) -> Int64? {
-    try file.rule.lifting { () throws(StoreError) in
+    try file.watching(transaction) { () throws(StoreError) in
       try file.run { database throws(SQLiteError) in try database.begin(.immediate) }
       do throws(StoreError) {
         let last = try apply(gap, adding: adding, limit: limit)

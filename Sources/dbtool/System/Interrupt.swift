@@ -1,3 +1,5 @@
+internal import Coffer
+internal import CofferEngine
 internal import CofferPlatform
 internal import CofferTerminal
 internal import Synchronization
@@ -32,7 +34,8 @@ enum Interrupt {
     }
   }
 
-  /// Runs work that calls ``check()`` between its steps; a second signal no longer waits for the next step.
+  /// Runs work that calls ``check()`` between its steps; a second signal no longer waits for the next step. After a check,
+  /// a signal ends long statements of SQLite, too.
   ///
   /// - Parameter untilTheEnd: defers any number of signals, because something must be wiped.
   static func deferring<R>(untilTheEnd: Bool = false, _ work: () throws -> R) rethrows -> R {
@@ -48,7 +51,12 @@ enum Interrupt {
       mayDefer.store(before.mayDefer, ordering: .relaxed)
       isDeferred.store(before.isDeferred, ordering: .relaxed)
     }
-    return try work()
+    guard !untilTheEnd else { return try work() }
+    do {
+      return try Cancellation.polling({ isRequested }, work)
+    } catch let error as StoreError where error.code == .cancelled && isRequested {
+      throw Failure.interrupted
+    }
   }
 
   static var isRequested: Bool { wasRequested.load(ordering: .relaxed) }
