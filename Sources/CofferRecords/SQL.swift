@@ -167,11 +167,11 @@ package enum SQL {
   // MARK: Features
 
   package static let unknownFeatureTables = """
-    SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'coffer_x_*'
+    SELECT name FROM sqlite_schema WHERE type='table' AND name>='coffer_x_' AND name<'coffer_x`'
     AND name NOT IN ('coffer_x_index','coffer_x_index_page') ORDER BY name
     """
   package static let statisticsTables =
-    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'sqlite_stat[0-9]*' ORDER BY name"
+    "SELECT name FROM sqlite_schema WHERE type='table' AND name>='sqlite_stat0' AND name<'sqlite_stat:' ORDER BY name"
 
   /// Returns a statement that empties a table whose name was read from the file.
   package static func emptyTable(_ name: String) -> String {

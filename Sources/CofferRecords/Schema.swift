@@ -47,9 +47,11 @@ package enum Schema {
   private static let texts = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.sql) })
 
   /// The maximum number of entries in a store's schema, including features and tools.
-  package static let entryLimit: Int32 = 1000
+  package static let entryLimit = 1000
 
-  package static var tooManyEntries: StoreError { refused("it has more than \(entryLimit) entries") }
+  package static var tooManyEntries: StoreError {
+    refused("it has more than \(entryLimit) entries, or too many columns and indexes")
+  }
 
   /// Rejects every foreign schema, because files may be hostile, and a trigger or view would run an attacker's code.
   ///
@@ -151,7 +153,7 @@ package enum Schema {
     return quote == nil
   }
 
-  private static func refused(_ what: String) -> StoreError {
+  package static func refused(_ what: String) -> StoreError {
     StoreError(
       .damaged, "the store's schema is not ours: \(what)",
       hint:

@@ -143,7 +143,7 @@ extension Database.Configuration {
     var configuration = Self(
       busyTimeout: wait, isHardened: true, enforcesForeignKeys: false, lengthLimit: lengthLimit)
     configuration.rule = StatementRule(
-      functions: ["count", "max", "min", "typeof", "length", "coalesce", "glob", "sum"],
+      functions: ["count", "max", "min", "typeof", "length", "coalesce", "sum"],
       pragmas: [
         "application_id", "auto_vacuum", "cache_size", "data_version", "encoding", "freelist_count", "integrity_check",
         "journal_mode", "journal_size_limit", "page_count", "page_size", "schema_version", "secure_delete",

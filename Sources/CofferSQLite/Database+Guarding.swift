@@ -1,6 +1,5 @@
 internal import CCofferSQLite
 internal import CofferPlatform
-internal import Synchronization
 
 // For untrusted SQL.
 
@@ -46,29 +45,6 @@ extension Database {
     let usesFiles = sqlite3_compileoption_used("TEMP_STORE=0") != 0
     guard !usesFiles, try integerPragma("temp_store") == 2 else {
       throw SQLiteError(.notAllowed, "this SQLite sorts in files, and no setting prevents it")
-    }
-  }
-
-  /// Has SQLite read the schema, and give up where it has far more entries than that.
-  ///
-  /// SQLite finds names in a table that does not grow with them: a hundred thousand entries, of no use to anyone, take it
-  /// ten seconds. Ends a stop condition that was set.
-  ///
-  /// - Returns: false where SQLite gave up, at some number between the limit and twice as many.
-  package func readSchema(entryLimit: Int32) throws(SQLiteError) -> Bool {
-    let gaveUp = Atomic(false)
-    // An entry takes SQLite 7 steps or a few more.
-    try connection.setStopCondition(every: 12 * entryLimit) {
-      gaveUp.store(true, ordering: .relaxed)
-      return true
-    }
-    defer { try? connection.setStopCondition(nil) }
-    do {
-      try statement("SELECT count(*) FROM sqlite_schema").run()
-      return true
-    } catch {
-      guard gaveUp.load(ordering: .relaxed) else { throw error }
-      return false
     }
   }
 

@@ -70,6 +70,9 @@ public final class Statement {
     sqlite3_reset(pointer)
   }
 
+  /// Returns whether SQLite has compiled the statement again since the last call, because the schema has changed.
+  package func takeRecompilation() -> Bool { sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 }
+
   /// Ends the run, and with it the lock that the statement holds. The statement is ready to run again; the bindings
   /// stay.
   public func reset() { sqlite3_reset(pointer) }

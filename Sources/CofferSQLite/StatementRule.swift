@@ -3,7 +3,8 @@ internal import CCofferSQLite
 /// The statements that a connection compiles, for files from strangers. Others throw `notAllowed`.
 ///
 /// SQLite asks while it compiles a statement, also about the views and triggers that a schema adds to it. It doesn't ask
-/// about the expressions of generated columns, CHECK constraints and indexes, so a store's schema is compared first.
+/// about the expressions of generated columns, CHECK constraints and indexes, which can therefore call only these
+/// functions, too (``ReplacedFunctions``).
 package struct StatementRule: Sendable {
   /// The functions that statements call, in lower case.
   package var functions: Set<String>
@@ -53,6 +54,7 @@ extension Connection {
     let handle = try open()
     let statements = StatementGuard(rule)
     statementGuard = statements
+    try ReplacedFunctions.replace(on: self, except: rule.functions)
     try check(
       sqlite3_set_authorizer(
         handle,

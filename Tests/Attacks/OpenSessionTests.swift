@@ -38,6 +38,28 @@ struct OpenSessionTests {
     #expect(try test.reopened(.words("words")).verify().isSound)
   }
 
+  /// SQLite would compute the expression when it checks or empties the table, in one step that nothing ends.
+  @Test(arguments: [
+    "CREATE TABLE coffer_x_e(a CHECK(instr(hex(zeroblob(40000000)), hex(zeroblob(20000000)) || '1') = 0))",
+    "CREATE TABLE coffer_x_e(a, b AS (1 + 1))",
+  ])
+  func refusesSchemaChangedByOtherProcess(_ sql: String) throws {
+    let test = try filled()
+    let raw = try test.raw()
+    try raw.execute("CREATE TABLE coffer_x_e(a); INSERT INTO coffer_x_e VALUES(1)")
+    #expect(try test.store.verify().isSound)
+    try raw.execute("BEGIN; CREATE TABLE coffer_x_f(a); PRAGMA writable_schema = ON")
+    try raw.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'coffer_x_e'", sql)
+    try raw.execute("COMMIT; PRAGMA writable_schema = OFF")
+    expect(.damaged) { try test.store.read { try $0.text(of: 1) } }
+    expect(.damaged) { try test.store.write { try $0.delete(1) } }
+    expect(.damaged) { try test.store.verify() }
+    expect(.damaged) { try test.store.compact() }
+    try raw.execute("DROP TABLE coffer_x_e")
+    #expect(try test.store.read { try $0.text(of: 1) } == "text 1")
+    try test.expectSound()
+  }
+
   @Test func repairsMissingHeaderUnlessRolledBack() throws {
     let test = try filled()
     let old = try test.raw().query("SELECT sealed FROM coffer_state").rows[0][0]

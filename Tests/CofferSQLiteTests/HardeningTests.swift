@@ -54,7 +54,7 @@ import Testing
       """)
     try database.close()
     let reader = try hardened()
-    #expect(try reader.readSchema(entryLimit: 1000) == isRead)
+    #expect(try reader.readSchema(within: .store(entries: 1000)) == isRead)
     // The limit doesn't apply to later queries.
     #expect(try reader.query("SELECT * FROM t").rows.isEmpty)
   }

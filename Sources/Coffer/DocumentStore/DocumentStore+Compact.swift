@@ -65,6 +65,8 @@ extension DocumentStore {
         .locked, "\(file.path): a replication program has the store open, and would lose commits",
         hint: "stop it, compact the store, and start it again")
     }
+    // VACUUM computes expressions, and another process may have changed the schema since the file was opened.
+    try Schema.check(file.database)
     let before = try translatingErrors(at: file.path) { () throws(SQLiteError) in
       if file.isWriteAhead { try database.checkpoint(.truncate) }
       let before = try database.fileSize()

@@ -117,7 +117,7 @@ package final class WriteAheadLock: Sendable {
   /// and another process holds an SQLite lock, as every connection in WAL mode does.
   package func isReplicated(_ database: Database) -> Bool {
     guard isOpenInAnotherProcess else { return false }
-    let tables = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name GLOB '_litestream_*')"
+    let tables = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name>='_litestream_' AND name<'_litestream`')"
     return (try? database.firstValue(tables)) != .integer(0)
   }
 

@@ -52,8 +52,10 @@ package struct StoreFile {
   private static func readSchema(_ database: Database, path: String) throws(StoreError) {
     let isRead: Bool
     do throws(SQLiteError) {
-      isRead = try database.readSchema(entryLimit: Schema.entryLimit)
+      isRead = try database.readSchema(within: .store(entries: Schema.entryLimit))
     } catch {
+      // The rest of the message quotes the file.
+      guard !error.message.hasPrefix("malformed database schema") else { throw Schema.refused("SQLite can't read it") }
       throw opening(error, path: path, database: database)
     }
     guard isRead else { throw Schema.tooManyEntries }

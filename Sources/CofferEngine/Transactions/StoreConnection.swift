@@ -27,6 +27,8 @@ package final class StoreConnection {
   var lastRun: PositionRun?
   /// The file version whose row count matched the state's count.
   var countedVersion: FileVersion?
+  /// Whether the schema is the one that was compared. Another process can have changed it.
+  private var isSchemaChecked = true
 
   init(_ file: StoreFile, session: Session) throws(StoreError) {
     self.file = file
@@ -45,15 +47,13 @@ package final class StoreConnection {
   private(set) var cancellation: Cancellation?
   /// The cancellation of the current work.
   package var currentCancellation: Cancellation? { cancellation }
-  /// The cancellation's action before this connection's work began.
-  private var outerAction: (@Sendable () -> Void)?
+  private var watch: Cancellation.Watch?
 
   /// Begins work that throws `cancelled` soon after it's canceled, even while waiting for a lock or between rows.
   func beginWork(_ cancellation: Cancellation?) throws(StoreError) {
     guard let cancellation else { return }
-    let handle = database.connection.interruptHandle
     self.cancellation = cancellation
-    outerAction = cancellation.setAction { handle.stop() }
+    watch = Cancellation.Watch(database.connection, for: cancellation)
     do throws(StoreError) {
       try cancellation.check()
     } catch {
@@ -63,11 +63,9 @@ package final class StoreConnection {
   }
 
   func endWork() {
-    guard let cancellation else { return }
-    cancellation.setAction(outerAction)
-    database.connection.interruptHandle.resume()
-    outerAction = nil
-    self.cancellation = nil
+    watch?.end()
+    watch = nil
+    cancellation = nil
   }
 
   // MARK: Verifying the state
@@ -81,6 +79,9 @@ package final class StoreConnection {
     let statement = try database.statement(SQL.headerMark)
     defer { statement.reset() }
     let mark = try HeaderMark(statement)
+    if statement.base.takeRecompilation() { isSchemaChecked = false }
+    if !isSchemaChecked { try Schema.check(database) }
+    isSchemaChecked = true
     let current = session.snapshot
     // Try all known keys, because another thread may have changed them or may be changing them.
     let candidates = [known.keys, current.keys, known.next, current.next].compactMap { $0 }

@@ -44,8 +44,18 @@ struct TableCheck {
 
 /// Returns the findings of SQLite's integrity check. A quick_check would miss most index pages in wrong order.
 ///
+/// The check covers the whole file, because only then does SQLite report lost pages and pages with two owners. It computes
+/// the expressions of every table, so the schema is compared first, in the same transaction: another process may have
+/// changed it since the file was opened.
+///
 /// - Throws: Errors that aren't findings: `systemFailure`, `locked`, `cancelled`.
 package func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String] {
+  do throws(StoreError) {
+    try Schema.check(database)
+  } catch {
+    guard !error.isTransient else { throw error }
+    return [error.message]
+  }
   do throws(SQLiteError) {
     return try database.connection.query(SQL.integrity).rows.compactMap { row in
       guard case .text(let finding) = row[0], finding != "ok" else { return nil }

@@ -35,7 +35,7 @@ final class SQLiteFile {
         database = try Self.open(path, .immutable)
         copy = nil
         unlocked = beside
-        try Self.begin(database)
+        try Self.begin(database, options)
         try database.requireWhole()
       }
       return
@@ -43,7 +43,7 @@ final class SQLiteFile {
     unlocked = nil
     let direct = try Self.open(path, .readOnly)
     do throws(SQLiteError) {
-      try direct.beginReading()
+      try direct.beginReading(options)
     } catch {
       try? direct.close()
       // A transaction that a killed writer left open must be undone first, and that is writing. If its journal names a
@@ -70,7 +70,7 @@ final class SQLiteFile {
     let beside = try FileSetState(copy.path)
     try beside.requireForeignDatabase()
     database = try Self.open(copy.path, .immutable)
-    try Self.begin(database)
+    try Self.begin(database, options)
     try database.requireWhole()
     copy.removeNames()
     self.copy = copy
@@ -105,9 +105,9 @@ final class SQLiteFile {
     }
   }
 
-  private static func begin(_ database: Database) throws(FormatError) {
+  private static func begin(_ database: Database, _ options: ReadingOptions) throws(FormatError) {
     do throws(SQLiteError) {
-      try database.beginReading()
+      try database.beginReading(options)
     } catch {
       throw FormatError(error)
     }
@@ -134,7 +134,7 @@ final class SQLiteFile {
       let database = try open(copy.path, .readWrite)
       do throws(SQLiteError) {
         try database.set(.noCheckpointOnClose, to: true)
-        try database.beginReading()
+        try database.beginReading(options)
       } catch {
         throw FormatError(error)
       }
@@ -148,9 +148,12 @@ final class SQLiteFile {
 
 extension Database {
   /// Opens a read transaction and reads the schema, which is where most damage shows.
-  fileprivate func beginReading() throws(SQLiteError) {
+  fileprivate func beginReading(_ options: ReadingOptions) throws(SQLiteError) {
     try begin(.deferred)
-    try statement("SELECT count(*) FROM sqlite_schema").run()
+    if let shouldStop = options.shouldStop { try setStopCondition(shouldStop) }
+    guard try readSchema(within: .foreign) else {
+      throw SQLiteError(.corrupt, "the schema has more entries or columns than this program reads")
+    }
   }
 }
 

@@ -53,6 +53,7 @@ package final class IndexFile {
     } catch {
       throw Self.failure(error, pages)
     }
+    try readSchema()
     if !isNewDeclaration { try checkSchema() }
   }
 
@@ -124,6 +125,16 @@ package final class IndexFile {
     }
   }
 
+  /// Has SQLite read the schema, which a holder of a key may have written: before it's compared, its expressions can't
+  /// call functions, and it can't be far larger than the declaration implies.
+  private func readSchema() throws(StoreError) {
+    let count = IndexSchema.texts(of: declaration, part: pages.root.part).count
+    let isRead = try run { database throws(SQLiteError) in
+      try database.readSchema(within: .store(entries: max(1000, 2 * count)))
+    }
+    guard isRead else { throw IndexRoot.damaged("its tables are too many") }
+  }
+
   /// Verifies that the tables are those of the declaration.
   func checkSchema() throws(StoreError) {
     let objects = try run { database throws(SQLiteError) in
@@ -164,7 +175,7 @@ package final class IndexFile {
     return rows
   }
 
-  /// Runs work that stops if the transaction is canceled or its store is closed.
+  /// Runs work that stops if the transaction is canceled or its store is closed, also within a statement.
   func watching<R>(_ transaction: StoreTransaction, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     // A query already has a stricter stop condition.
     guard !database.hasStopCondition else { return try rule.lifting(work) }

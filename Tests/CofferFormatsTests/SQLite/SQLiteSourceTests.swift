@@ -146,6 +146,18 @@ import Testing
     #expect(error?.code == .missingColumn && "\(error as Any)".contains("is generated"))
   }
 
+  /// SQLite computes the columns of its statistics whenever it reads a schema.
+  @Test func skipsExpressionsInStatistics() throws {
+    let found = try read(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)", "INSERT INTO t VALUES(1, 'a', 'one')",
+      "CREATE INDEX i ON t(title); ANALYZE; PRAGMA writable_schema = ON",
+      """
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlite_stat1(tbl, idx, stat AS (instr(hex(zeroblob(40000000)),
+        hex(zeroblob(20000000)) || ''1'')))' WHERE name = 'sqlite_stat1'
+      """)
+    #expect(found.map(\.text) == ["one"])
+  }
+
   @Test func readsColumnsNamedRowID() throws {
     let read = try read(
       "CREATE TABLE t(id, title, text, rowid, _rowid_, oid)",

@@ -9,6 +9,7 @@ from storereader.primitives import u8
 
 from . import indexes
 from .attack import Attack, loosely, run
+from .expressions import ENDLESS
 from .indexes import CONTENTS, ENTRIES, ENTRY_SIZE, MAP, MOST, PAGE_SIZE, RESERVED, TITLES, declaration_of
 
 ROOT, PAGE = "coffer_x_index", "coffer_x_index_page"
@@ -436,6 +437,10 @@ def _forged_pages():
                 also={"verify": ["ok"]})
 
 
+def _sql(text):
+    return text.replace("'", "''")
+
+
 def _forged_schemas():
     """Inner databases whose schema is not the one that the declaration implies."""
 
@@ -473,6 +478,11 @@ def _forged_schemas():
             "tokenizer": rewritten("words_1", "coffer_words", "coffer_words keep_diacritics"),
             "spaces": rewritten("made", ",", ", "), "outdated-gone": ("DROP TABLE outdated_1",),
             "words-gone": ("DROP TABLE words_1",), "made-gone": ("DROP TABLE made",),
+            "statistics-computed": (
+                "ANALYZE", "PRAGMA writable_schema=ON",
+                f"UPDATE sqlite_schema SET sql='CREATE TABLE sqlite_stat1(tbl,idx,stat AS ({_sql(ENDLESS)}))'"
+                " WHERE name='sqlite_stat1'"),
+            "check-computed": rewritten("made", ") STRICT", f",CHECK({_sql(ENDLESS)})) STRICT"),
             "made-of-undeclared": ("INSERT INTO made VALUES(9,0,0)",),
         },
         TITLES: {

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from . import (
-    attachmentattacks, attachmentchunks, attachmentinsiders, extensions, files, headers, indexattacks, insiders,
+    attachmentattacks, attachmentchunks, attachmentinsiders, expressions, extensions, files, headers, indexattacks, insiders,
     mergeattacks, plants, rekeys, rows, sametag, schemas, states, stores)
 from .contents import attachment, contents, document
 from .primitives import lines, primitives
@@ -15,7 +15,7 @@ from .storefile import database
 SEED = "format 3"
 README = Path(__file__).with_name("README.txt")
 MATRIX = (
-    rows, files, headers, schemas, insiders, mergeattacks, extensions, states, rekeys, sametag, indexattacks,
+    rows, files, headers, schemas, expressions, insiders, mergeattacks, extensions, states, rekeys, sametag, indexattacks,
     attachmentattacks, attachmentinsiders, attachmentchunks)
 
 

@@ -15,7 +15,7 @@ LEFT_OUT = {
     # The bytes of their inner databases depend on the version of SQLite.
     "indexed", "indexed-earlier", "indexed-declared", "indexed-dropped", "indexed-other", "indexed-large"}
 LARGE = (
-    "*-huge", "*over-limit", "*2000000-bytes", "schema-crowd-*", "schema-tolerated-crowd", "*statistics-not-text",
+    "expression-*", "*-huge", "*over-limit", "*2000000-bytes", "schema-crowd-*", "schema-tolerated-crowd", "*statistics-not-text",
     "slots-5000", "forged-replicas-409?", "forged-replicas-greatest", "forged-sound-dots-member*-long", "forged-attachment-sound-1048577-*",
     "forged-attachment-sound-entry", "*-6553?*", "*attributes-deep", "*-of-rollback", "file-user-version-*est", "index-shifted",
     "roots-swapped-coffer_s*", "sealed-index-*")

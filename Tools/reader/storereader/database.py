@@ -51,6 +51,12 @@ ATTACHMENT_SCHEMA = {
     b"coffer_chunk": b"CREATE TABLE coffer_chunk(chunk INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
     b"coffer_attachment_id": b"CREATE INDEX coffer_attachment_id ON coffer_attachment(id)",
 }
+# SQLite computes the columns of its statistics when it reads the schema. Until the schema has been compared, expressions
+# can't call functions or build long values, and constraints that take SQLite long are refused.
+SCHEMA_LIMITS = {
+    "SQLITE_LIMIT_FUNCTION_ARG": 0, "SQLITE_LIMIT_LENGTH": 1 << 20, "SQLITE_LIMIT_SQL_LENGTH": 1 << 14,
+    "SQLITE_LIMIT_COLUMN": 200}
+COMPARED_LIMITS = {"SQLITE_LIMIT_FUNCTION_ARG": 100, "SQLITE_LIMIT_LENGTH": LENGTH_LIMIT}
 TOLERATED_TABLES = (b"_litestream_", b"sqlite_stat")
 EXTENSION_PREFIX = b"coffer_x_"
 QUOTED = re.compile(rb"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]")
@@ -76,7 +82,8 @@ def connect(path):
     mode = "rw" if os.access(path, os.W_OK) else "ro"
     connection = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None)
     connection.text_factory = Text
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH_LIMIT)
+    for name, limit in SCHEMA_LIMITS.items():
+        connection.setlimit(getattr(sqlite3, name), limit)
     for name in ("SQLITE_DBCONFIG_DEFENSIVE", "SQLITE_DBCONFIG_ENABLE_TRIGGER", "SQLITE_DBCONFIG_ENABLE_VIEW"):
         if hasattr(sqlite3, name):
             connection.setconfig(getattr(sqlite3, name), name.endswith("DEFENSIVE"))
@@ -164,6 +171,8 @@ def check_schema(connection, has_attachments):
         raise Refused("the schema lacks a table or index")
     if has_attachments not in (None, not missing):
         raise Refused("the header's bit of attachments and their tables do not agree")
+    for name, limit in COMPARED_LIMITS.items():
+        connection.setlimit(getattr(sqlite3, name), limit)
 
 
 def _is_tolerated(kind, name, table, sql):
