@@ -6,7 +6,7 @@ package struct HeaderCopy {
   package let header: StoreHeader
   /// The slots with valid columns.
   package let slots: [KeySlotRecord]
-  /// The number of other slots.
+  /// The number of slots that nobody can open.
   package let damagedSlots: Int
 
   package init(header: StoreHeader, slots: [KeySlotRecord], damagedSlots: Int) {

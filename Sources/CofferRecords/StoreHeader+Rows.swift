@@ -134,13 +134,18 @@ extension KeySlotRecord {
       throw .damagedStore("label of slot \(slot) is no text of at most \(Self.maximumLabel) bytes")
     }
     guard case .blob(let parameters) = row[3], parameters.count <= Self.maximumParameters,
-      case .blob(let wrapped) = row[4], wrapped.count == Self.wrappedCount
+      case .blob(let wrapped) = row[4], wrapped.count <= Self.maximumParameters
     else { throw .damagedStore("params or wrapped of slot \(slot) has another length") }
     self.init(slot: UInt32(slot), kind: UInt32(kind), label: label, parameters: parameters, wrapped: wrapped)
   }
 
   fileprivate func insert(_ database: StoreDatabase) throws(StoreError) {
     try database.execute(SQL.insertSlot, Int64(slot), Int64(kind), label, parameters, wrapped)
+  }
+
+  /// Returns the parameters, or `nil` if they are out of their bounds or of an unknown kind.
+  package func usableParameters(isTest: Bool, isRaised: Bool = false) -> SlotParameters? {
+    try? checkedParameters(isTest: isTest, isRaised: isRaised)
   }
 
   /// Returns the parameters, after checking the limits for their kind of secret.

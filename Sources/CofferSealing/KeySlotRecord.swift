@@ -3,6 +3,7 @@ package struct KeySlotRecord: Hashable, Sendable {
   package static let wrappedCount = 48
   package static let maximumSlots = 64
   package static let maximumLabel = 255
+  /// The longest `params`, and the longest `wrapped` of a damaged slot.
   package static let maximumParameters = 4096
 
   package var slot: UInt32
@@ -18,6 +19,26 @@ package struct KeySlotRecord: Hashable, Sendable {
     self.label = label
     self.parameters = parameters
     self.wrapped = wrapped
+  }
+
+  /// Returns the reason why nobody can open the slot, or `nil` if there's none that shows without its secret.
+  package func fault(isTest: Bool) throws(SealingError) -> String? {
+    do throws(SealingError) {
+      guard let known = try SlotParameters(kind: kind, bytes: parameters, isTest: isTest, isRaised: true) else {
+        // A later version may wrap its keys in another way.
+        return nil
+      }
+      guard wrapped.count == Self.wrappedCount else { return "its wrapped key has another length" }
+      guard wrapped.contains(where: { $0 != 0 }) else { return "its wrapped key is zeros" }
+      guard case .recipient(let ephemeral, let recipient) = known else { return nil }
+      for key in [ephemeral, recipient] where try X25519.isSmallOrder(key) {
+        return "its public key is of small order"
+      }
+      return nil
+    } catch {
+      guard error.code == .parametersRefused else { throw error }
+      return error.message
+    }
   }
 }
 

@@ -41,6 +41,18 @@ package enum X25519 {
     return shared
   }
 
+  /// Returns whether a public key is of small order, so that nobody can derive a secret from it.
+  package static func isSmallOrder(_ publicKey: [UInt8]) throws(SealingError) -> Bool {
+    do throws(SealingError) {
+      // A private key is a multiple of 8, so it turns each such point into zeros.
+      _ = try sharedSecret(of: .random(byteCount: 32), with: publicKey)
+      return false
+    } catch {
+      guard error.code == .notAuthentic else { throw error }
+      return true
+    }
+  }
+
   private static func privateKey(_ secret: Secret) throws(SealingError) -> OpaquePointer {
     try requireOpenSSL()
     let key = secret.withUnsafeBytes {

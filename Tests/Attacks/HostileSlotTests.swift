@@ -10,7 +10,7 @@ import Testing
 
 @testable import CofferStoreTestSupport
 
-/// Slots in a hostile file, which are refused with the field's name before any secret is requested or derived.
+/// Slots in a hostile file, which are never tried. Where only such slots are of a secret's kind, the secret isn't requested.
 struct HostileSlotTests: OpeningSuite {
   let place: Workplace
   let url: URL
@@ -61,9 +61,29 @@ struct HostileSlotTests: OpeningSuite {
   func rejectsMalformedParameters(_ kind: Int, _ parameters: String, _ field: String) throws {
     try makeStore(
       keys: [.published("primary"), .words("words"), .provider(name: "vault", Self.provider)],
-      recipients: [PublishedKeys.recipient])
+      recipients: kind == 3 ? [PublishedKeys.recipient] : [])
     try edit("UPDATE coffer_slot SET params = \(parameters) WHERE kind = \(kind)")
-    try expectRefusedWithoutAsking(.parametersRefused, naming: field)
+    let asked = Mutex(0)
+    let ask: @Sendable () -> Secret = {
+      asked.withLock { $0 += 1 }
+      return .text("words")
+    }
+    let key: StoreKey =
+      switch kind {
+      case 1: .passphrase { ask() }
+      case 2: .published("primary")
+      case 3: .identity(PublishedKeys.url("identity"))
+      default: .provider(name: "vault") { _ in ask() }
+      }
+    do throws(StoreError) {
+      _ = try DocumentStore.open(at: url, key: key, options: .testing)
+      Issue.record("it opened")
+    } catch {
+      #expect(error.code == .parametersRefused && error.message.contains(field), "\(error)")
+    }
+    #expect(asked.withLock { $0 } == 0)
+    // The keys of other slots get as far as the edited header.
+    try expectRefused(.damaged, key: kind == 2 ? .words("words") : .published("primary"))
   }
 
   @Test func limitsTotalPassphraseCost() throws {

@@ -101,7 +101,8 @@ extension DocumentStore {
   /// check of the pages. A verdict without problems doesn't rule out an attack. To do that, use
   /// ``verify(_:against:requiring:allowingRekey:progress:)``.
   ///
-  /// - Returns: The findings, with only ``Verdict/documents`` and ``Verdict/problems``. Findings aren't thrown.
+  /// - Returns: The findings, with only ``Verdict/documents``, ``Verdict/problems`` and ``Verdict/unusableSlots``. Findings
+  ///   aren't thrown.
   /// - Throws: `notAStore` or `otherFormat`, and errors of opening the file. `locked` if another process keeps its lock
   ///   for longer than `wait`, where `nil` waits indefinitely.
   public static func check(at url: URL, isQuick: Bool = false, wait: Duration? = .seconds(10)) throws(StoreError)
@@ -110,14 +111,15 @@ extension DocumentStore {
     try StoreFile.reading(url.path, wait) { file throws(StoreError) in
       var problems: [String] = []
       let database = file.database.connection
-      var isTest = false
+      var unusableSlots: [KeySlot] = []
       do throws(StoreError) {
         let (header, slots) = try file.readHeader()
-        isTest = header.isTest
         if CreateOptions.Titles(rawValue: header.titles) == nil {
           problems.append("header titles is out of its bounds")
         }
-        for slot in slots { _ = try slot.checkedParameters(isTest: isTest) }
+        unusableSlots = try slots.unusable(isTest: header.isTest)
+        // The copy differs from slots that were changed without a key.
+        try header.requireSpare(file.database, slots: slots)
       } catch {
         guard error.code == .damaged || error.code == .parametersRefused else { throw error }
         problems.append(error.message)
@@ -154,7 +156,7 @@ extension DocumentStore {
         problems.append(failure.message)
       }
       if !isQuick { problems += try integrityProblems(file.database) }
-      return Verdict(documents: count, problems: problems)
+      return Verdict(documents: count, problems: problems, unusableSlots: unusableSlots)
     }
   }
 }

@@ -140,9 +140,10 @@ public struct KeySlots: Sendable {
   private func requireNew(_ target: SlotTarget, beside slots: [KeySlotRecord], compared: [KeySlotRecord] = [])
     throws(StoreError)
   {
-    try SlotTarget.checkWork([target], beside: slots)
+    let header = store.session.header
+    try SlotTarget.checkWork([target], beside: slots, isTest: header.isTest)
     let others = slots.filter { !compared.contains($0) }
-    if let same = try target.firstMatch(in: others, of: store.session.header) { throw .keyHasSlot(same.slot) }
+    if let same = try target.firstMatch(in: others, of: header) { throw .keyHasSlot(same.slot) }
   }
 
   /// Returns the target of a slot's new key. A passphrase gets at least the old passphrase's cost.
@@ -150,7 +151,7 @@ public struct KeySlots: Sendable {
     let isTest = store.session.header.isTest
     let target = try slot.target(isTest: isTest)
     guard case .passphrase(let secret, let cost) = target,
-      case .passphrase(let former, _)? = try? old.checkedParameters(isTest: isTest, isRaised: true)
+      case .passphrase(let former, _)? = old.usableParameters(isTest: isTest, isRaised: true)
     else { return target }
     return .passphrase(secret, cost: cost.strengthened(to: former))
   }

@@ -119,12 +119,12 @@ struct SalvageSource {
       let keys = try unlock(copy, key, options)
       var problems: [String] = []
       if copy.damagedSlots > 0 {
-        problems.append("\(copy.damagedSlots) of its slots can't be used: their fields are out of bounds")
+        problems.append("nobody can open \(copy.damagedSlots) of its slots")
       }
       if keys.isHeaderProved { return (keys, problems) }
       unproved = (keys, problems)
     } catch {
-      guard error.code == .damaged || error.code == .cannotUnlock else { throw error }
+      guard [.damaged, .cannotUnlock, .parametersRefused].contains(error.code) else { throw error }
       failure = error
     }
     var proved: [SessionKeys] = []
@@ -174,7 +174,7 @@ struct SalvageSource {
     }
   }
 
-  /// Reads the header and slots from their tables. Slots with invalid parameters are omitted.
+  /// Reads the header and slots from their tables. Rows that aren't slots are omitted.
   private static func header(of database: StoreDatabase) throws(StoreError) -> HeaderCopy {
     let header: StoreHeader
     do throws(StoreError) {
@@ -193,16 +193,10 @@ struct SalvageSource {
     guard rows.count <= KeySlotRecord.maximumSlots else {
       throw .slotCountRefused
     }
-    var sound: [KeySlotRecord] = []
-    for row in rows {
-      guard let slot = try? KeySlotRecord(columns: row.values) else { continue }
-      do throws(StoreError) {
-        _ = try slot.checkedParameters(isTest: header.isTest)
-        sound.append(slot)
-      } catch {}
-    }
-    guard !sound.isEmpty else { throw lost("every slot") }
-    return HeaderCopy(header: header, slots: sound, damagedSlots: rows.count - sound.count)
+    let slots = rows.compactMap { try? KeySlotRecord(columns: $0.values) }
+    let usable = slots.count { (try? $0.fault(isTest: header.isTest)) == nil }
+    guard usable > 0 else { throw lost("every slot") }
+    return HeaderCopy(header: header, slots: slots, damagedSlots: rows.count - usable)
   }
 
   /// Returns the latest state that decrypts. A sound file has one state.

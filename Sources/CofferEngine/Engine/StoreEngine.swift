@@ -74,7 +74,7 @@ package final class StoreEngine: Sendable {
     try unlocking.checkBounds()
     let unlocked = try unlocking.unlock(with: key)
     try Cancellation.checkCurrent()
-    let keys = try SessionKeys(root: unlocked.root, header: header, slots: slots)
+    let keys = try file.keys(under: unlocked.root, header: header, slots: slots)
     try self.init(
       file, at: path, unlocked: unlocked, keys: keys, key: key, options: options, verb: "opened", original: original)
   }

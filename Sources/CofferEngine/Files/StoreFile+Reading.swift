@@ -1,5 +1,6 @@
 internal import CofferRecords
 internal import CofferSQLite
+internal import CofferSealing
 
 extension StoreFile {
   /// The page cache sizes in bytes. Most readers only pass over pages, but a writer collects a bulk transaction's pages.
@@ -20,5 +21,42 @@ extension StoreFile {
     defer { file.database.rollback() }
     try file.checkSize()
     return try body(file)
+  }
+
+  /// Verifies a header and slots of this file with the root key.
+  ///
+  /// - Throws: `damaged`, with the slots that were changed without a key of the store if the spare copy names them.
+  func keys(under root: RootKey, header: StoreHeader, slots: [KeySlotRecord]) throws(StoreError) -> SessionKeys {
+    do throws(StoreError) {
+      return try SessionKeys(root: root, header: header, slots: slots)
+    } catch {
+      guard error.code == .damaged, let written = spareSlots(of: header, under: root), written != slots else {
+        throw error
+      }
+      throw StoreError(
+        .damaged, "\(Self.differences(of: slots, from: written).joined(separator: "; ")), without a key of the store",
+        hint: "bring the documents into a new store with \(.salvage), or restore the store from a backup")
+    }
+  }
+
+  /// Returns the slots in the spare copy of a header, or `nil` unless the root key proves that they belong to it.
+  private func spareSlots(of header: StoreHeader, under root: RootKey) -> [KeySlotRecord]? {
+    guard let rows = try? database.rows(SQL.spare), rows.count == 1, case .blob(let bytes) = rows[0][0],
+      let copy = bytes.withBytes({ HeaderCopy(spare: $0) }), copy.header == header,
+      (try? SessionKeys(root: root, header: header, slots: copy.slots)) != nil
+    else { return nil }
+    return copy.slots
+  }
+
+  private static func differences(of slots: [KeySlotRecord], from written: [KeySlotRecord]) -> [String] {
+    let found = Dictionary(slots.map { ($0.slot, $0) }, uniquingKeysWith: { first, _ in first })
+    let expected = Dictionary(written.map { ($0.slot, $0) }, uniquingKeysWith: { first, _ in first })
+    return Set(found.keys).union(expected.keys).sorted().compactMap { number in
+      switch (found[number], expected[number]) {
+      case (_?, nil): "slot \(number) was added"
+      case (nil, _?): "slot \(number) was removed"
+      case (let one, let other): one == other ? nil : "slot \(number) was changed"
+      }
+    }
   }
 }

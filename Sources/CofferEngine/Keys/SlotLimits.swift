@@ -5,13 +5,16 @@ internal import CofferSealing
 
 extension SlotTarget {
   /// Verifies that all slots together don't need more scrypt work than readers accept.
-  package static func checkWork(_ targets: [SlotTarget], beside slots: [KeySlotRecord] = []) throws(StoreError) {
+  package static func checkWork(_ targets: [SlotTarget], beside slots: [KeySlotRecord] = [], isTest: Bool = false)
+    throws(StoreError)
+  {
     var work: UInt64 = 0
     for target in targets {
       if case .passphrase(_, let cost) = target { work += cost.work }
     }
-    for slot in slots where slot.kind == 1 && slot.parameters.count > 2 {
-      work += ScryptCost(logN: slot.parameters[0], r: slot.parameters[1], p: slot.parameters[2]).work
+    for slot in slots {
+      guard case .passphrase(let cost, _)? = slot.usableParameters(isTest: isTest, isRaised: true) else { continue }
+      work += cost.work
     }
     guard work <= ScryptCost.maximumTotalWork else {
       throw StoreError(

@@ -25,11 +25,13 @@ extension SlotTarget {
   /// A passphrase costs one scrypt operation for each passphrase slot.
   package func firstMatch(in slots: [KeySlotRecord], of header: StoreHeader) throws(StoreError) -> KeySlotRecord? {
     for slot in slots {
-      guard let parameters = try slot.checkedParameters(isTest: header.isTest, isRaised: true) else { continue }
+      guard let parameters = slot.usableParameters(isTest: header.isTest, isRaised: true) else { continue }
       let secret: SlotSecret
       switch (self, parameters) {
       case (.recipient(let mine, _), .recipient(_, let theirs)):
-        if mine == theirs { return slot }
+        // The recipient of a slot that nobody can open gets another one.
+        let fault = try translatingErrors { () throws(SealingError) in try slot.fault(isTest: header.isTest) }
+        if mine == theirs, fault == nil { return slot }
         continue
       case (.passphrase(let passphrase, _), .passphrase): secret = .passphrase(passphrase)
       case (.key(let line), .keyFile): secret = .line(line)

@@ -11,6 +11,17 @@ enum SecretSource: Sendable {
   case material(@Sendable () throws -> Secret)
   /// A new slot stores `blob`. An existing slot's blob is passed to `answer` instead.
   case provider(String, blob: [UInt8], answer: @Sendable ([UInt8]) throws -> Secret)
+
+  /// The kinds of slots that the secret may open (FORMAT, "Slots").
+  var slotKinds: [UInt32] {
+    switch self {
+    case .keyFile: [2, 3]
+    case .identity: [3]
+    case .passphrase: [1]
+    case .material: [1, 2, 3]
+    case .provider: [4]
+    }
+  }
 }
 
 /// A secret that opens stores. It's asked for when it's needed and never kept.

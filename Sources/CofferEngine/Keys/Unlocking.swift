@@ -22,19 +22,20 @@ package struct Unlocking {
     let slot: UInt32
   }
 
-  /// Verifies the costs of the slots, the named slot, and whether a TEST store is allowed, before asking for a secret.
+  /// Verifies whether a TEST store is allowed, and that a slot can be tried, before asking for a secret.
+  ///
+  /// A slot out of its bounds is never tried, and doesn't keep other slots from opening the store.
   package func checkBounds() throws(StoreError) {
     if header.isTest && !allowsTestKeys {
       throw StoreError(
         .testKeyRefused, "this is a TEST store: its keys are published, so anyone can read it",
         hint: "allow it only in tests (\(.allowTestKeys))")
     }
-    for slot in slots {
-      _ = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot)
-    }
-    if let named, !slots.contains(where: { $0.slot == named }) {
+    let candidates = candidates
+    if let named, candidates.isEmpty {
       throw StoreError(.invalidArgument, "there is no slot \(named)")
     }
+    if let refusal = try refusal(of: candidates) { throw refusal }
   }
 
   /// Verifies the total scrypt work for a passphrase, which would be tried on each passphrase slot.
@@ -42,7 +43,7 @@ package struct Unlocking {
     guard named == nil else { return }
     var work: UInt64 = 0
     for slot in slots {
-      guard case .passphrase(let cost, _)? = try slot.checkedParameters(isTest: header.isTest) else { continue }
+      guard case .passphrase(let cost, _)? = parameters(of: slot) else { continue }
       work += cost.work
     }
     guard work <= ScryptCost.maximumTotalWork else {
@@ -54,13 +55,55 @@ package struct Unlocking {
 
   /// Tries each way in order, on all slots of the matching kind.
   ///
-  /// - Throws: `cannotUnlock` if the key doesn't open a slot, or `testKeyRefused` for a test key without the TEST bit.
+  /// - Throws: `cannotUnlock` if the key doesn't open a slot, `parametersRefused` if each slot of its kind is out of its
+  ///   bounds, or `testKeyRefused` for a test key without the TEST bit.
   package func unlock(with key: StoreKey) throws(StoreError) -> Unlocked {
-    for way in key.ways {
+    for way in key.ways where try refusal(of: slots(for: way)) == nil {
       if let found = try unlock(way) { return found }
     }
-    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "\(.info) lists the slots")
+    let tried = candidates.filter { slot in key.ways.contains { $0.slotKinds.contains(slot.kind) } }
+    if let refusal = try refusal(of: tried) { throw refusal }
+    let unusable = try tried.unusable(isTest: header.isTest)
+    throw StoreError(
+      .cannotUnlock, "no slot opens with this key",
+      hint: unusable.isEmpty ? "\(.info) lists the slots" : "\(unusable.faults); \(try cure())")
   }
+
+  // MARK: Slots out of their bounds
+
+  /// Returns the error for slots that are all out of their bounds, or `nil` if one can be tried or there are none.
+  private func refusal(of slots: [KeySlotRecord]) throws(StoreError) -> StoreError? {
+    var first: StoreError?
+    for slot in slots {
+      do throws(StoreError) {
+        _ = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot)
+        return nil
+      } catch {
+        first = first ?? error
+      }
+    }
+    let unusable = try slots.unusable(isTest: header.isTest)
+    guard let first, !unusable.isEmpty else { return first }
+    return StoreError(first.code, unusable.faults, hint: try cure())
+  }
+
+  /// Returns what to do about slots that nobody can open.
+  private func cure() throws(StoreError) -> ErrorHint {
+    try slots.unusable(isTest: header.isTest).count == slots.count
+      ? "restore the store from a backup"
+      : "open the store with the key of another slot, and drop the damaged one with \(.dropSlots)"
+  }
+
+  /// Returns the parameters of a slot that can be tried.
+  private func parameters(of slot: KeySlotRecord) -> SlotParameters? {
+    slot.usableParameters(isTest: header.isTest, isRaised: named == slot.slot)
+  }
+
+  private func slots(for way: SecretSource) -> [KeySlotRecord] {
+    candidates.filter { way.slotKinds.contains($0.kind) }
+  }
+
+  // MARK: Ways
 
   private func unlock(_ way: SecretSource) throws(StoreError) -> Unlocked? {
     switch way {
@@ -103,9 +146,7 @@ package struct Unlocking {
       if line.isTest != header.isTest { return nil }
     }
     for slot in candidates {
-      guard let parameters = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot) else {
-        continue
-      }
+      guard let parameters = parameters(of: slot) else { continue }
       let root: RootKey?
       do throws(SealingError) {
         guard
@@ -126,7 +167,7 @@ package struct Unlocking {
     -> Unlocked?
   {
     for slot in candidates {
-      guard case .external(_, name, let blob)? = try slot.checkedParameters(isTest: header.isTest) else { continue }
+      guard case .external(_, name, let blob)? = parameters(of: slot) else { continue }
       let secret = try asking { try answer(blob) }
       let alone = Unlocking(header: header, slots: [slot], named: slot.slot, allowsTestKeys: allowsTestKeys)
       if let found = try alone.unlock(secret: .answer(secret, provider: name)) { return found }

@@ -143,9 +143,9 @@ struct KeyChange {
     var known: [UInt32: SlotTarget] = [:]
     var found: Set<RekeyOptions.Kept> = []
     for slot in slots {
-      guard case .recipient(_, let recipient)? = try slot.checkedParameters(isTest: isTest, isRaised: true) else {
-        continue
-      }
+      guard case .recipient(_, let recipient)? = slot.usableParameters(isTest: isTest, isRaised: true),
+        try translatingErrors({ () throws(SealingError) in try !X25519.isSmallOrder(recipient) })
+      else { continue }
       let names = named.filter { name, publicKey in publicKey == recipient || name == .slot(Int(slot.slot)) }
       found.formUnion(names.map(\.0))
       guard options.keepsAllRecipients || !names.isEmpty else { continue }
@@ -181,17 +181,15 @@ extension RekeyOptions.Kept {
 extension StoreError {
   /// Returns the error for slots that a rekey can neither rewrap nor drop.
   fileprivate static func undecided(_ slots: [KeySlotRecord], isTest: Bool) throws(StoreError) -> StoreError {
+    let unusable = try slots.unusable(isTest: isTest)
     var (recipients, others): ([String], [String]) = ([], [])
-    for record in slots {
+    for record in slots where !unusable.contains(where: { $0.slot == Int(record.slot) }) {
       let slot = try KeySlot(record, isTest: isTest, opened: false)
-      // Put the label last, because a forged label could be mistaken for a fingerprint.
-      let words =
-        "\(slot.slot)" + (slot.fingerprint.map { ", fingerprint \($0)" } ?? "")
-        + (slot.label.isEmpty ? "" : " (\(slot.label))")
-      if slot.kind == .recipient { recipients.append(words) } else { others.append(words) }
+      if slot.kind == .recipient { recipients.append(slot.name) } else { others.append(slot.name) }
     }
     var reasons: [String] = []
     var hints: [ErrorHint] = []
+    if !unusable.isEmpty { reasons.append(unusable.faults) }
     if !others.isEmpty {
       reasons.append("the secrets of these slots were not given: \(others.joined(separator: "; "))")
       hints.append("give their keys too")
@@ -200,9 +198,15 @@ extension StoreError {
       reasons.append("recipients are neither kept nor dropped in these slots: \(recipients.joined(separator: "; "))")
       hints.append("keep recipients that you know with \(.keepRecipient)")
     }
+    let dropping: ErrorHint =
+      if !hints.isEmpty {
+        "or drop the slots with \(.dropSlots)"
+      } else {
+        "drop \(unusable.count == 1 ? "it" : "them") with \(.dropSlots)"
+      }
     return StoreError(
       .keyNeeded, (reasons + ["nothing was changed"]).joined(separator: "; "),
-      hint: hints.reversed().reduce("or drop the slots with \(.dropSlots)") { "\($1), \($0)" })
+      hint: hints.reversed().reduce(dropping) { "\($1), \($0)" })
   }
 }
 

@@ -10,7 +10,7 @@ struct SlotSecretSearch {
     var found: [UInt32: SlotTarget] = [:]
     for way in key.ways {
       for slot in slots where found[slot.slot] == nil {
-        guard let parameters = try slot.checkedParameters(isTest: header.isTest, isRaised: true) else { continue }
+        guard let parameters = slot.usableParameters(isTest: header.isTest, isRaised: true) else { continue }
         for secret in try secrets(way, for: parameters) {
           let opens = try slot.opens(
             with: secret, parameters, storeID: header.storeID, generation: header.rootGeneration)

@@ -1,7 +1,7 @@
 internal import CofferRecords
 
-/// The findings of `DocumentStore.verify`, or of `DocumentStore.check`, which has no key and fills only ``documents`` and
-/// ``problems``.
+/// The findings of `DocumentStore.verify`, or of `DocumentStore.check`, which has no key and fills only ``documents``,
+/// ``problems`` and ``unusableSlots``.
 public struct Verdict: Sendable {
   /// The number of rows.
   public package(set) var documents = 0
@@ -11,6 +11,8 @@ public struct Verdict: Sendable {
   public package(set) var problems: [String] = []
   /// The index problems. Indexes don't contain documents and can be rebuilt.
   public package(set) var indexProblems: [IndexProblem] = []
+  /// The slots that nobody can open, as far as that shows without their secrets. Other slots and documents are sound.
+  public package(set) var unusableSlots: [KeySlot] = []
   /// A Boolean value that indicates whether the rows are exactly the rows that were written.
   public package(set) var setMatches = true
   /// A Boolean value that indicates whether the number of documents matches the sealed state.
@@ -22,9 +24,10 @@ public struct Verdict: Sendable {
   /// The reason why the anchor doesn't match.
   public package(set) var anchorError: StoreError?
 
-  package init(documents: Int = 0, problems: [String] = []) {
+  package init(documents: Int = 0, problems: [String] = [], unusableSlots: [KeySlot] = []) {
     self.documents = documents
     self.problems = problems
+    self.unusableSlots = unusableSlots
   }
 
   /// A Boolean value that indicates whether the store has no problems and matches the anchor, if there is one.

@@ -8,7 +8,7 @@ extension StoreTransaction {
   /// Reads the header and slots, and verifies them with the root key in memory.
   package func proveHeader() throws(StoreError) -> (keys: SessionKeys, slots: [KeySlotRecord]) {
     let (header, slots) = try connection.file.readHeader()
-    return (try SessionKeys(root: keys.session.root, header: header, slots: slots), slots)
+    return (try connection.file.keys(under: keys.session.root, header: header, slots: slots), slots)
   }
 
   /// Switches to other keys for sealing and opening.

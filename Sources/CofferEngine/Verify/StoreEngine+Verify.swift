@@ -38,6 +38,7 @@ extension StoreEngine {
       guard proved.keys.header.mac == transaction.state.headerMAC else {
         throw .damagedStore("its header is not the one that its state names")
       }
+      verdict.unusableSlots = try proved.slots.unusable(isTest: proved.keys.header.isTest)
       try proved.keys.header.requireSpare(transaction.database, slots: proved.slots)
     } catch {
       guard !error.isTransient else { throw error }

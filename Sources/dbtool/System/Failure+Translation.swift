@@ -102,7 +102,7 @@ extension ErrorHint.Action {
     case .collections: "collection list"
     case .compact: "compact"
     case .create: "create"
-    case .dropSlots: "--drop-slots"
+    case .dropSlots: "rekey --drop-slots"
     case .info: "info"
     case .keepRecipient: "--keep-recipient SLOT"
     case .listKeys: "key list"

@@ -183,7 +183,7 @@ extension KeySlot {
     case .passphrase: "passphrase"
     case .keyFile: "key-file"
     case .recipient: "recipient"
-    case .external(let provider): "provider \(provider)"
+    case .external(let provider): provider.isEmpty ? "provider" : "provider \(provider)"
     case .unknown: "unknown"
     }
   }
@@ -197,5 +197,12 @@ extension KeySlot {
       facts.append(("opened", .bool(opened)))
     }
     return facts
+  }
+}
+
+extension [KeySlot] {
+  /// The slots for programs, or `nil` if there are none.
+  var facts: JSONValue? {
+    isEmpty ? nil : .array(map { .object(present: $0.facts(withOpening: false)) })
   }
 }

@@ -71,6 +71,7 @@ struct VerifyVerb: ParsableCommand {
     try store.close()
     let state = verdict.isSound ? verdict.verifiedState : nil
     try finish(report(verdict, pin: pin), saving: state)
+    note(verdict.unusableSlots)
     if let error = verdict.error {
       throw Failure(error)
     }
@@ -84,6 +85,7 @@ struct VerifyVerb: ParsableCommand {
       try Report([
         ("structure", .string(report.problems.isEmpty ? "sound" : "damaged")),
         ("problems", .array(report.problems.map { .string($0) })),
+        ("unusable_slots", report.unusableSlots.facts),
       ]).print(as: common.listFormat)
     } else {
       let output = StandardOutput()
@@ -92,11 +94,23 @@ struct VerifyVerb: ParsableCommand {
       }
       try output.flush()
     }
+    note(report.unusableSlots)
     guard report.problems.isEmpty else {
       throw Failure(
         .damaged, kind: "damaged", "\(store.path) is damaged: \(counted(report.problems.count, "problem"))",
         hint:
           "restore it from a backup, or 'copy --salvage' what can be read; 'verify' says which documents can be trusted"
+      )
+    }
+  }
+
+  /// Notes the slots that nobody can open, which are no damage of the store.
+  private func note(_ slots: [KeySlot]) {
+    guard !common.isMachineReadable else { return }
+    for slot in slots {
+      let label = slot.label.isEmpty ? "" : ", \(slot.label)"
+      common.diagnostics.note(
+        "nobody can open slot \(slot.slot) (\(slot.kindName)\(label)): \(slot.fault ?? ""); rekey --drop-slots drops it"
       )
     }
   }
@@ -138,6 +152,7 @@ struct VerifyVerb: ParsableCommand {
           })
       ),
       ("problems", .array((verdict.problems + verdict.indexProblems.map(\.summary)).map { .string($0) })),
+      ("unusable_slots", verdict.unusableSlots.facts),
     ]
   }
 }

@@ -249,7 +249,7 @@ struct SalvageTests {
     try edit(
       test, "UPDATE coffer_slot SET params = x'00' WHERE slot = 2",
       "UPDATE coffer_slot SET params = CAST(x'FF' || substr(params, 2) AS BLOB) WHERE slot = 3")
-    expect(.parametersRefused) { try test.reopened() }
+    expect(.damaged) { try test.reopened() }
     let (report, saved) = try salvage(test)
     // The spare copy still has the undamaged slots.
     #expect(saved == documents && report.problems.count == 1)

@@ -233,7 +233,7 @@ import Testing
     Case(
       name: "recipient neither kept nor dropped",
       prepare: { try $0.succeed("key", "add", "s.coffer", "-R", "recipient.txt") }, fails: ["rekey", "s.coffer"],
-      hint: "--keep-recipient SLOT, or drop the slots with --drop-slots",
+      hint: "--keep-recipient SLOT, or drop the slots with rekey --drop-slots",
       cures: [["rekey", "s.coffer", "--keep-recipient", "2"], ["rekey", "s.coffer", "--drop-slots"]]),
     Case(
       name: "key with a slot", fails: ["key", "add", "s.coffer", "--new-key-file", "primary.key"],

@@ -464,6 +464,18 @@ def _headers():
     yield header(
         "slot-zeros", "a recipient's slot around zeros: the identity opens nothing by it",
         slots(1, bytes(64), 3), open_by={"identity": "ok"})
+    for name, params, kind in (
+        ("scrypt-31", bytes([31, 8, 1]) + bytes(16), 1), ("key-cut", bytes(23), 2), ("provider-slash", bytes(16) + b"\x05a/../", 4),
+    ):
+        yield header(
+            f"slot-{name}", f"a slot that is out of its bounds ({name}): never tried, and harmless", slots(1, params, kind),
+            open_by={"passphrase": "ok", "identity": "ok"})
+
+    def wrapped_cut(writer):
+        writer.add_slot(2, bytes(24), bytes(32))
+        writer.slots[-1].wrapped = bytes(47)
+
+    yield header("slot-wrapped-47-bytes", "a slot whose wrapped key is cut: nobody opens it, and it's harmless", wrapped_cut)
 
 
 def _rewrapped(**fields):

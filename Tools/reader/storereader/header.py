@@ -34,11 +34,11 @@ class Slot:
     wrapped: bytes
 
     def check_bounds(self, is_test):
-        """Refuses fields out of bounds, before any work. Slots of an unknown kind are not checked."""
+        """Refuses fields out of bounds, before any work on this slot. Slots of an unknown kind are not checked."""
         name, params = f"slot {self.slot}", self.params
         if self.kind == PASSPHRASE:
             if len(params) != 19:
-                raise Damaged(f"{name}: params of a wrong size")
+                raise Refused(f"{name}: params of a wrong size")
             if not (10 if is_test else 15) <= params[0] <= (14 if is_test else 20):
                 raise Refused(f"{name}: scrypt logN out of bounds")
             if params[1] != 8:
@@ -48,12 +48,19 @@ class Slot:
             if 128 * params[1] << params[0] > KDF_MEMORY_LIMIT:
                 raise Refused(f"{name}: scrypt logN needs too much memory")
         elif self.kind == KEY_FILE and len(params) != 24 or self.kind == RECIPIENT and len(params) != 64:
-            raise Damaged(f"{name}: params of a wrong size")
+            raise Refused(f"{name}: params of a wrong size")
         elif self.kind == EXTERNAL:
             length = params[16] if len(params) > 16 else 0
             provider = params[17 : 17 + length]
             if not _PROVIDER.fullmatch(provider) or len(provider) != length:
-                raise Damaged(f"{name}: params without a provider name")
+                raise Refused(f"{name}: params without a provider name")
+
+    def is_in_bounds(self, is_test):
+        try:
+            self.check_bounds(is_test)
+        except Refused:
+            return False
+        return True
 
     def key_encryption_key(self, secret, store_id):
         """The KEK from a secret of this slot's kind; None if the secret cannot be this slot's."""
@@ -153,11 +160,14 @@ class Header:
         return "coffer-pin-3-" + (self.store_id + pair + self.rk_commit).hex()
 
     def check_bounds(self, secrets, allow_test):
-        """Everything that is refused before work with keys: slots' bounds, then the TEST rule."""
-        for slot in self.slots:
-            slot.check_bounds(self.is_test)
+        """Everything that is refused before work with keys: bounds that leave no slot to try, then the TEST rule."""
+        tried = [slot for slot in self.slots if any(slot.kind == _SLOT_KIND.get(secret.kind) for secret in secrets)]
+        for slots in (self.slots, tried):
+            if slots and not any(slot.is_in_bounds(self.is_test) for slot in slots):
+                slots[0].check_bounds(self.is_test)
         if any(secret.kind == "passphrase" for secret in secrets):
-            if sum(slot.params[2] << slot.params[0] for slot in self.slots if slot.kind == PASSPHRASE) > KDF_SUM_LIMIT:
+            passphrases = [slot for slot in tried if slot.kind == PASSPHRASE and slot.is_in_bounds(self.is_test)]
+            if sum(slot.params[2] << slot.params[0] for slot in passphrases) > KDF_SUM_LIMIT:
                 raise Refused("scrypt p and logN: the slots together are out of bounds")
         if (self.is_test or any(secret.is_test for secret in secrets)) and not allow_test:
             raise TestRefused("a TEST store or test key, and none is allowed here")
@@ -168,7 +178,7 @@ class Header:
         """The root key from the first slot that opens and whose key is the committed one."""
         for secret in secrets:
             for slot in self.slots:
-                if slot.kind != _SLOT_KIND.get(secret.kind):
+                if slot.kind != _SLOT_KIND.get(secret.kind) or not slot.is_in_bounds(self.is_test):
                     continue
                 kek = slot.key_encryption_key(secret, self.store_id)
                 root_key = kek and slot.unwrap(kek, self.store_id, self.rk_generation)
@@ -231,7 +241,7 @@ def _slots(connection):
     return [
         Slot(
             short(slot, "slot"), short(kind, "slot kind"), text(label, "slot label", 255),
-            blob(params, "slot params", most=4096), blob(wrapped, "wrapped key", 48),
+            blob(params, "slot params", most=4096), blob(wrapped, "wrapped key", most=4096),
         )
         for slot, kind, label, params, wrapped in rows
     ]
