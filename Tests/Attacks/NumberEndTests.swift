@@ -1,8 +1,8 @@
 import Coffer
-import CofferRecords
 import Foundation
 import Testing
 
+@testable import CofferRecords
 @testable import CofferStoreTestSupport
 
 /// Behavior after the highest ID is used. Insertions fail, and all other changes succeed.
@@ -126,6 +126,48 @@ struct NumberEndTests {
       #expect(try Data(contentsOf: test.url) == before)
     }
     #expect(try test.store.verify().isSound)
+  }
+
+  @Test func countsEndAtLimit() throws {
+    let test = try TestStore()
+    let ids = try test.store.write { writer in
+      [
+        try writer.insert(Document(text: "1"), into: test.notes),
+        try writer.insert(Document(text: "2"), into: test.notes),
+      ]
+    }
+    func change(_ change: (inout StoreState) -> Void) throws {
+      try test.store.engine.writing { transaction throws(StoreError) in
+        let writer = try transaction.writer
+        try writer.willWrite()
+        change(&writer.state)
+        try transaction.commit()
+      }
+    }
+    try change { ($0.count, $0.deletionCount) = (StoreFormat.maximumCount - 1, StoreFormat.maximumCount - 1) }
+    try test.store.write { _ = try $0.insert(Document(text: "last"), into: test.notes) }
+    let full = try Data(contentsOf: test.url)
+    expect(.noNumberLeft) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
+    #expect(try Data(contentsOf: test.url) == full)
+    try test.store.write { try $0.delete(ids[0]) }
+    let deleted = try Data(contentsOf: test.url)
+    expect(.noNumberLeft) { try test.store.write { try $0.delete(ids[1]) } }
+    #expect(try Data(contentsOf: test.url) == deleted)
+  }
+
+  @Test func rejectsRekeyAfterLastRootKey() throws {
+    let place = try Workplace()
+    let url = try place.copy(Vectors.folder.appending(path: "greatest-counters.coffer"))
+    let store = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    let before = try Data(contentsOf: url)
+    do throws(StoreError) {
+      try store.rekey(to: [.published("next")])
+      Issue.record("it was rekeyed")
+    } catch {
+      #expect(error.code == .noNumberLeft && error.message.contains("root key"), "\(error)")
+    }
+    #expect(try Data(contentsOf: url) == before)
+    try store.close()
   }
 
   private func expectOnlyPlainCopy(of url: URL, _ key: StoreKey, _ place: Workplace) throws {

@@ -137,6 +137,22 @@ struct PatternTests {
     expect(.tooLarge) { () throws(PatternError) in try Pattern.regularExpression("((a{100}){100}){100}") }
   }
 
+  @Test func acceptsPatternsAtLimits() throws {
+    func nested(_ depth: Int) -> String {
+      String(repeating: "(", count: depth - 1) + "a" + String(repeating: ")", count: depth - 1)
+    }
+    _ = try Pattern.regularExpression(nested(100))
+    expect(.syntax) { () throws(PatternError) in try Pattern.regularExpression(nested(101)) }
+    _ = try Pattern.regularExpression("a{1000}")
+    expect(.syntax) { () throws(PatternError) in try Pattern.regularExpression("a{1001}") }
+    // The last step is the match.
+    _ = try Pattern.regularExpression(String(repeating: "a", count: 9999))
+    expect(.tooLarge) { () throws(PatternError) in
+      try Pattern.regularExpression(String(repeating: "a", count: 10_000))
+    }
+    _ = try Pattern.text(String(repeating: "a", count: 10_000), ignoring: .composition)
+  }
+
   @Test func errorsReportOffsetWithoutPattern() throws {
     let error = try #require(throws: PatternError.self) { try Pattern.regularExpression("geheim[") }
     #expect(error.place == 7 && error.message == "a [ without its ]")
