@@ -45,6 +45,8 @@ extension StoreError {
         hint: "check the disk, then open the store again")
     case .ioError:
       self.init(.ioFailure, "\(place)reading or writing the store failed: \(error.message)")
+    case .unusableLibrary:
+      self.init(.systemFailure, error.message, hint: error.hint.map { ErrorHint($0) })
     case .rolledBack:
       self.init(.ioFailure, "\(place)the transaction was rolled back after an earlier error")
     case .misuse where error.extendedCode == 0:

@@ -8,6 +8,34 @@ extension Database {
   /// The version of the linked SQLite as a number, such as 3040001.
   public static var libraryVersionNumber: Int32 { sqlite3_libversion_number() }
 
+  /// The oldest SQLite that this layer opens a database with. Its tests run with no older one.
+  static let minimumVersionNumber: Int32 = 3_040_000
+
+  /// The reason why the linked SQLite can't be used, or `nil`.
+  static let libraryFault = libraryFault(
+    versionNumber: libraryVersionNumber, isThreadSafe: sqlite3_threadsafe() != 0,
+    hasOption: { sqlite3_compileoption_used($0) != 0 })
+
+  /// Returns the reason why a SQLite can't be used, or `nil`.
+  ///
+  /// Without thread safety, two threads with a connection each would share unlocked memory. With `TEMP_STORE=0`, what
+  /// SQLite sorts would reach files, whatever the connection says.
+  static func libraryFault(versionNumber: Int32, isThreadSafe: Bool, hasOption: (String) -> Bool) -> String? {
+    guard versionNumber >= minimumVersionNumber else {
+      return "this is SQLite \(text(of: versionNumber)), and \(text(of: minimumVersionNumber)) or later is required"
+    }
+    guard isThreadSafe else { return "this SQLite was compiled with THREADSAFE=0" }
+    if let option = ["TEMP_STORE=0", "OMIT_JSON"].first(where: hasOption) {
+      return "this SQLite was compiled with \(option)"
+    }
+    guard hasOption("ENABLE_FTS5") else { return "this SQLite was compiled without ENABLE_FTS5" }
+    return nil
+  }
+
+  private static func text(of versionNumber: Int32) -> String {
+    "\(versionNumber / 1_000_000).\(versionNumber / 1000 % 1000).\(versionNumber % 1000)"
+  }
+
   /// True for versions of SQLite that can lose commits or damage the file if, with a write-ahead log, one connection
   /// commits while another checkpoints.
   public static var hasWALResetBug: Bool { hasWALResetBug(versionNumber: libraryVersionNumber) }

@@ -66,6 +66,9 @@ public final class Database {
   static func connect(
     _ name: String, _ access: Int32, vfs: String?, configuration: Configuration
   ) throws(SQLiteError) -> Connection {
+    if let fault = libraryFault {
+      throw SQLiteError(.unusableLibrary, fault, hint: "link another SQLite: RELEASING lists what it needs")
+    }
     try ForkGuard.willOpen()
     var handle: OpaquePointer?
     // NOMUTEX: one thread at a time is the rule of this class, so SQLite needn't lock on each call.

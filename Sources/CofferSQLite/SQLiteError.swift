@@ -56,6 +56,8 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case invalidText
     /// A column is missing, or its value is of another type than the caller asked for.
     case notDecodable
+    /// The linked SQLite is too old, or was compiled without what this layer needs.
+    case unusableLibrary
     /// Any other error; see `extendedCode`.
     case other
   }

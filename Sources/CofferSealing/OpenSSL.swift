@@ -37,6 +37,12 @@ final class Algorithm: Sendable {
   }
 }
 
+/// The OpenSSL that is linked.
+package enum OpenSSLLibrary {
+  /// The version of the linked OpenSSL, such as `3.0.19`.
+  package static var version: String { OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? "" }
+}
+
 extension SealingError {
   /// A call of OpenSSL that failed, with its own reason; the error queue is left empty.
   static func openSSL(_ what: String) -> SealingError {

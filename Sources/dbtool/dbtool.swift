@@ -7,6 +7,7 @@
 //        CofferText. The contract it keeps is Commands.md: names, streams and exit codes.
 
 internal import ArgumentParser
+internal import CofferEngine
 
 /// The root of the command line: `dbtool VERB …`.
 struct Dbtool: ParsableCommand {
@@ -23,7 +24,7 @@ struct Dbtool: ParsableCommand {
         dbtool show Greeting
         dbtool export -o phrases.csv
       """,
-    version: "dbtool \(version)",
+    version: "dbtool \(version) (\(LinkedLibraries.versions))",
     subcommands: [],
     groupedSubcommands: [
       CommandGroup(

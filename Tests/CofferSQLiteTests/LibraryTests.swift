@@ -18,6 +18,32 @@ import Testing
     #expect(try emptyDatabase().firstValue("SELECT sqlite_version()")?.text == Database.libraryVersion)
   }
 
+  // MARK: Libraries that can't be used
+
+  private func fault(
+    _ versionNumber: Int32 = Database.minimumVersionNumber, isThreadSafe: Bool = true,
+    with options: Set<String> = ["ENABLE_FTS5"]
+  ) -> String? {
+    Database.libraryFault(versionNumber: versionNumber, isThreadSafe: isThreadSafe, hasOption: options.contains)
+  }
+
+  @Test func acceptsLinkedAndOldestLibrary() {
+    #expect(Database.libraryFault == nil && fault() == nil && fault(4_000_000) == nil)
+  }
+
+  @Test(arguments: [3_039_999, 3_037_000, 3_008_000, 2_000_000] as [Int32])
+  func namesOlderVersion(_ number: Int32) {
+    #expect(fault(number)?.contains("3.40.0 or later is required") == true)
+  }
+
+  @Test func namesCompileOptions() {
+    #expect(fault(isThreadSafe: false)?.contains("THREADSAFE=0") == true)
+    #expect(fault(with: [])?.contains("without ENABLE_FTS5") == true)
+    for option in ["TEMP_STORE=0", "OMIT_JSON"] {
+      #expect(fault(with: ["ENABLE_FTS5", option])?.contains(option) == true)
+    }
+  }
+
   @Test func openDatabaseKeepsMemoryStatistics() throws {
     let database = try emptyDatabase()
     #expect(!Database.disableMemoryStatistics())
