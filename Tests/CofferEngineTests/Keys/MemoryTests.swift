@@ -147,6 +147,56 @@ struct MemoryTests {
     AnotherProcess.stop()
   }
 
+  // MARK: Texts
+
+  private static let activity = "COFFER_MEMORY_ACTIVITY"
+
+  /// The work that decrypts titles and texts, but doesn't give them to the caller or to SQLite.
+  enum Activity: String, CaseIterable, Sendable {
+    case count, bytes, search, rankedSearch, rekey, quickVerify
+  }
+
+  @Test(
+    .slow, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/mem"), "needs /proc"),
+    arguments: Activity.allCases)
+  func closingStoreWipesTexts(_ activity: Activity) throws {
+    let test = try TestStore()
+    func words(_ name: String) -> String { "\(name) \(UUID().uuidString.lowercased()) größt 글 " }
+    let (title, text, long) = (words("title"), words("text"), words("long"))
+    try test.store.write { writer in
+      for _ in 0..<3 { try writer.insert(Document(title: title, text: text + text), into: test.notes) }
+      try writer.insert(Document(text: String(repeating: long, count: 4000)), into: test.notes)
+    }
+    try test.store.index(test.notes, .words())
+    try test.store.close()
+    let needles = ["title": title, "text": text, "long": long].mapValues { Array($0.utf8.prefix(40)) }
+    let process = try AnotherProcess(
+      running: "runsReadingProcess", environment: [Self.variable: test.url.path, Self.activity: activity.rawValue])
+    try process.waitForStop()
+    let found = try process.found(needles).sorted()
+    #expect(found.isEmpty, "\(found)")
+    process.goOn()
+  }
+
+  /// The test above runs this function in a separate process.
+  @Test(.enabled(if: ProcessInfo.processInfo.environment[activity] != nil, "a part of another test"))
+  func runsReadingProcess() throws {
+    let environment = ProcessInfo.processInfo.environment
+    let url = URL(filePath: environment[Self.variable]!)
+    let store = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    let notes = DocumentCollection("notes")
+    switch try #require(Activity(rawValue: environment[Self.activity]!)) {
+    case .count: #expect(try store.read { try $0.count(in: notes) } == 4)
+    case .bytes: #expect(try store.read { try $0.withText(of: 4) { $0.utf8.count } } > 100_000)
+    case .search: #expect(try store.read { try $0.search(for: .text("missing words"), in: notes) }.isEmpty)
+    case .rankedSearch: #expect(try store.read { try $0.search(ranked: "missing", in: notes) }.matches.isEmpty)
+    case .rekey: try store.rekey { _ in }
+    case .quickVerify: #expect(try store.verify(.quick).isSound)
+    }
+    try store.close()
+    AnotherProcess.stop()
+  }
+
   private func work(in store: DocumentStore) throws {
     let notes = DocumentCollection("notes")
     try store.write { writer in
