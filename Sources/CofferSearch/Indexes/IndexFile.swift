@@ -44,16 +44,19 @@ package final class IndexFile {
     let views = Views()
     self.views = views
     rule = ReadingRule(mayRead: { reading in views.mayRead(reading) })
+    // A holder of a key may have written the schema: before it's compared, its expressions can't call functions, and it
+    // can't be far larger than the declaration implies.
+    let count = IndexSchema.texts(of: declaration, part: root.part).count
     do throws(SQLiteError) {
       database = try Database(
         pages: pages, cacheBytes: cacheBytes,
-        configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)))
+        configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)),
+        schema: .store(entries: max(1000, 2 * count)))
       try database.add(rank)
       try WordTokenizer.add(to: database)
     } catch {
       throw Self.failure(error, pages)
     }
-    try readSchema()
     if !isNewDeclaration { try checkSchema() }
   }
 
@@ -123,16 +126,6 @@ package final class IndexFile {
     // Without a store error, all other errors are caused by page contents.
     default: return IndexRoot.damaged("its pages are in disorder")
     }
-  }
-
-  /// Has SQLite read the schema, which a holder of a key may have written: before it's compared, its expressions can't
-  /// call functions, and it can't be far larger than the declaration implies.
-  private func readSchema() throws(StoreError) {
-    let count = IndexSchema.texts(of: declaration, part: pages.root.part).count
-    let isRead = try run { database throws(SQLiteError) in
-      try database.readSchema(within: .store(entries: max(1000, 2 * count)))
-    }
-    guard isRead else { throw IndexRoot.damaged("its tables are too many") }
   }
 
   /// Verifies that the tables are those of the declaration.
