@@ -101,8 +101,12 @@ extension StoreEngine {
 extension StoreError {
   /// Returns the error with a note that the new key must be kept. Use it after the first commit.
   fileprivate func afterKeyChange() -> StoreError {
-    // The caller or another key change stopped the rekey, and the error has its own message.
-    guard code != .cancelled, code != .keyChanged else { return self }
+    // Another key change stopped the rekey, and the error has its own message.
+    guard code != .keyChanged else { return self }
+    // The caller stopped it, perhaps within a statement of SQLite, which knows nothing of a rekey.
+    guard code != .cancelled else {
+      return advice == nil ? StoreError(code, message, hint: "go on with \(.resumeRekey)") : self
+    }
     return StoreError(
       code, "the key was changed, but re-encryption is unfinished: \(message)",
       hint: "the store opens with the new key; go on with \(.resumeRekey)", documentID: documentID)

@@ -55,7 +55,9 @@ enum Interrupt {
     do {
       return try Cancellation.polling({ isRequested }, work)
     } catch let error as StoreError where error.code == .cancelled && isRequested {
-      throw Failure.interrupted
+      let interrupted = Failure.interrupted
+      throw Failure(
+        interrupted.status, kind: interrupted.kind, interrupted.message, hint: error.advice?.text(naming: \.verb))
     }
   }
 
