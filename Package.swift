@@ -131,7 +131,9 @@ let package = Package(
     tests(of: "CofferPatterns", ["CofferPatterns", "CofferText"]),
     tests(of: "CofferSealing", ["CofferSealing", "CofferText"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
-    tests(of: "CofferRecords", ["CofferRecords", "CofferDocuments", "CofferMergeModel"]),
+    tests(
+      of: "CofferRecords",
+      ["CofferRecords", "CofferDocuments", "CofferSealing", "CofferSQLite", "CofferMergeModel"]),
     tests(
       of: "CofferFormats",
       ["CofferFormats", "CofferPropertyLists", "CofferText", "CofferDocuments", "CofferSQLite"]),

@@ -1,4 +1,6 @@
 import Coffer
+import CofferEngine
+import CofferSealing
 import Foundation
 import Testing
 
@@ -168,6 +170,60 @@ struct NumberEndTests {
     }
     #expect(try Data(contentsOf: url) == before)
     try store.close()
+  }
+
+  /// The end of a rekey and a promotion begin the next phase.
+  @Test func rejectsPhaseAfterLast() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "kept"), into: test.notes) }
+    let last = UInt64(StoreFormat.maximumCounter)
+    func beginNextPhase(_ store: DocumentStore, from phase: UInt64? = nil) throws(StoreError) {
+      try store.engine.writing { transaction throws(StoreError) in
+        var (keys, slots) = try transaction.proveHeader()
+        if let phase {
+          var header = keys.header
+          header.phase = phase
+          header.keyring = try translatingErrors { () throws(SealingError) in
+            try keys.keyring.seal(under: keys.root, phase: phase)
+          }
+          header.mac = try header.authenticate(slots, under: keys.headerMACKey)
+          keys = try SessionKeys(root: keys.root, header: header, slots: slots)
+        }
+        try transaction.commitNextPhase(keys, slots, keyring: keys.keyring)
+      }
+    }
+    try beginNextPhase(test.store, from: last - 2)
+    try beginNextPhase(test.store)
+    let store = try test.reopened()
+    #expect(try store.engine.session.keys.header.phase == last)
+    let before = try Data(contentsOf: test.url)
+    expect(.noNumberLeft) { try beginNextPhase(store) }
+    #expect(try Data(contentsOf: test.url) == before)
+    #expect(try store.everything()["notes"]?.map(\.text) == ["kept"])
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func rejectsCollectionAfterHighestNumber() throws {
+    let test = try TestStore()
+    let last = UInt32(StoreFormat.maximumNumber)
+    try test.store.engine.writing { transaction throws(StoreError) in
+      let writer = try transaction.writer
+      try writer.willWrite()
+      let record = CollectionRecord(
+        id: last - 1, revision: writer.revision, name: "last but one", settings: CollectionSettings(),
+        uid: try transaction.keys.collectionUID(named: "last but one"), dots: CollectionDots(writer.dot))
+      try writer.insertCollection(record)
+      try transaction.commit()
+    }
+    try test.store.write { try $0.insert(Document(text: "kept"), into: "last") }
+    let before = try Data(contentsOf: test.url)
+    expect(.tooLarge) { try test.store.write { try $0.create("next") } }
+    expect(.tooLarge) { try test.store.write { try $0.insert(Document(text: "x"), into: "next") } }
+    #expect(try Data(contentsOf: test.url) == before)
+    let store = try test.reopened()
+    #expect(try store.everything()["last"]?.map(\.text) == ["kept"])
+    #expect(try test.raw().query("SELECT max(coll) FROM coffer_collection").rows[0][0] == .integer(Int64(last)))
+    #expect(try store.verify().isSound)
   }
 
   private func expectOnlyPlainCopy(of url: URL, _ key: StoreKey, _ place: Workplace) throws {

@@ -3,14 +3,14 @@
 /// An entry stands for a name or a value, in the order of the text. An array's elements follow its entry, and so do an
 /// object's members, each with the entry of its name and those of its value.
 package struct JSONTape {
-  /// The greatest length of a text, of which a length or a number of entries fits an entry.
-  static let maximumByteCount = 1 << 28
+  /// The maximum length of a text. The length of each value, and its number of entries, then fits an entry.
+  static let maximumByteCount = 1 << 28 - 1
 
   package private(set) var entries: [Entry] = []
 
   /// Scans valid UTF-8 that is one JSON value.
   package init(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
-    guard bytes.count < Self.maximumByteCount else { throw JSONError(.malformed, at: 0, "the JSON is too long") }
+    guard bytes.count <= Self.maximumByteCount else { throw JSONError(.malformed, at: 0, "the JSON is too long") }
     entries.reserveCapacity(min(max(bytes.count / 32, 8), 4096))
     var scanner = JSONScanner(bytes)
     scanner.skipWhitespace()

@@ -245,6 +245,15 @@ import Testing
     }
   }
 
+  @Test func limitsExcerptLength() throws {
+    for count in [Highlighter.maximumBytes, Highlighter.maximumBytes + 1] {
+      let text = String(repeating: "x", count: count)
+      let snippet = try snippet("x*", text)
+      #expect(snippet.text == (count == 2048 ? text : String(repeating: "x", count: 2048) + "…"))
+      #expect(snippet.ranges == [0..<2048])
+    }
+  }
+
   @Test func findsPhrasesOfMaximumLength() throws {
     let phrase = (0..<WordQuery.maximumWordCount).map { "w\($0 % 7)" }.joined(separator: " ")
     let text = "w0 w1 \(phrase) w1"

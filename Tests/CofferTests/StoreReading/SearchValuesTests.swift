@@ -148,6 +148,21 @@ struct SearchValuesTests {
     }
   }
 
+  @Test func limitsReportedRangesOfText() throws {
+    try withTestStore { test in
+      for (count, reported) in [(99, 99), (100, 100), (101, 100)] {
+        let text = String(repeating: "needle ", count: count)
+        let id = try test.store.write { try $0.insert(Document(title: text, text: text), into: test.notes) }
+        let patterns = [try SearchPattern.text("needle"), try .regularExpression("ne+dle")]
+        for pattern in patterns {
+          let matches = try test.store.read { try $0.search(for: pattern, in: test.notes) }
+          let match = try #require(matches.first { $0.header.id == id })
+          #expect(match.textRanges.count == reported && match.titleRanges.count == reported)
+        }
+      }
+    }
+  }
+
   /// Documents marked as JSON can contain invalid JSON.
   @Test(arguments: [
     "needle", "", #"{"needle":1"#, #"["needle"#, #"["needle"]x"#, #"["needle","\ud800"]"#, "[\"needle\n\"]",
