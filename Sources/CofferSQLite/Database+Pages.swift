@@ -19,9 +19,7 @@ extension Database {
       try Self.connect(name, SQLITE_OPEN_READWRITE, vfs: vfs, configuration: configuration)
     }
     self.init(path: "(pages)", connection: connection)
-    if let schema, pages.pageCount > 0, try !readSchema(within: schema) {
-      throw SQLiteError(.corrupt, "the schema has more entries or columns than this program reads")
-    }
+    if let schema, pages.pageCount > 0 { try readSchema(within: schema) }
     try keepTemporariesInMemory()
     if pages.pageCount == 0 {
       try connection.check(coffer_sqlite_reserve_bytes(try connection.open(), Int32(pages.reservedCount)))

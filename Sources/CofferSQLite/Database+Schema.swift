@@ -35,11 +35,11 @@ extension Database {
   /// Has SQLite read the schema, and give up if the schema is too large.
   ///
   /// - Parameter shouldStop: Polled like a stop condition, besides the condition that is set.
-  /// - Returns: `false` if SQLite gave up.
-  /// - Throws: `interrupted` if a condition is true, `corrupt` for a schema beyond SQLite's own limits, and others.
+  /// - Throws: `interrupted` if a condition is true, `corrupt` for a schema beyond the limits, which has no extended code
+  ///   if SQLite gave up, and others.
   package func readSchema(
     within limits: SchemaLimits, shouldStop: (@Sendable () -> Bool)? = nil
-  ) throws(SQLiteError) -> Bool {
+  ) throws(SQLiteError) {
     let handle = try connection.open()
     let before = limits.values.map { sqlite3_limit(handle, $0.limit, $0.value) }
     defer { for (each, value) in zip(limits.values, before) { sqlite3_limit(handle, each.limit, value) } }
@@ -58,10 +58,9 @@ extension Database {
     }
     do {
       try statement("SELECT count(*) FROM sqlite_schema").run()
-      return true
     } catch {
       guard gaveUp.load(ordering: .relaxed) else { throw error }
-      return false
+      throw SQLiteError(.corrupt, "the schema has more entries or columns than this program reads")
     }
   }
 

@@ -50,15 +50,14 @@ package struct StoreFile {
   }
 
   private static func readSchema(_ database: Database, path: String) throws(StoreError) {
-    let isRead: Bool
     do throws(SQLiteError) {
-      isRead = try database.readSchema(within: .store(entries: Schema.entryLimit))
+      try database.readSchema(within: .store(entries: Schema.entryLimit))
     } catch {
+      guard error.code != .corrupt || error.extendedCode != 0 else { throw Schema.tooManyEntries }
       // The rest of the message quotes the file.
       guard !error.message.hasPrefix("malformed database schema") else { throw Schema.refused("SQLite can't read it") }
       throw opening(error, path: path, database: database)
     }
-    guard isRead else { throw Schema.tooManyEntries }
   }
 
   package static func connect(

@@ -151,9 +151,7 @@ extension Database {
   fileprivate func beginReading(_ options: ReadingOptions) throws(SQLiteError) {
     try begin(.deferred)
     if let shouldStop = options.shouldStop { try setStopCondition(shouldStop) }
-    guard try readSchema(within: .foreign) else {
-      throw SQLiteError(.corrupt, "the schema has more entries or columns than this program reads")
-    }
+    try readSchema(within: .foreign)
   }
 }
 
