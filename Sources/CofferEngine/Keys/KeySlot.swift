@@ -114,7 +114,7 @@ extension [KeySlotRecord] {
 
 extension [KeySlot] {
   /// The sentence that names slots that nobody can open, each with its kind, label and fault.
-  var faults: String {
+  package var faults: String {
     map { slot in
       let label = slot.label.isEmpty ? "" : ", \(slot.label)"
       return "nobody can open slot \(slot.slot) (\(slot.kind.name)\(label)): \(slot.fault ?? "")"

@@ -108,10 +108,7 @@ struct VerifyVerb: ParsableCommand {
   private func note(_ slots: [KeySlot]) {
     guard !common.isMachineReadable else { return }
     for slot in slots {
-      let label = slot.label.isEmpty ? "" : ", \(slot.label)"
-      common.diagnostics.note(
-        "nobody can open slot \(slot.slot) (\(slot.kindName)\(label)): \(slot.fault ?? ""); rekey --drop-slots drops it"
-      )
+      common.diagnostics.note("\([slot].faults); rekey --drop-slots drops it")
     }
   }
 
