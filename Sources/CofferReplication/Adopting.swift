@@ -179,10 +179,9 @@ struct Adopting {
       "if the store was promoted or rekeyed, expect its new pin; otherwise restore the followed file again"
     switch fault {
     case .older:
+      let comparison = current.anchor.comparison(with: transaction.state, naming: "the copy")
       throw StoreError(
-        .rolledBack,
-        "it is older than the current copy \(current.name): generation \(transaction.state.generation), the copy has \(current.anchor.generation)",
-        hint: hint)
+        .rolledBack, "it is older than the current copy \(current.name): \(comparison)", hint: hint)
     case .otherStore: throw StoreError(.anchorMismatch, "it is another store than the current copy \(current.name)")
     case .newerRootKey, .otherRootKey:
       throw StoreError(.anchorMismatch, "it has another root key than the current copy \(current.name)", hint: hint)

@@ -146,6 +146,22 @@ struct AdoptionTests {
     #expect(try copy(try setting.adopt()).url.lastPathComponent == "0000000002.coffer")
   }
 
+  /// A former key holder can raise the generation of the old file, so it isn't the reason.
+  @Test func rejectsFileFromBeforeRekey() throws {
+    let setting = try Setting()
+    let before = setting.test.place.file("before.coffer")
+    try setting.test.store.backup(to: before)
+    _ = try setting.test.store.rekey { _ in }
+    try setting.replicate()
+    try setting.adopt()
+    let old = try DocumentStore.open(at: before, key: .published("primary"), options: .testing)
+    for _ in 0..<9 { try old.write { _ = try $0.insert(Document(text: "x"), into: setting.test.notes) } }
+    try old.backup(to: setting.followed, replacing: true)
+    try setting.expectRefused(.rolledBack)
+    let error = #expect(throws: StoreError.self) { try setting.adopt() }
+    #expect(error?.message.hasSuffix("the copy is of a later key or phase") == true)
+  }
+
   @Test func rejectsOtherStoreBranchAndKey() throws {
     let setting = try Setting()
     try setting.adopt()

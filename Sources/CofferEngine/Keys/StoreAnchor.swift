@@ -153,15 +153,20 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     return .success(.descendant(by: state.generation - generation))
   }
 
+  /// Returns what shows that a store is older than the anchor.
+  ///
+  /// - Parameter name: The words for what has the anchor.
+  package func comparison(with state: StoreState, naming name: String) -> String {
+    state.generation < generation
+      ? "generation \(state.generation), \(name) has \(generation)" : "\(name) is of a later key or phase"
+  }
+
   package func error(_ fault: Fault, found state: StoreState) -> StoreError {
     switch fault {
     case .otherStore: StoreError(.anchorMismatch, "the anchor is of another store")
     case .older:
       StoreError(
-        .rolledBack,
-        state.generation < generation
-          ? "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)"
-          : "the store is older than its anchor: the anchor is of a later key or phase",
+        .rolledBack, "the store is older than its anchor: \(comparison(with: state, naming: "the anchor"))",
         hint: "an older file is in its place: put back a newer copy")
     case .newerRootKey:
       StoreError(
