@@ -104,6 +104,25 @@ struct PairedStoreTests {
     #expect(try test.store.restore([3], from: backup, allowingDamage: true) == [.added])
   }
 
+  /// A copy has a root key of its own, so it doesn't know the original's last rekey. A merge sees that the other file has
+  /// other commits than those known, but for a single document only the pin does.
+  @Test func copyKnowsRekeyOfOriginalByPin() throws {
+    let test = try TestStore()
+    try test.store.write { _ = try $0.insert(Document(text: "old"), into: test.notes) }
+    let backup = test.place.file("backup.coffer")
+    try test.store.backup(to: backup)
+    _ = try test.store.rekey { _ in }
+    let copy = try DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    let old = try DocumentStore.open(at: backup, key: .published("primary"), options: .testing)
+    try old.write { try $0.update(1) { $0.text = "by a former key holder" } }
+    expect(.anchorMismatch) { try copy.merge(old, policy: .theirs) }
+    var options = OpenOptions.testing
+    options.pin = test.store.pin
+    expect(.rolledBack) { try DocumentStore.open(at: backup, key: .published("primary"), options: options) }
+    #expect(try copy.restore([1], from: old) == [.changed])
+  }
+
   /// Root keys of different stores are independent.
   @Test func acceptsRekeyedCopyOfAnotherStore() throws {
     for operation in Operation.allCases {
