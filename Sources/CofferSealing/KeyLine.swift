@@ -166,7 +166,7 @@ extension KeyLine {
         guard try line.checksum().isEqual(to: decoded.slice(32..<36)) else {
           throw SealingError(.invalidKeyLine, "the checksum of \(article) does not fit: it was changed or mistyped")
         }
-        if kind == .recipient, try X25519.isSmallOrder(line.recipientBytes()) {
+        if kind == .recipient, X25519.isSmallOrder(try line.recipientBytes()) {
           throw SealingError(
             .invalidKeyLine, "the public key of \(article) is of small order: nobody could open its slot")
         }

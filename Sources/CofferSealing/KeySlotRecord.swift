@@ -31,7 +31,7 @@ package struct KeySlotRecord: Hashable, Sendable {
       guard wrapped.count == Self.wrappedCount else { return "its wrapped key has another length" }
       guard wrapped.contains(where: { $0 != 0 }) else { return "its wrapped key is zeros" }
       guard case .recipient(let ephemeral, let recipient) = known else { return nil }
-      for key in [ephemeral, recipient] where try X25519.isSmallOrder(key) {
+      for key in [ephemeral, recipient] where X25519.isSmallOrder(key) {
         return "its public key is of small order"
       }
       return nil

@@ -6,19 +6,36 @@ import Testing
   private let secret = Secret([UInt8](repeating: 9, count: 32))
 
   /// Points of small order on the curve and its twist produce zero with every secret.
-  @Test(
-    arguments: [
-      "0000000000000000000000000000000000000000000000000000000000000000",
-      "0100000000000000000000000000000000000000000000000000000000000000",
-      "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
-      "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
-      "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-      "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-      "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-    ] as [Hex])
-  func rejectsZeroSharedSecret(_ point: Hex) {
-    #expect(
-      code { () throws(SealingError) in try X25519.sharedSecret(of: secret, with: point.bytes) } == .notAuthentic)
+  private static let smallOrder: [Hex] = [
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+    "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  ]
+
+  private func isZeroSharedSecret(_ point: [UInt8]) -> Bool {
+    code { () throws(SealingError) in try X25519.sharedSecret(of: secret, with: point) } == .notAuthentic
+  }
+
+  @Test(arguments: smallOrder) func rejectsZeroSharedSecret(_ point: Hex) {
+    #expect(isZeroSharedSecret(point.bytes))
+  }
+
+  /// Finds the points that OpenSSL turns into zeros, with either highest bit, and none beside them.
+  @Test(arguments: smallOrder) func findsPointsOfSmallOrder(_ point: Hex) {
+    for bit in 0..<256 {
+      var other = point.bytes
+      other[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(X25519.isSmallOrder(other) == isZeroSharedSecret(other), "bit \(bit)")
+    }
+    for low in 0...255 as ClosedRange<UInt8> {
+      let other = [low] + point.bytes.dropFirst()
+      #expect(X25519.isSmallOrder(other) == isZeroSharedSecret(other), "first byte \(low)")
+    }
+    #expect(X25519.isSmallOrder(point.bytes) && !X25519.isSmallOrder(Array(point.bytes.dropLast())))
   }
 
   @Test(arguments: [0, 31, 33])

@@ -144,7 +144,7 @@ struct KeyChange {
     var found: Set<RekeyOptions.Kept> = []
     for slot in slots {
       guard case .recipient(_, let recipient)? = slot.usableParameters(isTest: isTest, isRaised: true),
-        try translatingErrors({ () throws(SealingError) in try !X25519.isSmallOrder(recipient) })
+        !X25519.isSmallOrder(recipient)
       else { continue }
       let names = named.filter { name, publicKey in publicKey == recipient || name == .slot(Int(slot.slot)) }
       found.formUnion(names.map(\.0))
