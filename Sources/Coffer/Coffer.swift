@@ -37,6 +37,9 @@
 @_exported public import struct CofferDocuments.Timestamp
 @_exported public import enum CofferDocuments.TitleMode
 @_exported public import enum CofferDocuments.TitleRule
+@_exported public import struct CofferEngine.Attachment
+@_exported public import struct CofferEngine.AttachmentContent
+@_exported public import struct CofferEngine.AttachmentReference
 @_exported public import struct CofferEngine.BulkOptions
 @_exported public import struct CofferEngine.BulkReport
 @_exported public import struct CofferEngine.CollectionInfo

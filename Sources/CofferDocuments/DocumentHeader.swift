@@ -21,6 +21,10 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
   public let byteCount: Int
   /// The text is the JSON of a `Codable` value.
   public let isJSON: Bool
+  /// The number of the document's attachments.
+  public package(set) var attachmentCount = 0
+  /// The number of bytes of the document's attachments, without those that are damaged.
+  public package(set) var attachmentByteCount = 0
 
   /// A header, such as for a preview or a test; stores nothing.
   public init(

@@ -16,6 +16,7 @@ package struct ChangeLog {
     package static let parent = Kind(rawValue: 8)
     /// The position in the order, or the collection.
     package static let place = Kind(rawValue: 16)
+    package static let attachments = Kind(rawValue: 32)
   }
 
   /// The maximum number of individually listed documents.

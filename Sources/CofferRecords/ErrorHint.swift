@@ -16,6 +16,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case dropSlots = "RekeyOptions.dropsOtherSlots"
     case info = "DocumentStore.info(at:)"
     case keepRecipient = "RekeyOptions.keptRecipients"
+    case listAttachments = "attachments(of:)"
     case listKeys = "keys.list()"
     case makeKey = "StoreKey.generate(at:)"
     case mergeBase = "merge(_:base:)"

@@ -4,12 +4,12 @@ internal import CofferSealing
 package struct ExtensionPart {
   /// The owner of an extension part, which limits its length and the parts that its entries can belong to.
   package enum Owner {
-    case head, collection, deletion, replicas, state
+    case head, collection, attachment, deletion, replicas, state
 
     /// The maximum number of bytes.
     package var limit: Int {
       switch self {
-      case .head, .collection: 65_536
+      case .head, .collection, .attachment: 65_536
       case .deletion, .replicas, .state: 300
       }
     }

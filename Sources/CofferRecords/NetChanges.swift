@@ -135,7 +135,7 @@ struct NetChanges {
         return
       }
       if effect.kinds.contains(.text) { add(ids, .textChanged, effect.before) }
-      if !effect.kinds.isDisjoint(with: [.head, .dates, .parent]) { add(ids, .headChanged, effect.before) }
+      if !effect.kinds.isDisjoint(with: [.head, .dates, .parent, .attachments]) { add(ids, .headChanged, effect.before) }
       if effect.kinds.contains(.place) { add(ids, .moved, effect.before) }
     }
 

@@ -37,6 +37,8 @@ package final class RecordWriter {
   private var parents: RecordReader?
   /// Whether the store has keys that two documents have, or `nil` before the first look.
   private var hasSharedKeys: Bool?
+  /// Whether this transaction made the tables of attachments, whose bit the commit sets.
+  package internal(set) var hasNewAttachmentTables = false
   private var lastParent: (id: Int64, uid: UniqueID)?
   /// The next number of a deletion, or `nil` before the first one.
   var nextDeletion: Int64?
@@ -148,10 +150,13 @@ package final class RecordWriter {
     fileprivate let changes: ChangeLog
     fileprivate let failure: StoreError?
     fileprivate let hasWritten: Bool
+    fileprivate let hasNewAttachmentTables: Bool
   }
 
   package var mark: Mark {
-    Mark(state: state, replicas: replicas, changes: changes, failure: failure, hasWritten: hasWritten)
+    Mark(
+      state: state, replicas: replicas, changes: changes, failure: failure, hasWritten: hasWritten,
+      hasNewAttachmentTables: hasNewAttachmentTables)
   }
 
   /// Restores the writer after SQLite has undone all changes since `mark`.
@@ -164,6 +169,7 @@ package final class RecordWriter {
     changes = mark.changes
     failure = mark.failure
     hasWritten = mark.hasWritten
+    hasNewAttachmentTables = mark.hasNewAttachmentTables
     rowsWritten += 1
     collections.forget()
   }
@@ -218,6 +224,9 @@ package final class RecordWriter {
   func noteSharedKey() { hasSharedKeys = true }
 
   func countRowWrite() { rowsWritten += 1 }
+
+  /// Notes that a document's attachments changed, whose row stays the same.
+  func noteAttachments(of fields: RowFields) { changes.replace(fields, with: fields, as: .attachments) }
 
   /// Returns the identity of a document that another one names as its parent, or `nil` if it isn't there.
   package func uid(ofParent id: Int64?) throws(StoreError) -> UniqueID? {
@@ -440,6 +449,7 @@ package final class RecordWriter {
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteRecord, id.rawValue)
       try bodyStatements().delete(id.rawValue)
+      try deleteAttachments(of: id.rawValue)
       guard state.count > 0 else { throw .damagedStore("its count is lower than its rows") }
       try sum { summer, set throws(SealingError) in try summer.subtract(element, from: &set) }
       state.count -= 1
@@ -525,6 +535,9 @@ package final class RecordWriter {
     try willWrite()
     try changing { () throws(StoreError) in
       for sql in SQL.deleteEverything { try database.execute(sql) }
+      if keys.session.header.hasAttachments || hasNewAttachmentTables {
+        for sql in SQL.deleteAllAttachments { try database.execute(sql) }
+      }
     }
     collections.forget()
     changes.deleteEverything()
@@ -532,6 +545,7 @@ package final class RecordWriter {
     state.set = SetHash()
     state.count = 0
     state.deletionCount = 0
+    state.attachmentCount = 0
     state.nextID = replicas.ownReplica.ids.lowerBound
     state.bound = 1
   }

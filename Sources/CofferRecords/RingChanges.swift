@@ -17,7 +17,7 @@ package enum RingChanges: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     case inserted = 1
     case textChanged = 2
-    /// Title, key, attributes, parent or dates, or flags if the text is unchanged.
+    /// Title, key, attributes, parent, dates or attachments, or flags if the text is unchanged.
     case headChanged = 3
     case moved = 4
     case deleted = 5

@@ -123,6 +123,33 @@ package final class RowBinding {
     return bytes
   }
 
+  /// Returns `label16("coffer3/attach") || store_id || u64 attachment || u32 epoch || u64 rev`.
+  package func attachment(_ number: Int64, revision: UInt64, epoch: UInt32) -> UnsafeRawBufferPointer {
+    begin("coffer3/attach", Self.labelCount)
+    append(place: UInt64(number), epoch, revision)
+    return bytes
+  }
+
+  /// Returns `label16("coffer3/set-file") || store_id || u64 attachment || u32 epoch || u64 rev || sealed`.
+  package func attachmentElement(_ number: Int64, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer)
+    -> UnsafeRawBufferPointer
+  {
+    begin("coffer3/set-file", Self.labelCount, extra: sealed.count)
+    append(place: UInt64(number), epoch, revision)
+    append(sealed)
+    return bytes
+  }
+
+  /// Returns `label16("coffer3/chunk") || store_id || u64 attachment || u32 number || u8 last`.
+  package func chunk(_ index: Int, of attachment: Int64, isLast: Bool) -> UnsafeRawBufferPointer {
+    begin("coffer3/chunk", Self.labelCount)
+    append(storeID)
+    append(UInt64(attachment))
+    append(UInt32(index))
+    append(mark: isLast ? 1 : 0)
+    return bytes
+  }
+
   private func append(place number: UInt64, _ epoch: UInt32, _ revision: UInt64) {
     append(storeID)
     append(number)

@@ -9,7 +9,7 @@ package enum SQL {
     "SELECT h.rk_generation,h.phase,h.rk_commit,h.mac,s.sealed FROM coffer_header h,coffer_state s"
   package static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)"
   package static let updateHeader =
-    "UPDATE coffer_header SET compat=?,titles=?,rk_generation=?,phase=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
+    "UPDATE coffer_header SET incompat=?,compat=?,titles=?,rk_generation=?,phase=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
   package static let deleteHeader = "DELETE FROM coffer_header"
   package static let spare = "SELECT copy FROM coffer_spare"
   package static let deleteSpare = "DELETE FROM coffer_spare"
@@ -63,6 +63,33 @@ package enum SQL {
   package static let allIDs = "SELECT id FROM coffer_record ORDER BY id"
   package static let idsAfter = "SELECT id FROM coffer_record WHERE id>? ORDER BY id LIMIT ?"
   package static let anyChild = "SELECT id FROM coffer_record WHERE parent=? LIMIT 1"
+
+  // MARK: Attachments
+
+  private static let readAttachment = "SELECT attachment,id,rev,sealed FROM coffer_attachment"
+  package static let attachment = "\(readAttachment) WHERE attachment=?"
+  package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>? ORDER BY attachment LIMIT ?"
+  package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"
+  package static let attachmentsSince = "\(readAttachment) WHERE rev>? ORDER BY attachment"
+  package static let insertAttachment = "INSERT INTO coffer_attachment VALUES(?,?,?,?)"
+  package static let updateAttachment = "UPDATE coffer_attachment SET rev=?,sealed=? WHERE attachment=?"
+  package static let deleteAttachment = "DELETE FROM coffer_attachment WHERE attachment=?"
+  package static let chunk = "SELECT ct FROM coffer_chunk WHERE chunk=?"
+  package static let insertChunk = "INSERT INTO coffer_chunk VALUES(?,?)"
+  package static let updateChunk = "UPDATE coffer_chunk SET ct=? WHERE chunk=?"
+  package static let deleteChunks = "DELETE FROM coffer_chunk WHERE chunk BETWEEN ? AND ?"
+  /// The numbers of an attachment's chunks, and of those whose length is the expected one.
+  package static let chunkCounts = """
+    SELECT count(*),count(CASE WHEN chunk<=?3 AND typeof(ct)='blob' AND length(ct)=CASE chunk WHEN ?3 THEN ?5 ELSE ?4 END
+    THEN 1 END) FROM coffer_chunk WHERE chunk BETWEEN ?1 AND ?2
+    """
+  package static let firstChunkFrom = "SELECT min(chunk) FROM coffer_chunk WHERE chunk>=?"
+  package static let lowestChunk = "SELECT min(chunk) FROM coffer_chunk"
+  static let deleteAllAttachments = ["DELETE FROM coffer_attachment", "DELETE FROM coffer_chunk"]
+  /// Chunks need no secure deletion, because their key is in the row that is securely deleted.
+  static let deletesFast = "PRAGMA secure_delete=FAST"
+  static let deletesSecurely = "PRAGMA secure_delete=ON"
+  package static let hasDocument = "SELECT 1 FROM coffer_record NOT INDEXED WHERE id=?"
 
   // MARK: Records, read
 

@@ -1,6 +1,6 @@
 internal import CofferSQLite
 
-/// The thirteen objects of format 3 by name, whose SQL in a store must match exactly.
+/// The objects of format 3 by name, whose SQL in a store must match exactly.
 ///
 /// Long bodies are in a separate table, so listing, sorting and the set hash never read their pages. The index of
 /// positions includes titles, so listing plaintext titles without a key only reads the index.
@@ -44,7 +44,18 @@ package enum Schema {
     ("coffer_record_parent", "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL"),
   ]
 
-  private static let texts = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.sql) })
+  /// The objects of a store with attachments.
+  package static let attachmentObjects: [(name: String, sql: String)] = [
+    (
+      "coffer_attachment",
+      "CREATE TABLE coffer_attachment(attachment INTEGER PRIMARY KEY,id INTEGER NOT NULL,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
+    ),
+    ("coffer_chunk", "CREATE TABLE coffer_chunk(chunk INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT"),
+    ("coffer_attachment_id", "CREATE INDEX coffer_attachment_id ON coffer_attachment(id)"),
+  ]
+
+  private static let texts = Dictionary(
+    uniqueKeysWithValues: (objects + attachmentObjects).map { ($0.name, $0.sql) })
 
   /// The maximum number of entries in a store's schema, including features and tools.
   package static let entryLimit = 1000
@@ -60,23 +71,24 @@ package enum Schema {
     let rows = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     guard rows.count <= entryLimit else { throw tooManyEntries }
     let header = objects[0]
-    if rows.contains(where: { $0[1] == .text(header.name) && $0[3] == .text(header.sql) }) {
-      try StoreHeader.requireKnownFeatures(database)
-    }
+    let hasHeader = rows.contains { $0[1] == .text(header.name) && $0[3] == .text(header.sql) }
+    let features = hasHeader ? try StoreHeader.knownFeatures(database) : []
+    let expected = features.contains(.attachments) ? objects + attachmentObjects : objects
+    let expectedNames = Set(expected.map(\.name))
     var found: Set<String> = []
     for row in rows {
       guard case .text(let type) = row[0], case .text(let name) = row[1], case .text(let table) = row[2] else {
         throw refused("an entry of another type")
       }
       let sql: String? = if case .text(let text) = row[3] { text } else { nil }
-      if let expected = texts[name] {
-        guard sql == expected else { throw refused("\(name) has another text") }
+      if expectedNames.contains(name) {
+        guard sql == texts[name] else { throw refused("\(name) has another text") }
         found.insert(name)
       } else {
         try checkForeign(type: type, name: name, table: table, sql: sql)
       }
     }
-    for (name, _) in objects where !found.contains(name) {
+    for (name, _) in expected where !found.contains(name) {
       throw refused("\(name) is missing")
     }
   }

@@ -22,6 +22,8 @@ public struct StoreError: Error, Sendable {
     case noSuchDocument
     /// The store doesn't have a collection with that name or number.
     case noSuchCollection
+    /// The store doesn't have an attachment with that number, or the document none with that name.
+    case noSuchAttachment
     /// The collection doesn't have a document at that index.
     case indexOutOfRange
     /// A document's text isn't JSON of the requested type.

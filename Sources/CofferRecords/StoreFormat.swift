@@ -36,6 +36,15 @@ package enum StoreFormat {
   package static let maximumCounter: Int64 = 1 << 62
   /// The maximum number of bytes of a sealed deletion.
   package static let maximumSealedDeletion = 64 << 10
+  package static let maximumSealedAttachment = 192 << 10
+  /// The lengths of an attachment's name in bytes.
+  package static let attachmentNames = 1...1024
+  /// The lengths of a media type in bytes.
+  package static let mediaTypes = 0...255
+  /// The numbers of keys that an attachment's chunks can have.
+  package static let chunkKeys = 1...64
+  /// The state's next attachment is at most this.
+  package static let maximumNextAttachment: UInt64 = 1 << 39
   /// The maximum number of bytes of the sealed replicas.
   package static let maximumSealedReplicas = 4 << 20
   /// The maximum number of records in a store, and of deletions.
@@ -55,7 +64,9 @@ package enum StoreFormat {
     package static let test = Incompatible(rawValue: 1)
     /// Frames are padded.
     package static let padded = Incompatible(rawValue: 2)
-    package static let known: Incompatible = [.test, .padded]
+    /// The tables of attachments exist.
+    package static let attachments = Incompatible(rawValue: 4)
+    package static let known: Incompatible = [.test, .padded, .attachments]
   }
 
   /// Row flags.

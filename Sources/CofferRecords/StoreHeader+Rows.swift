@@ -16,15 +16,17 @@ extension StoreHeader {
     try self.init(columns: try database.rows(SQL.header)[0].values)
   }
 
-  /// Requires the features to be known, so that a later version's store is reported as such, whatever else it contains.
+  /// Returns the features, or none if they can't be read. A later version's store is reported as such, whatever else it
+  /// contains.
   ///
   /// Only call this method if the header's table has the expected SQL.
   ///
-  /// - Throws: `otherFormat`.
-  static func requireKnownFeatures(_ database: StoreDatabase) throws(StoreError) {
+  /// - Throws: `otherFormat` for an unknown feature.
+  static func knownFeatures(_ database: StoreDatabase) throws(StoreError) -> StoreFormat.Incompatible {
     let rows = try database.rows(SQL.features)
-    guard rows.count == 1, case .integer(let features) = rows[0][0], features >= 0 else { return }
+    guard rows.count == 1, case .integer(let features) = rows[0][0], features >= 0 else { return [] }
     try requireKnown(UInt64(features), format: StoreFormat.version)
+    return StoreFormat.Incompatible(rawValue: UInt64(features))
   }
 
   private static func requireKnown(_ features: UInt64, format: UInt32) throws(StoreError) {
@@ -75,7 +77,7 @@ extension StoreHeader {
   /// Writes the columns that a key change affects, the slots, and the spare copy.
   package func update(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
     try database.execute(
-      SQL.updateHeader, Int64(compatible), Int64(titles), Int64(rootGeneration), Int64(phase), commitment, keyring,
+      SQL.updateHeader, Int64(incompatible), Int64(compatible), Int64(titles), Int64(rootGeneration), Int64(phase), commitment, keyring,
       mac)
     try insert(slots, into: database)
   }

@@ -33,6 +33,7 @@ package struct StoreHeader: Sendable, Equatable {
   }
 
   package var isTest: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.test) }
+  package var hasAttachments: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.attachments) }
   package var isPadded: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.padded) }
 
   /// Returns the bytes that the header MAC covers, including the slots sorted by number.

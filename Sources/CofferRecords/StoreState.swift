@@ -8,14 +8,12 @@ package struct StoreState: Sendable, Equatable {
   private static let fixedCount = 2240
   /// The number of bytes of the ring without an extension part.
   package static let ringByteCount = byteCount - fixedCount
-  /// The number of the next attachment, and their count. This version opens no store that has any.
-  private static let noAttachments: (next: UInt64, count: UInt64) = (1, 0)
   private static let indexCount = 2
   package static let sealedByteCount = byteCount + XAESKey.overhead
 
   /// The generation, which increases by one with every write transaction.
   package var generation: UInt64
-  // Only the row writer changes these five properties.
+  // Only the row writer changes these seven properties.
   /// The ID of the next new document (FORMAT, "Ids").
   package internal(set) var nextID: UInt64
   /// A number above every ID that the store has or had.
@@ -24,6 +22,10 @@ package struct StoreState: Sendable, Equatable {
   package internal(set) var count: UInt64
   /// The number of deletions.
   package internal(set) var deletionCount: UInt64
+  /// A number above every number that an attachment has or had.
+  package internal(set) var nextAttachment: UInt64 = 1
+  /// The number of attachments.
+  package internal(set) var attachmentCount: UInt64 = 0
   package internal(set) var set: SetHash
   /// A running rekey's target epoch, or 0.
   package var target: UInt32
@@ -96,8 +98,8 @@ package struct StoreState: Sendable, Equatable {
     builder.append(lead)
     builder.append(TextDigest.byteCount) { replicasDigest.write(to: $0) }
     builder.append(unwiped)
-    builder.append(Self.noAttachments.next)
-    builder.append(Self.noAttachments.count)
+    builder.append(nextAttachment)
+    builder.append(attachmentCount)
     for identity in indexIdentities { builder.append(identity) }
     builder.append(ring.known)
     builder.append(UInt32(ring.byteCount))
@@ -129,7 +131,7 @@ package struct StoreState: Sendable, Equatable {
       guard counters.contains(generation), lead <= counters.upperBound - generation, ids.contains(nextID),
         ids.contains(bound), count <= ids.upperBound, deletionCount <= ids.upperBound, cursor <= ids.upperBound,
         target <= StoreFormat.maximumNumber, unwiped <= counters.upperBound,
-        (nextAttachment, attachmentCount) == Self.noAttachments,
+        (1...StoreFormat.maximumNextAttachment).contains(nextAttachment), attachmentCount <= ids.upperBound,
         let ring = ChangeRing(known: known, bytes: ringBytes, generation: generation)
       else { return nil }
       var state = StoreState(
@@ -137,6 +139,8 @@ package struct StoreState: Sendable, Equatable {
       state.bound = bound
       state.count = count
       state.deletionCount = deletionCount
+      state.nextAttachment = nextAttachment
+      state.attachmentCount = attachmentCount
       state.set = SetHash(bytes: set)
       state.target = target
       state.cursor = cursor
@@ -157,12 +161,14 @@ package struct StateCipher {
   private let marks: HMACKey
   private let binding: [UInt8]
   private let activeEpoch: UInt32
+  private let hasAttachments: Bool
 
   package init(_ keys: SessionKeys) throws(StoreError) {
     key = try translatingErrors { () throws(SealingError) in try XAESKey(keys.stateKey) }
     marks = try translatingErrors { () throws(SealingError) in try HMACKey(keys.anchorKey) }
     binding = keys.stateBinding
     activeEpoch = keys.keyring.active
+    hasAttachments = keys.header.hasAttachments
   }
 
   package func seal(_ state: StoreState) throws(StoreError) -> [UInt8] {
@@ -178,7 +184,8 @@ package struct StateCipher {
       throw .unopened(error, .damagedStore("its state can't be opened"))
     }
     guard let state = StoreState(bytes: bytes),
-      state.target == 0 ? state.cursor == 0 : state.target == activeEpoch
+      state.target == 0 ? state.cursor == 0 : state.target == activeEpoch,
+      hasAttachments || (state.nextAttachment, state.attachmentCount) == (1, 0)
     else { throw .damagedStore("its state has invalid fields") }
     guard !state.isNewer else { throw .newerStore }
     return state

@@ -1,6 +1,6 @@
 internal import CCofferOpenSSL
 
-/// The SHA-256 of a text, which its head contains (FORMAT, "Head").
+/// The SHA-256 of a text, which its head contains (FORMAT, "Head"), or of the content of an attachment.
 ///
 /// GCM's tag doesn't bind a text against a holder of the key, who can make another text with the same tag. The digest
 /// does.
@@ -31,7 +31,7 @@ package struct TextDigest: Hashable, Sendable {
   }
 }
 
-/// Computes digests of texts with one context. Belongs to one thread at a time.
+/// Computes digests of texts, and of bytes that arrive in parts, with one context. Belongs to one thread at a time.
 package final class TextHasher {
   private let context: OpaquePointer
 
@@ -47,13 +47,26 @@ package final class TextHasher {
   }
 
   package func digest(of text: UnsafeRawBufferPointer) throws(SealingError) -> TextDigest {
-    var digest = TextDigest()
-    let succeeded = digest.withMemory { memory in
-      EVP_DigestInit_ex2(context, nil, nil) == 1
-        && (text.isEmpty || EVP_DigestUpdate(context, text.baseAddress, text.count) == 1)
-        && EVP_DigestFinal_ex(context, memory, nil) == 1
+    try begin()
+    try update(text)
+    return try finish()
+  }
+
+  /// Begins the digest of bytes that arrive in parts.
+  package func begin() throws(SealingError) {
+    guard EVP_DigestInit_ex2(context, nil, nil) == 1 else { throw .openSSL("SHA-256") }
+  }
+
+  package func update(_ bytes: UnsafeRawBufferPointer) throws(SealingError) {
+    guard bytes.isEmpty || EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else {
+      throw .openSSL("SHA-256")
     }
-    guard succeeded else { throw .openSSL("SHA-256") }
+  }
+
+  /// Returns the digest of the bytes since ``begin()``.
+  package func finish() throws(SealingError) -> TextDigest {
+    var digest = TextDigest()
+    guard digest.withMemory({ EVP_DigestFinal_ex(context, $0, nil) == 1 }) else { throw .openSSL("SHA-256") }
     return digest
   }
 }

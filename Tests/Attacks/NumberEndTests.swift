@@ -130,6 +130,23 @@ struct NumberEndTests {
     #expect(try test.store.verify().isSound)
   }
 
+  @Test func rejectsAttachmentAfterLastNumber() throws {
+    let test = try TestStore()
+    let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+    try test.store.engine.writing { transaction throws(StoreError) in
+      try transaction.writer.makeAttachmentTables()
+      transaction.writer.state.nextAttachment = StoreFormat.maximumNextAttachment - 1
+      try transaction.commit()
+    }
+    let last = try test.store.write { try $0.attach([1, 2], to: id, name: "last") }
+    #expect(last.id.rawValue == 1 << 39 - 1)
+    expect(.noNumberLeft) { try test.store.write { try $0.attach([1], to: id, name: "next") } }
+    expect(.noNumberLeft) { try test.store.write { try $0.replace(last.id, with: .bytes([3])) } }
+    let store = try test.reopened()
+    #expect(try store.read { try $0.content(of: last.id) } == [1, 2])
+    #expect(try store.verify().isSound)
+  }
+
   @Test func countsEndAtLimit() throws {
     let test = try TestStore()
     let ids = try test.store.write { writer in

@@ -58,7 +58,8 @@ def table(result, ours, plain, found, names, cache, options, progress):
     for name in names:
         work = WORKS[name]
         some = [plain, ours] + ([] if work.is_ours_alone else found)
-        times = rounds_of(some, work, shape, work.count_of(options.documents), cache, options.rounds)
+        times = rounds_of(
+            some, work, work.shape_of(shape), work.count_of(options.documents), cache, options.rounds)
         rows[name] = {"what": work.what, **times}
         progress(rows[name])
 

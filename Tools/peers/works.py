@@ -32,13 +32,23 @@ class Work:
     calls: str = ""
     # Peers have no such work.
     is_ours_alone: bool = False
+    # The store's shape where it isn't that of the other works.
+    shape: Shape = None
+
+    def shape_of(self, shape):
+        return self.shape or shape
 
     def count_of(self, documents):
+        documents = self.shape.documents if self.shape else documents
         return {"all": documents, "tenth": max(documents // 10, 1)}.get(self.count, self.count)
 
     @property
     def titles(self):
         return "clear" if self.start == "clear" else "sealed"
+
+
+# Attachments of 10 MiB, 1 GiB in all; each is a text of the other works.
+ATTACHMENTS = Shape(102, 10 << 20)
 
 
 def _named(works):
@@ -89,6 +99,15 @@ WORKS = _named({
     "values-put": Work(
         "replace values by their keys", "values", "tenth",
         calls="tx.put(note, into: notes, key: key, attributes: attributes)"),
+    "attach": Work(
+        "attach 1 GiB, 10 MiB each (beside the same rows of chunks)", "none", "all", 1.4, shape=ATTACHMENTS,
+        calls="tx.attach(.bytes(bytes), to: id, name: name)"),
+    "attach-read": Work(
+        "read 1 GiB of attachments", "attach", "all", 1.25, True, shape=ATTACHMENTS,
+        calls="tx.forEachPart(of: attachment) { part in … }"),
+    "attach-range": Work(
+        "read 4 KiB of an attachment at random", "attach", 5000, 3.0, True, shape=ATTACHMENTS,
+        calls="tx.content(of: attachment, in: range)"),
 })
 
 FAST = [name for name, work in WORKS.items() if not work.calls]

@@ -34,6 +34,7 @@ struct ListContent<Element: Sendable>: Sendable {
     var revision: UInt64 = 0
     var scan = RowScan(withTexts: readsTexts, noteFields: { revision = $0.revision })
     scan.isWhole = readsTexts || limit == .max
+    scan.countsAttachments = true
     do {
       let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
       try transaction.scan(statement(record, previous, limit, transaction), order, scan) { header, text in

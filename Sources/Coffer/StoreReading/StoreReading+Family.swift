@@ -13,7 +13,9 @@ extension StoreReading where Self: ~Copyable {
     do {
       let statement = try transaction.database.statement(SQL.children, parent.rawValue)
       let order = OrderCheck(childrenOf: parent, limit: transaction.state.count)
-      try transaction.scan(statement, order, RowScan(withTexts: false)) { header, _ in headers.append(header) }
+      var scan = RowScan(withTexts: false)
+      scan.countsAttachments = true
+      try transaction.scan(statement, order, scan) { header, _ in headers.append(header) }
     } catch let error as StoreError {
       throw error
     } catch {

@@ -50,7 +50,10 @@ extension StoreReading where Self: ~Copyable {
     if previous == nil, offset <= 0, limit == .max,
       let titles = try TitleListing(transaction).verifiedTitles(of: record)
     {
-      guard let unfinished = try TitleListing(transaction).forEachTitle(in: record, titles, body) else {
+      guard
+        let unfinished = try TitleListing(transaction).forEachTitle(
+          in: record, titles, { try body(transaction.counted($0)) })
+      else {
         return try transaction.requireCount()
       }
       previous = unfinished.last
@@ -66,6 +69,7 @@ extension StoreReading where Self: ~Copyable {
     let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
     var scan = RowScan(withTexts: false)
     scan.isWhole = limit == .max && offset == 0
+    scan.countsAttachments = true
     try transaction.scan(statement, order, scan) { header, _ in try body(header) }
   }
 
@@ -79,7 +83,9 @@ extension StoreReading where Self: ~Copyable {
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, _ body: (OpenedDocument) throws -> Void
   ) throws {
     guard let record = try transaction.collection(named: collection.name) else { return }
-    try transaction.scan(record, after: previous, RowScan(withTexts: true)) { header, text in
+    var scan = RowScan(withTexts: true)
+    scan.countsAttachments = true
+    try transaction.scan(record, after: previous, scan) { header, text in
       try body(OpenedDocument(header: header, utf8: text))
     }
   }
@@ -101,6 +107,7 @@ extension StoreReading where Self: ~Copyable {
       guard let record = try transaction.collection(named: name) else { continue }
       var scan = RowScan(withTexts: true)
       scan.proof = proof
+      scan.countsAttachments = true
       try transaction.scan(record, isWhole: false, scan) { header, text in
         try body(OpenedDocument(header: header, utf8: text), name)
       }

@@ -7,14 +7,16 @@ package struct FoundDocument {
   /// The header and text. The text is empty if only titles are searched, and JSON if the document is a stored value.
   package let document: OpenedDocument
   private let matcher: DocumentMatcher
+  private let attachments: [SearchMatch.AttachmentName]
 
-  init(_ document: OpenedDocument, _ matcher: DocumentMatcher) {
+  init(_ document: OpenedDocument, _ matcher: DocumentMatcher, _ attachments: AttachmentMatches) {
     self.document = document
     self.matcher = matcher
+    self.attachments = attachments[document.header.id]
   }
 
   /// The matched ranges, computed on each access at about the cost of another search.
-  package var match: SearchMatch { matcher.match(document.header, document.utf8) }
+  package var match: SearchMatch { matcher.match(document.header, document.utf8, attachments) }
 
   /// Returns the string or member name that contains a match, or `nil` for another document's match.
   ///
@@ -44,10 +46,16 @@ extension StoreReading where Self: ~Copyable {
   ) throws {
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
     var left = limit
-    if let candidates = try SubstringSearch(transaction).candidates(for: pattern, in: record, fields: fields) {
-      return try visit(candidates, for: pattern, fields, limit: limit, progress: progress, body)
+    let attachments =
+      try fields.contains(.attachmentNames) ? AttachmentMatches(of: pattern, in: transaction) : AttachmentMatches()
+    if let candidates = try SubstringSearch(transaction).candidates(
+      for: pattern, in: record, fields: fields, also: attachments.documents)
+    {
+      return try visit(candidates, for: pattern, fields, attachments, limit: limit, progress: progress, body)
     }
     var scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: nil)
+    scan.countsAttachments = true
+    scan.alsoVisited = attachments.documents
     if let progress {
       let total = try transaction.count(in: record)
       var done = 0
@@ -59,7 +67,7 @@ extension StoreReading where Self: ~Copyable {
     let matcher = DocumentMatcher(pattern, in: fields)
     do {
       try transaction.scan(record, scan) { header, text in
-        try body(FoundDocument(OpenedDocument(header: header, utf8: text), matcher))
+        try body(FoundDocument(OpenedDocument(header: header, utf8: text), matcher, attachments))
         left -= 1
         if left == 0 { throw EnoughFound() }
       }
@@ -68,15 +76,17 @@ extension StoreReading where Self: ~Copyable {
 
   /// Searches an index's candidates in order, because only their texts show whether they match.
   private func visit(
-    _ candidates: [DocumentHeader], for pattern: SearchPattern, _ fields: SearchPattern.Fields, limit: Int,
-    progress: ProgressHandler?, _ body: (FoundDocument) throws -> Void
+    _ candidates: [DocumentHeader], for pattern: SearchPattern, _ fields: SearchPattern.Fields,
+    _ attachments: AttachmentMatches, limit: Int, progress: ProgressHandler?, _ body: (FoundDocument) throws -> Void
   ) throws {
     let matcher = DocumentMatcher(pattern, in: fields)
     var left = limit
     for (index, header) in candidates.enumerated() {
       try transaction.requireOpen()
-      try SubstringSearch(transaction).withMatch(header.id, matcher, withText: fields.opensTexts) {
-        try body(FoundDocument($0, matcher))
+      try SubstringSearch(transaction).withMatch(
+        header.id, matcher, withText: fields.opensTexts, isFound: !attachments[header.id].isEmpty
+      ) {
+        try body(FoundDocument($0, matcher, attachments))
         left -= 1
       }
       if (index + 1) % 64 == 0 { try progress?(WorkProgress(done: index + 1, total: candidates.count)) }
@@ -96,7 +106,7 @@ extension StoreReading where Self: ~Copyable {
   /// - Parameters:
   ///   - pattern: The text or regular expression.
   ///   - collection: The collection. A missing collection has no matches.
-  ///   - fields: The parts to search, by default texts and titles.
+  ///   - fields: The parts to search, by default texts, titles and names of attachments.
   ///   - limit: The maximum number of returned documents.
   /// - Throws: `damaged` with the ID of the first damaged document that's decrypted, even if it doesn't match.
   public func search(
@@ -122,8 +132,13 @@ extension StoreReading where Self: ~Copyable {
     try searching {
       try transaction.requireOpen()
       let matcher = DocumentMatcher(pattern, in: fields)
-      try SubstringSearch(transaction).withMatch(id, matcher, withText: fields.opensTexts) {
-        match = FoundDocument($0, matcher).match
+      let attachments =
+        try fields.contains(.attachmentNames)
+        ? AttachmentMatches(of: pattern, in: id, transaction) : AttachmentMatches()
+      try SubstringSearch(transaction).withMatch(
+        id, matcher, withText: fields.opensTexts, isFound: !attachments[id].isEmpty
+      ) {
+        match = FoundDocument($0, matcher, attachments).match
       }
     }
     return match

@@ -26,8 +26,8 @@ final class CopyWalk {
   private let rows: StoreStatement
   private let collectionOf: StoreStatement
   private var last: Int64 = 0
-  /// The set hash and row count so far, or `nil` for a partial copy.
-  private var sum: (set: SetHash, count: UInt64)?
+  /// The sum of the rows so far, or `nil` for a partial copy.
+  private var sum: StoreTransaction.RowSum?
   private var isAtEnd = false
   /// The new positions, or `nil` if documents keep theirs.
   private var order: CopiedOrder?
@@ -79,14 +79,7 @@ final class CopyWalk {
     // Don't filter by collection otherwise, so a row with a missing collection causes an error.
     numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
     if case .everything = selection {
-      var set = SetHash()
-      for row in try transaction.connection.collections.rows(within: transaction.limits) {
-        try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
-      }
-      try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
-        try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
-      }
-      sum = (set, 0)
+      sum = try transaction.sumWithoutDocuments()
     }
     rows = try transaction.database.statement(ids == nil ? SQL.allWithBody : SQL.recordWithBody)
     collectionOf = try transaction.database.statement(SQL.collectionOf)
@@ -121,6 +114,7 @@ final class CopyWalk {
         try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
       })
     try requireWhole()
+    try copyAttachments(to: target, from: source, copier)
     try StoreIndexes(target).copy(of: StoreIndexes(source).declaration())
     if lineage.isKept {
       try target.writer.reserveIDs(through: source.state.bound - 1)
@@ -131,6 +125,19 @@ final class CopyWalk {
     report.expected = expected
     if sum != nil { report.setMatches = true }
     return report
+  }
+
+  /// Copies the attachments of the copied documents.
+  private func copyAttachments(
+    to target: StoreTransaction, from source: StoreTransaction, _ copier: RowCopier
+  ) throws(StoreError) {
+    let attachments = AttachmentCopier(from: source, to: target) { record throws(StoreError) in
+      try copier.names(of: record)
+    }
+    try source.forEachAttachmentRow { row throws(StoreError) in
+      guard try target.hasRow(DocumentID(row.document)) else { return }
+      try attachments.copy(AttachmentRecord(row, source.keys), to: DocumentID(row.document))
+    }
   }
 
   /// Encrypts the next documents into an emptied batch.
@@ -165,7 +172,7 @@ final class CopyWalk {
   /// - Throws: `setMismatch` or `damaged`.
   package func requireWhole() throws(StoreError) {
     if let sum {
-      guard sum.set == transaction.state.set, sum.count == transaction.state.count else { throw .setMismatch }
+      guard transaction.isWhole(sum) else { throw .setMismatch }
     }
     try order?.requireProof()
   }

@@ -114,6 +114,18 @@ final class RowCopier {
     return history
   }
 
+  /// Returns an attachment's identity and dots in the new store.
+  func names(of attachment: AttachmentRecord) throws(StoreError) -> (uid: UniqueID, born: Dot, nameDot: Dot) {
+    switch lineage {
+    case .new: return (try identity(of: attachment.uid), dot, dot)
+    case .kept(nil): return (attachment.uid, attachment.born, attachment.nameDot)
+    case .kept(let replicas?):
+      return (
+        attachment.uid, try replicas.translate(attachment.born), try replicas.translate(attachment.nameDot)
+      )
+    }
+  }
+
   /// Returns an identity that no document has.
   func newUID() throws(StoreError) -> UniqueID { try keys.newUID() }
 

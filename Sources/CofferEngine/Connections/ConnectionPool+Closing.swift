@@ -62,7 +62,7 @@ extension ConnectionPool {
     let hasWriter = writingConnection != nil
     // Release the keys even if the files fail to close.
     session.releaseKeys()
-    session.closeAttachments()
+    session.closeCompanions()
     writingConnection = nil
     // The last connection to close copies the log into the file and removes the log, under our lock. If another
     // process is still reading or writing, the next connection to close does that.

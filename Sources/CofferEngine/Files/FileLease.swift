@@ -62,7 +62,7 @@ package struct FileLease: ~Copyable {
   }
 
   /// Returns whether this process has the file open. Closing any descriptor would drop SQLite's locks in this process.
-  private static func isOpenInThisProcess(_ path: String) -> Bool {
+  static func isOpenInThisProcess(_ path: String) -> Bool {
     WriteAheadLock.closeUnused()
     var file = stat()
     return stat(path, &file) == 0 && OpenFiles.isOpen(file)

@@ -2,7 +2,8 @@ internal import CofferPlatform
 internal import CofferRecords
 internal import CofferSealing
 
-/// A queue of bytes for a slow reader, kept in memory first and then sealed in a file without a name.
+/// A queue of bytes between a reader and a writer of different speed, kept in memory first and then sealed in a file
+/// without a name.
 ///
 /// The file is in `TMPDIR`, or in `/tmp` if it isn't set. The key exists only in this process's memory, and the file
 /// system frees the file with its descriptor, so a killed process doesn't leave readable data.
@@ -67,6 +68,15 @@ package final class SealedSpool {
     return piece
   }
 
+  /// Calls a closure with the waiting bytes in order, piece by piece, and leaves them in the queue.
+  package func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    for piece in pieces[taken...] { try piece.withUnsafeBytes { try body($0) } }
+    if let file {
+      for number in file.waiting { try file.piece(number).withUnsafeBytes { try body($0) } }
+    }
+    if !tail.isEmpty { try tail.withUnsafeBytes { try body($0) } }
+  }
+
   /// The file's descriptor, for tests.
   package var descriptor: Int32? { file?.descriptor }
 }
@@ -78,7 +88,7 @@ private final class SpoolFile {
   private let folder: String
   private let key: XAESKey
   /// The numbers of the waiting pieces, and the number of the file's first piece. Numbers aren't reused.
-  private var waiting = 0..<0
+  private(set) var waiting = 0..<0
   private var base = 0
 
   var isEmpty: Bool { waiting.isEmpty }
@@ -113,7 +123,12 @@ private final class SpoolFile {
   }
 
   func takePiece() throws(StoreError) -> [UInt8] {
-    let number = waiting.lowerBound
+    let piece = try piece(waiting.lowerBound)
+    waiting = waiting.lowerBound + 1..<waiting.upperBound
+    return piece
+  }
+
+  func piece(_ number: Int) throws(StoreError) -> [UInt8] {
     var sealed = [UInt8](repeating: 0, count: Self.sealedSize)
     var done = 0
     while done < sealed.count {
@@ -124,7 +139,6 @@ private final class SpoolFile {
       guard got > 0 else { throw Self.failure(folder, got < 0 ? errno : EIO) }
       done += got
     }
-    waiting = number + 1..<waiting.upperBound
     return try translatingErrors { () throws(SealingError) in
       try key.open(sealed, authenticating: Self.place(number))
     }
@@ -149,7 +163,7 @@ private final class SpoolFile {
     let isFull = number == ENOSPC || number == EDQUOT || number == EFBIG
     return StoreError(
       isFull ? .diskFull : .ioFailure,
-      "\(folder) can't hold the output that waits for its reader: \(String(cString: strerror(number)))",
-      hint: "write to a file, or name a folder with more room in TMPDIR")
+      "\(folder) can't hold the waiting data: \(String(cString: strerror(number)))",
+      hint: "name a folder with more room in TMPDIR")
   }
 }

@@ -79,23 +79,36 @@ package final class StagedFile {
   ///
   /// - Throws: `alreadyExists` if the file isn't a store, or `locked` if this process has it open.
   private func requireStore() throws(StoreError) {
+    guard try isStore() else {
+      throw StoreError(
+        .alreadyExists, "\(path) is no store, and was left as it is", hint: "move it away, and try again")
+    }
+  }
+
+  /// Verifies that `path` is free, or that the existing file may be replaced and isn't a store.
+  ///
+  /// - Throws: `alreadyExists`, or `locked` for a store that this process has open.
+  package func checkIsNoStore() throws(StoreError) {
+    if try isReplacing(), try isStore() {
+      throw StoreError(.alreadyExists, "\(path) is a store, and was left as it is", hint: "name another file")
+    }
+  }
+
+  /// Returns whether the existing file is a store, even a damaged one, or `true` if it has just been removed.
+  private func isStore() throws(StoreError) -> Bool {
     // Closing the file below would end the process's locks on it.
     try FileLease.requireClosedInThisProcess(path)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
       guard errno == ENOENT else { throw Self.failure(path) }
-      return
+      return true
     }
     defer { close(file) }
     var header = [UInt8](repeating: 0, count: 72)
     let count = pread(file, &header, header.count, 0)
     let application = header[68..<72].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
-    guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)),
-      application == StoreFormat.applicationID
-    else {
-      throw StoreError(
-        .alreadyExists, "\(path) is no store, and was left as it is", hint: "move it away, and try again")
-    }
+    return count == header.count && header.starts(with: Array("SQLite format 3\0".utf8))
+      && application == StoreFormat.applicationID
   }
 
   /// Durably deletes the replaced file's journal, log and `-shm` file, because SQLite would apply them to the new file.
@@ -118,6 +131,23 @@ package final class StagedFile {
     let name = TemporaryName.beside(URL(filePath: path).lastPathComponent)
     entry = TemporaryEntry(file: folder + "/" + name)
     guard entry != nil else { throw Self.failure(path) }
+  }
+
+  /// Appends bytes to the file.
+  package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = write(made.descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      guard count >= 0 || errno == EINTR else { throw Self.failure(path) }
+      rest = rest.dropFirst(max(count, 0))
+    }
+  }
+
+  /// Makes the appended bytes durable. Call this before ``publish()``.
+  package func sync() throws(StoreError) {
+    while fsync(made.descriptor) != 0 {
+      guard errno == EINTR else { throw Self.failure(path) }
+    }
   }
 
   /// Renames the finished file and makes the name durable, unless another file has taken the name.

@@ -256,6 +256,9 @@ private struct RootChange {
       try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
         try writer.replaceDeletion(try row.element(former), with: DeletionRecord(row, former))
       }
+      try transaction.forEachAttachmentRow { row throws(StoreError) in
+        try writer.replaceAttachment(try row.element(former), with: AttachmentRecord(row, former), of: nil)
+      }
       try writer.changeReplicas { _ throws(StoreError) in }
       writer.leaveOldIDs()
       try transaction.putIndexRoots(indexes)

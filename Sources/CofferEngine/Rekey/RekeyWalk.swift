@@ -151,6 +151,11 @@ extension StoreEngine {
       for id in try rowsBelow(target, in: transaction) {
         report.skip(id, "document \(id) is under old keys although the rekey has passed it")
       }
+      try transaction.forEachAttachmentRow { row throws(StoreError) in
+        if try AttachmentRecord(row, transaction.keys).needsSealing(under: target) {
+          report.skip(row.document, "attachment \(row.number) is under old keys although the rekey has passed it")
+        }
+      }
       let sum = try transaction.sumOfRows()
       report.setMatches = transaction.isWhole(sum)
       // Otherwise, keep the old keys so the remaining rows can be read. `verify` reports the problem.
@@ -182,7 +187,7 @@ extension StoreEngine {
 }
 
 extension RekeyReport {
-  fileprivate mutating func skip(_ id: Int64, _ reason: String) {
+  mutating func skip(_ id: Int64, _ reason: String) {
     guard !skipped.contains(where: { $0.id.rawValue == id }) else { return }
     skipped.append(Verdict.Damage(id: DocumentID(id), reason: reason))
   }

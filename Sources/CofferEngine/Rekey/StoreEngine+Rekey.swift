@@ -59,8 +59,11 @@ extension StoreEngine {
       return report
     }
     do throws(StoreError) {
-      let walk = RekeyWalk(self, limit: max(1, options.batchSize))
+      let limit = max(1, min(options.batchSize, 1 << 20))
+      let walk = RekeyWalk(self, limit: limit)
       while try walk.next(&report) { try tell(.working) }
+      let attachments = AttachmentRekey(self, limit: limit)
+      while try attachments.next(&report) { try tell(.working) }
       try tell(.finishing)
       try rebuildIndexes(buildIndexes)
       try clearSlack { () throws(StoreError) in try tell(.waiting) }

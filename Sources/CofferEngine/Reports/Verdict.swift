@@ -5,6 +5,10 @@ internal import CofferRecords
 public struct Verdict: Sendable {
   /// The number of rows.
   public package(set) var documents = 0
+  /// The number of attachments.
+  public package(set) var attachments = 0
+  /// The damaged attachments, sorted by ID. Their documents can be read.
+  public package(set) var damagedAttachments: [DamagedAttachment] = []
   /// The damaged documents, sorted by ID.
   public package(set) var damaged: [Verdict.Damage] = []
   /// The problems that affect the whole file.
@@ -48,6 +52,14 @@ public struct Verdict: Sendable {
         hint: "restore them from a backup, or bring the others into a new store with \(.salvage)",
         documentID: first.id)
     }
+    if let first = damagedAttachments.first {
+      return StoreError(
+        .damaged,
+        damagedAttachments.count == 1
+          ? "attachment \(first.id) of document \(first.document) is damaged"
+          : "\(damagedAttachments.count) of \(attachments) attachments are damaged, the first is \(first.id)",
+        hint: "attach them again, or restore them from a backup", documentID: first.document)
+    }
     if let first = problems.first {
       return StoreError(
         .damaged, "the store is damaged: \(first)",
@@ -61,6 +73,15 @@ public struct Verdict: Sendable {
           : "the documents are sound; drop the index and declare it again with \(.addIndex)")
     }
     return nil
+  }
+
+  /// An attachment whose content can't be read.
+  public struct DamagedAttachment: Hashable, Sendable {
+    public let id: Attachment.ID
+    /// The document that the attachment belongs to.
+    public let document: DocumentID
+    /// What is wrong with it.
+    public let reason: String
   }
 
   /// A damaged index, or a difference between an index and the documents.

@@ -27,7 +27,10 @@ package final class DocumentMatcher {
     return fields.contains(.text) && matcher.matches(text)
   }
 
-  package func match(_ header: DocumentHeader, _ text: UnsafeRawBufferPointer) -> SearchMatch {
+  /// - Parameter attachments: The matching names of the document's attachments.
+  package func match(
+    _ header: DocumentHeader, _ text: UnsafeRawBufferPointer, _ attachments: [SearchMatch.AttachmentName]
+  ) -> SearchMatch {
     var titleRanges: [Range<Int>] = []
     if fields.contains(.title), var title = header.title {
       titleRanges = title.withUTF8 { ranges(in: UnsafeRawBufferPointer($0)) }
@@ -37,11 +40,13 @@ package final class DocumentMatcher {
       ? header.attributes.canonicalJSON.withUnsafeBytes { matchesInValue($0, strings: true) } ?? [] : []
     if header.isJSON, fields.opensTexts, let values = matchesInValue(text, strings: fields.contains(.text)) {
       return SearchMatch(
-        header: header, titleRanges: titleRanges, textRanges: [], values: values, attributes: attributes)
+        header: header, titleRanges: titleRanges, textRanges: [], values: values, attributes: attributes,
+        attachments: attachments)
     }
     let textRanges = fields.contains(.text) ? ranges(in: text) : []
     return SearchMatch(
-      header: header, titleRanges: titleRanges, textRanges: textRanges, values: [], attributes: attributes)
+      header: header, titleRanges: titleRanges, textRanges: textRanges, values: [], attributes: attributes,
+      attachments: attachments)
   }
 
   private func ranges(in text: UnsafeRawBufferPointer) -> [Range<Int>] {

@@ -101,8 +101,10 @@ public struct SearchPattern: Sendable {
     public static let memberNames = SearchPattern.Fields(rawValue: 4)
     /// The strings in attributes. Searching only attributes doesn't open texts.
     public static let attributes = SearchPattern.Fields(rawValue: 8)
-    /// Texts and titles, without attributes or member names.
-    public static let all: SearchPattern.Fields = [.text, .title]
+    /// The names of attachments. Searching them opens the row of each attachment in the store, but no content.
+    public static let attachmentNames = SearchPattern.Fields(rawValue: 16)
+    /// Texts, titles and names of attachments, without attributes or member names.
+    public static let all: SearchPattern.Fields = [.text, .title, .attachmentNames]
 
     /// Whether the search needs the texts of documents.
     package var opensTexts: Bool { !isDisjoint(with: [.text, .memberNames]) }
@@ -135,6 +137,17 @@ public struct SearchMatch: Sendable, Hashable {
   public let values: [SearchMatch.Value]
   /// The matching strings in the attributes in order, with at most 100 ranges in total.
   public let attributes: [SearchMatch.Value]
+  /// The attachments with matching names, in the order of their numbers. A damaged attachment isn't found.
+  public let attachments: [SearchMatch.AttachmentName]
+
+  /// The name of an attachment that matches the pattern.
+  public struct AttachmentName: Sendable, Hashable {
+    /// The attachment.
+    public let attachment: Attachment.ID
+    public let name: String
+    /// The matches, as at most 100 ranges of UTF-8 bytes in the name.
+    public let ranges: [Range<Int>]
+  }
 
   /// A string in a stored value or attributes that matches the pattern.
   public struct Value: Sendable, Hashable {

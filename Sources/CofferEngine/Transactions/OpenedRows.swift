@@ -24,6 +24,7 @@ final class OpenedRows: RowWork {
   private var withMarks = false
   private var withSum = false
   private var matcher: DocumentMatcher?
+  private var alsoVisited: Set<Int64> = []
 
   init(_ keys: SessionKeys) throws(StoreError) {
     opener = RecordOpener(try RowKeys(keys))
@@ -39,6 +40,7 @@ final class OpenedRows: RowWork {
     withMarks = scan?.noteMarks != nil
     withSum = scan?.proof != nil
     matcher = scan?.matcher()
+    alsoVisited = scan?.alsoVisited ?? []
   }
 
   func begin() {
@@ -65,7 +67,7 @@ final class OpenedRows: RowWork {
       if let element {
         try translatingErrors { () throws(SealingError) in try opener.keys.summer.add(element, to: &sum!) }
       }
-      if matcher?.matches(head, text, isValue: row.fields.isJSON) != false {
+      if matcher?.matches(head, text, isValue: row.fields.isJSON) != false || alsoVisited.contains(row.fields.id) {
         opened.append(Opened(row: index, header: DocumentHeader(row, head), text: text, marks: marks))
       }
       return true

@@ -26,7 +26,7 @@ package final class Session: Sendable {
   private let options: OpenOptions
   /// The absolute path from the caller.
   package let path: String
-  private let attachments = Mutex<[ObjectIdentifier: any SessionAttachment]>([:])
+  private let companions = Mutex<[ObjectIdentifier: any SessionCompanion]>([:])
 
   init(keys: SessionKeys, generation: UInt64, options: OpenOptions, path: String) {
     self.path = path
@@ -121,12 +121,12 @@ extension Session.Known {
 
 extension Session {
   /// Returns the state that another target keeps on this store.
-  package func attachment<Attached: SessionAttachment>(_ type: Attached.Type) -> Attached {
-    attachments.withLock { $0.attachment(type, options) }
+  package func companion<Companion: SessionCompanion>(_ type: Companion.Type) -> Companion {
+    companions.withLock { $0.companion(type, options) }
   }
 
-  func closeAttachments() {
-    for attachment in attachments.withLock({ Array($0.values) }) { attachment.close() }
+  func closeCompanions() {
+    for companion in companions.withLock({ Array($0.values) }) { companion.close() }
   }
 
   // MARK: Local commits

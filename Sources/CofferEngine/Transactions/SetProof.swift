@@ -19,22 +19,14 @@ package final class SetProof {
     self.count += UInt64(count)
   }
 
-  /// Requires the visited rows and the transaction's collections and deletions to be the set that was written.
+  /// Requires the visited rows and the transaction's collections, deletions and attachments to be the set that was
+  /// written.
   ///
   /// - Throws: `setMismatch`.
   package func requireWhole(_ transaction: StoreTransaction) throws(StoreError) {
-    var set = set
-    for row in try transaction.connection.collections.rows(within: transaction.limits) {
-      let element = try row.element(transaction.keys)
-      try translatingErrors { () throws(SealingError) in try transaction.keys.summer.add(element, to: &set) }
-    }
-    var deletionCount: UInt64 = 0
-    try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
-      let element = try row.element(transaction.keys)
-      try translatingErrors { () throws(SealingError) in try transaction.keys.summer.add(element, to: &set) }
-      deletionCount += 1
-    }
-    let state = transaction.state
-    guard set == state.set, count == state.count, deletionCount == state.deletionCount else { throw .setMismatch }
+    var sum = try transaction.sumWithoutDocuments()
+    sum.set.add(set)
+    sum.count = Int(count)
+    guard transaction.isWhole(sum) else { throw .setMismatch }
   }
 }

@@ -13,11 +13,11 @@ package final class StoreConnection {
   private(set) var keys: RowKeys
   private var idleReaders: [RecordReader] = []
   private var idleBatches: [RowBatch<OpenedRows>] = []
-  private var attachments: [ObjectIdentifier: any ConnectionAttachment] = [:]
+  private var companions: [ObjectIdentifier: any ConnectionCompanion] = [:]
 
   /// Returns another target's state on this connection.
-  package func attachment<Attached: ConnectionAttachment>(_ type: Attached.Type) -> Attached {
-    attachments.attachment(type)
+  package func companion<Companion: ConnectionCompanion>(_ type: Companion.Type) -> Companion {
+    companions.companion(type)
   }
 
   private var cipher: StateCipher
@@ -137,7 +137,7 @@ package final class StoreConnection {
     keys = try RowKeys(session)
     idleReaders = []
     idleBatches = []
-    attachments.removeAll()
+    companions.removeAll()
     cipher = try StateCipher(session)
     lastState = nil
     collections.use(keys)

@@ -6,7 +6,7 @@ internal import CofferSealing
 extension StoreTransaction {
   package func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
     notes?.note(id)
-    return try reading { reader throws(StoreError) in try reader.header(id, within: limits) }
+    return try counted(reading { reader throws(StoreError) in try reader.header(id, within: limits) })
   }
 
   package func text(of id: DocumentID) throws(StoreError) -> String {
@@ -37,8 +37,8 @@ extension StoreTransaction {
   package func visit(_ id: DocumentID, _ body: (OpenedDocument) -> Void) throws(StoreError) {
     // Skip the generic function for cached texts, because its closure costs as much as the lookup.
     switch try cached(id) {
-    case .document(let cached): body(cached.opened)
-    case .missing(let room): try open(id, room: room) { opened throws(StoreError) in body(opened) }
+    case .document(let cached): body(try counted(cached.opened))
+    case .missing(let room): try open(id, room: room) { opened throws(StoreError) in body(try counted(opened)) }
     }
   }
 

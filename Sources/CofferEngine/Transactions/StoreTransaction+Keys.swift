@@ -17,11 +17,12 @@ extension StoreTransaction {
     if isOpen, isWriter { try writer.use(connection.keys) }
   }
 
-  /// Returns whether the commit changes the header's features, because indexes were created or dropped, or because
-  /// unknown features may contain changed or deleted documents.
+  /// Returns whether the commit changes the header's features, because indexes were created or dropped, because the
+  /// store has attachments now, or because unknown features may contain changed or deleted documents.
   func changesFeatures() throws(StoreError) -> Bool {
     let compatible = keys.session.header.compatible
     if let hasIndexesAfter, hasIndexesAfter != (compatible & IndexTables.feature != 0) { return true }
+    if isWriter, try writer.hasNewAttachmentTables { return true }
     guard compatible != 0, isWriter, try writer.changes.staleTexts != [] else { return false }
     return try unknownFeatures(of: compatible) != 0
   }
@@ -34,6 +35,7 @@ extension StoreTransaction {
     if let hasIndexesAfter {
       header.compatible = header.compatible & ~IndexTables.feature | (hasIndexesAfter ? IndexTables.feature : 0)
     }
+    if try writer.hasNewAttachmentTables { header.incompatible |= StoreFormat.Incompatible.attachments.rawValue }
     header.mac = try header.authenticate(slots, under: old.headerMACKey)
     try commit(try SessionKeys(root: old.root, header: header, slots: slots), slots)
   }

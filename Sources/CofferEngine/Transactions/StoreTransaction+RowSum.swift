@@ -9,16 +9,38 @@ extension StoreTransaction {
     package var count = 0
     /// The number of deletions.
     package var deletionCount = 0
+    /// The number of attachments.
+    package var attachmentCount = 0
     package var damaged: [Verdict.Damage] = []
     package var problems: [String] = []
     /// Whether all rows could be summed, even damaged rows.
     package var isComplete = true
   }
 
+  /// Sums the collections, the deletions and the attachments.
+  ///
+  /// - Throws: `damaged` for a row out of its bounds or its place.
+  package func sumWithoutDocuments() throws(StoreError) -> RowSum {
+    var sum = RowSum()
+    func add(_ element: SetElement) throws(StoreError) {
+      try translatingErrors { () throws(SealingError) in try keys.summer.add(element, to: &sum.set) }
+    }
+    for row in try connection.collections.rows(within: limits) { try add(try row.element(keys)) }
+    try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
+      try add(try row.element(keys))
+      sum.deletionCount += 1
+    }
+    try forEachAttachmentRow { row throws(StoreError) in
+      try add(try row.element(keys))
+      sum.attachmentCount += 1
+    }
+    return sum
+  }
+
   /// Returns whether a sum matches the state's set hash and count.
   package func isWhole(_ sum: RowSum) -> Bool {
     sum.isComplete && sum.set == state.set && UInt64(sum.count) == state.count
-      && UInt64(sum.deletionCount) == state.deletionCount
+      && UInt64(sum.deletionCount) == state.deletionCount && UInt64(sum.attachmentCount) == state.attachmentCount
   }
 
   /// Throws `damaged` for the first damaged row, or `setMismatch` if the sum doesn't match the state.

@@ -9,6 +9,8 @@ package struct RowScan {
   var withTexts: Bool
   /// The search that limits the visited documents, if any.
   var search: (pattern: SearchPattern, fields: SearchPattern.Fields)?
+  /// Documents that are visited even if the search doesn't find them.
+  package var alsoVisited: Set<Int64> = []
   /// Called periodically with the number of rows passed since the last call. The scan ends if it throws.
   package var progress: ((Int) throws -> Void)?
   /// Called before each visit with the row's fields.
@@ -20,6 +22,8 @@ package struct RowScan {
   /// Whether the statement returns all remaining rows of a collection, so the scan compares the store's row count after
   /// the last row.
   package var isWhole = false
+  /// Whether the visited headers carry the number and bytes of their attachments.
+  package var countsAttachments = false
   /// Sums the visited rows, to compare them with the state's set hash.
   package var proof: SetProof?
 
@@ -111,10 +115,13 @@ extension StoreTransaction {
     let head = try opener.openHead(row)
     try order.check(row.fields, at: DocumentPosition(verified: row.position), isWriting: hasWritten)
     let text = scan.withTexts ? try opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
-    guard matcher?.matches(head, text, isValue: row.fields.isJSON) != false else { return }
+    guard
+      matcher?.matches(head, text, isValue: row.fields.isJSON) != false || scan.alsoVisited.contains(row.fields.id)
+    else { return }
     scan.noteFields?(row.fields)
     if let marks { scan.noteMarks?(marks) }
-    try visit(DocumentHeader(row, head), text)
+    let header = DocumentHeader(row, head)
+    try visit(scan.countsAttachments ? counted(header) : header, text)
   }
 
   private func scanAhead(
@@ -169,7 +176,7 @@ extension StoreTransaction {
       try requireOpen()
       scan.noteFields?(batch.rows[index].fields)
       if let marks = document.marks { scan.noteMarks?(marks) }
-      try visit(document.header, document.text)
+      try visit(scan.countsAttachments ? counted(document.header) : document.header, document.text)
       next += 1
     }
     if let failure = batch.work.failure { throw failure }

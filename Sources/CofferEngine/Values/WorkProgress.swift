@@ -14,7 +14,7 @@ public struct WorkProgress: Sendable, Hashable {
     case waiting
   }
 
-  /// The number of processed documents, or pages in a backup or restore.
+  /// The number of processed documents, pages in a backup or restore, or bytes of an attachment.
   public let done: Int
   /// The total number, or `nil` if it's unknown because the source is read to the end.
   public let total: Int?

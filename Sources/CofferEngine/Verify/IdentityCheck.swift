@@ -17,7 +17,11 @@ struct IdentityCheck {
   mutating func add(_ more: [Seen]) { seen += more }
 
   /// Returns the documents and deletions that contradict each other in the transaction in which they were seen.
-  func findings(_ transaction: StoreTransaction) throws(StoreError) -> (damaged: [Verdict.Damage], problems: [String]) {
+  ///
+  /// - Parameter attachments: The identities of attachments, with the IDs of their documents.
+  func findings(
+    _ transaction: StoreTransaction, attachments: [(uid: UniqueID, document: Int64)]
+  ) throws(StoreError) -> (damaged: [Verdict.Damage], problems: [String]) {
     var damaged: [Verdict.Damage] = []
     var problems: [String] = []
     func note(_ id: Int64, _ reason: String) {
@@ -28,6 +32,10 @@ struct IdentityCheck {
     for document in seen {
       guard let other = known.updateValue(document.id, forKey: document.uid) else { continue }
       note(document.id, "document \(other) has its identity")
+    }
+    for attachment in attachments {
+      guard known.updateValue(attachment.document, forKey: attachment.uid) != nil else { continue }
+      note(attachment.document, "an attachment has the identity of something else")
     }
     let children = seen.filter { $0.parent != nil }
     let parents = Set(children.map { $0.parent! })

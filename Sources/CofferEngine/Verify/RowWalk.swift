@@ -25,7 +25,7 @@ struct RowWalk {
     (self.transaction, self.check, self.progress) = (transaction, check, progress)
   }
 
-  /// Walks the collections, the deletions and the documents.
+  /// Walks the collections, the deletions, the attachments and the documents.
   ///
   /// - Parameter visit: Called on this thread with each row in the sum, unless the walk opens documents in place.
   /// - Throws: Errors that aren't findings, such as `systemFailure`, `locked` or `cancelled`.
@@ -45,6 +45,18 @@ struct RowWalk {
       }
     } catch {
       try note("the row of a deletion is damaged", error)
+    }
+    do throws(StoreError) {
+      var attachments = AttachmentWalk(
+        transaction.database, within: transaction.limits, below: transaction.state.nextAttachment)
+      try attachments.forEach(refused: { error throws(StoreError) in try note(error.message, error) }) {
+        row throws(StoreError) in
+        try transaction.requireOpen()
+        sum.attachmentCount += 1
+        try add(try row.element(transaction.keys))
+      }
+    } catch {
+      try note("the row of an attachment is damaged", error)
     }
     do throws(StoreError) {
       try walkDocuments(visit)

@@ -92,13 +92,19 @@ extension StoreEngine {
     verdict.setMatches = sum.isComplete && sum.set == transaction.state.set
     verdict.countMatches =
       UInt64(sum.count) == transaction.state.count && UInt64(sum.deletionCount) == transaction.state.deletionCount
+      && UInt64(sum.attachmentCount) == transaction.state.attachmentCount
     let tables = try TableCheck(transaction)
     verdict.add(tables.damaged)
     verdict.problems += tables.problems
+    var attachments = AttachmentCheck(transaction)
+    try attachments.run(opening: check, progress)
+    verdict.attachments = sum.attachmentCount
+    verdict.damagedAttachments = attachments.damaged
+    verdict.problems += attachments.problems.filter { !verdict.problems.contains($0) }
     guard check != nil else { return }
     verdict.add(walk.damaged)
     verdict.problems += walk.sum.problems.filter { !verdict.problems.contains($0) }
-    let findings = try walk.identities.findings(transaction)
+    let findings = try walk.identities.findings(transaction, attachments: attachments.identities)
     verdict.add(findings.damaged)
     verdict.problems += findings.problems.filter { !verdict.problems.contains($0) }
   }

@@ -38,7 +38,7 @@ package final class IndexFile {
     sealedRoot = sealed
     memoryContents = shared?.contents
     pages = IndexPages(root, transaction.database, transaction.keys, access, overlay: shared?.pages)
-    memory = IndexMemory.Share(transaction.connection.session.attachment(IndexMemory.self))
+    memory = IndexMemory.Share(transaction.connection.session.companion(IndexMemory.self))
     cacheBytes = memory.byteCount
     // Apps can read index tables only through views.
     let views = Views()

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The memory of an open store for decrypted index pages. The caches are divided equally among the open inner
 /// databases, and pages that readers changed have one budget and are shared.
-final class IndexMemory: SessionAttachment {
+final class IndexMemory: SessionCompanion {
   /// An index with the documents that a reader added in memory.
   struct Update {
     /// The root row in the file from which the pages continue.

@@ -4,7 +4,7 @@ internal import Dispatch
 internal import Synchronization
 
 /// Decides when an open store's indexes in the file are brought up to date.
-final class IndexUpkeep: SessionAttachment {
+final class IndexUpkeep: SessionCompanion {
   /// The number of this process's commits after which to look at the indexes.
   private static let interval = 16
 
@@ -44,7 +44,7 @@ final class IndexUpkeep: SessionAttachment {
 }
 
 extension StoreEngine {
-  private var upkeep: IndexUpkeep { session.attachment(IndexUpkeep.self) }
+  private var upkeep: IndexUpkeep { session.companion(IndexUpkeep.self) }
 
   /// Notes a commit of this process. Now and then, brings the indexes in the file up to date on another thread.
   package func noteCommit(of transaction: StoreTransaction) {

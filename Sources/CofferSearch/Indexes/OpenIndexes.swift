@@ -5,7 +5,7 @@ internal import CofferRecords
 protocol IndexUser: AnyObject {}
 
 /// The indexes that are open on a connection.
-final class OpenIndexes: ConnectionAttachment {
+final class OpenIndexes: ConnectionCompanion {
   /// The open indexes by number. An index is closed if its root row changes.
   var files: [UInt32: IndexFile] = [:]
   /// The last read roots, kept to decrypt an unchanged row only once.
@@ -21,5 +21,5 @@ final class OpenIndexes: ConnectionAttachment {
 }
 
 extension StoreConnection {
-  var openIndexes: OpenIndexes { attachment(OpenIndexes.self) }
+  var openIndexes: OpenIndexes { companion(OpenIndexes.self) }
 }

@@ -67,7 +67,7 @@ package struct RankedSearch {
         let row = try reader.row(DocumentID(hit.id), withBody: highlighter != nil, within: transaction.limits)
         let head = try reader.opener.openHead(row)
         guard row.fields.collection == collection else { return nil }
-        let header = DocumentHeader(row, head)
+        let header = try transaction.counted(DocumentHeader(row, head))
         let places = try highlighter?.places(
           title: header.title ?? "", try reader.opener.openBody(row, head), isValue: header.isJSON,
           transaction.requireOpen)

@@ -64,7 +64,7 @@ package struct StoreIndexes {
     }
   }
 
-  var memory: IndexMemory { transaction.connection.session.attachment(IndexMemory.self) }
+  var memory: IndexMemory { transaction.connection.session.companion(IndexMemory.self) }
 
   private var openIndexes: OpenIndexes { transaction.connection.openIndexes }
 

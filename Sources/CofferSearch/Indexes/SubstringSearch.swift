@@ -13,12 +13,12 @@ package struct SubstringSearch {
 
   /// Returns the documents that may contain a pattern, in the collection's order, from the substring index.
   ///
+  /// - Parameter also: Documents that are returned if they are in the collection.
   /// - Returns: `nil` if a scan is preferable: without a substring index, for regular expressions, fewer than three
   ///   letters, unindexed fields or many candidates, or if updating the index exceeds the memory limit.
-  package func candidates(for pattern: SearchPattern, in record: CollectionRecord, fields: SearchPattern.Fields)
-    throws(StoreError)
-    -> [DocumentHeader]?
-  {
+  package func candidates(
+    for pattern: SearchPattern, in record: CollectionRecord, fields: SearchPattern.Fields, also: Set<Int64>
+  ) throws(StoreError) -> [DocumentHeader]? {
     guard transaction.hasIndexes, fields.isSubset(of: .all), let text = pattern.literal else { return nil }
     let trigrams = Trigrams(SubstringFolding().folded(text))
     guard !trigrams.query.isEmpty else { return nil }
@@ -35,8 +35,9 @@ package struct SubstringSearch {
       return nil
     }
     guard let ids else { return nil }
+    let others = also.subtracting(ids)
     var headers: [DocumentHeader] = []
-    for id in ids {
+    for id in ids + others {
       do throws(StoreError) {
         let header = try transaction.reading { reader throws(StoreError) in
           try reader.header(DocumentID(rawValue: id), within: transaction.limits)
@@ -51,17 +52,17 @@ package struct SubstringSearch {
     return headers.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
   }
 
-  /// Decrypts a candidate and calls `body` with it if it matches.
+  /// Decrypts a candidate and calls `body` with it if it matches, or if it's already found.
   package func withMatch(
-    _ id: DocumentID, _ matcher: DocumentMatcher, withText: Bool, _ body: (OpenedDocument) throws -> Void
+    _ id: DocumentID, _ matcher: DocumentMatcher, withText: Bool, isFound: Bool, _ body: (OpenedDocument) throws -> Void
   ) throws {
     let reader = transaction.connection.takeReader()
     defer { transaction.connection.giveBack(reader) }
     let row = try reader.row(id, withBody: withText, within: transaction.limits)
     let head = try reader.opener.openHead(row)
     let text = withText ? try reader.opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
-    guard matcher.matches(head, text, isValue: row.fields.isJSON) else { return }
-    try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
+    guard isFound || matcher.matches(head, text, isValue: row.fields.isJSON) else { return }
+    try body(OpenedDocument(header: transaction.counted(DocumentHeader(row, head)), utf8: text))
   }
 }
 

@@ -3,11 +3,11 @@ internal import CofferDocuments
 
 /// The fields of a header in JSON and tables.
 enum HeaderField: String, CaseIterable {
-  case collection, id, title, size, key, created, modified, attributes
+  case collection, id, title, size, key, created, modified, attributes, attachments
 
   /// The columns of a short list.
   static let short: [HeaderField] = [.id, .title, .size, .modified]
-  static let long: [HeaderField] = [.id, .title, .size, .key, .created, .modified, .attributes]
+  static let long: [HeaderField] = [.id, .title, .size, .key, .created, .modified, .attributes, .attachments]
 
   /// The columns of a list that may hold documents of several collections. Other programs always get the collection,
   /// as the last column; a table shows it only if there are several.
@@ -17,7 +17,7 @@ enum HeaderField: String, CaseIterable {
   }
 
   var column: TableWriter.Column {
-    TableWriter.Column(name: rawValue, isNumber: self == .id || self == .size)
+    TableWriter.Column(name: rawValue, isNumber: [.id, .size, .attachments].contains(self))
   }
 
   func value(in header: DocumentHeader, of collection: String) -> JSONValue? {
@@ -30,6 +30,7 @@ enum HeaderField: String, CaseIterable {
     case .created: .date(header.created)
     case .modified: .date(header.modified)
     case .attributes: header.attributes.isEmpty ? nil : .raw(header.attributes.canonicalJSON)
+    case .attachments: header.attachmentCount > 0 ? .integer(header.attachmentCount) : nil
     }
   }
 

@@ -41,6 +41,12 @@ struct MatchPrinter {
     try printLines(of: found.document.utf8, match.textRanges, label: "")
     try print(match.values, found.string(of:), prefix: "")
     try print(match.attributes, found.string(ofAttribute:), prefix: "attribute ")
+    for attachment in match.attachments {
+      var name = attachment.name
+      try name.withUTF8 {
+        try printLines(of: UnsafeRawBufferPointer($0), attachment.ranges, label: "attachment ", isName: true)
+      }
+    }
   }
 
   private func print(_ values: [SearchMatch.Value], _ string: (SearchMatch.Value) -> String?, prefix: String) throws {

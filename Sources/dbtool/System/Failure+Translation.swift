@@ -105,6 +105,7 @@ extension ErrorHint.Action {
     case .dropSlots: "rekey --drop-slots"
     case .info: "info"
     case .keepRecipient: "--keep-recipient SLOT"
+    case .listAttachments: "attachment ls"
     case .listKeys: "key list"
     case .makeKey: "keygen"
     case .mergeBase: "--base"
@@ -125,7 +126,7 @@ extension StoreError.Code {
     case .locked: .locked
     case .cannotUnlock, .keyChanged: .cannotUnlock
     case .keyNeeded: .keyNeeded
-    case .noSuchDocument, .noSuchCollection, .noIndex: .noDocument
+    case .noSuchDocument, .noSuchCollection, .noSuchAttachment, .noIndex: .noDocument
     case .otherFormat: .otherFormat
     case .testKeyRefused: .testKeyRefused
     case .damaged, .unsafeFile, .parametersRefused: .damaged

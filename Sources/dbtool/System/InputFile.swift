@@ -41,15 +41,38 @@ enum InputFile {
 }
 
 extension InputFile {
+  /// Whether a path leads to a pipe, a device or another thing that can be read once.
+  static func isStream(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+  }
+
+  /// Makes a folder that is only the user's, unless it is there.
+  static func makeFolder(_ path: String) throws {
+    guard mkdir(path, 0o700) == 0 || isDirectory(path) else { throw Failure.system(errno, path) }
+  }
+
   /// All bytes of a small file.
   ///
   /// - Parameter limit: the maximum size in bytes; a longer file is an error.
   static func contents(of path: String, limit: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    try forEachPart(of: path) { part in
+      bytes += part
+      guard bytes.count <= limit else {
+        let name = path == standardInput ? "standard input" : path
+        throw Failure(.failed, kind: "too-large", "\(name) is longer than \(limit) bytes")
+      }
+    }
+    return bytes
+  }
+
+  /// Passes the bytes of a file or of standard input on, in parts of up to 64 KiB.
+  static func forEachPart(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     let descriptor = path == standardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     let path = path == standardInput ? "standard input" : path
     guard descriptor >= 0 else { throw Failure.system(errno, path) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-    var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 64 * 1024)
     while true {
       let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
@@ -57,11 +80,8 @@ extension InputFile {
         if errno == EINTR { continue }
         throw Failure.system(errno, path)
       }
-      if count == 0 { return bytes }
-      bytes += buffer[..<count]
-      guard bytes.count <= limit else {
-        throw Failure(.failed, kind: "too-large", "\(path) is longer than \(limit) bytes")
-      }
+      if count == 0 { return }
+      try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
   }
 }

@@ -7,7 +7,8 @@ struct ListVerb: ParsableCommand {
     commandName: "ls",
     abstract: "List documents: id, title, size, date.",
     discussion: """
-      Id, title, size in bytes and date of the last change; -l adds key, date of creation and attributes. \
+      Id, title, size in bytes and date of the last change; -l adds key, date of creation, attributes and the \
+      number of attachments. \
       No text is opened.
 
         dbtool ls texts.coffer --key-file my.key

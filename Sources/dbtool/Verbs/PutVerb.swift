@@ -16,6 +16,7 @@ struct PutVerb: ParsableCommand {
         dbtool put texts.coffer letter.txt --key-file my.key
         dbtool put texts.coffer -c notes --key-name n-42 < todo.txt
         dbtool put texts.coffer --text "Sail at dawn." --attr stars:=3
+        dbtool put texts.coffer letter.txt --attach scan.pdf
       """)
 
   @OptionGroup var options: StoreOptions
@@ -49,6 +50,13 @@ struct PutVerb: ParsableCommand {
     help: ArgumentHelp("Sets an attribute: a text, or with := any JSON (repeatable).", valueName: "name=value"))
   var attributes: [AttributeArgument] = []
 
+  @Option(
+    name: .customLong("attach"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Attach a file, in place of an attachment with its name (repeatable).", valueName: "file"),
+    completion: .file())
+  var attached: [String] = []
+
   @Flag(help: "A new document goes to the top of its collection.")
   var top = false
 
@@ -65,6 +73,9 @@ struct PutVerb: ParsableCommand {
     if text != nil, file != nil { throw ValidationError("give FILE or --text, not both") }
     if id != nil, key != nil { throw ValidationError("give --id or --key-name, not both") }
     if let id, id < 1 { throw ValidationError("ids are numbers from 1") }
+    if attached.contains(InputFile.standardInput) {
+      throw ValidationError("standard input has no name: 'attachment add' attaches it with --name")
+    }
     if createOnly, updateOnly { throw ValidationError("--create-only and --update-only exclude each other") }
     if updateOnly, id == nil, key == nil { throw ValidationError("--update-only needs --id or --key-name") }
   }
@@ -74,11 +85,20 @@ struct PutVerb: ParsableCommand {
     guard allowEmpty || !text.isEmpty else {
       throw Failure(.failed, kind: "empty-text", "the text is empty", hint: "--allow-empty stores it")
     }
+    let bar = Progress("attach", unit: "byte", style: .auto, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    let contents = try attached.map { try AttachmentContent.argument($0, bar) }
     let store = try options.open(readOnly: false)
     if title != nil { try options.requireTitles(of: store, for: "--title") }
     var note: String?
     let stored = try store.write { writer in
-      try put(text, with: writer, noting: &note)
+      let id = try put(text, with: writer, noting: &note)
+      for (file, content) in zip(attached, contents) {
+        _ = try writer.attach(content, to: id, name: InputFile.name(of: file), type: nil, replacing: true) {
+          bar.update($0)
+        }
+      }
+      return id
     }
     try store.close()
     if let note { options.common.diagnostics.note(note) }

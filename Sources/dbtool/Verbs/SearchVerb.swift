@@ -8,7 +8,7 @@ struct SearchVerb: ParsableCommand {
     commandName: "search",
     abstract: "Find documents by text, pattern or ranked words.",
     discussion: """
-      Opens and searches every text and title, in memory and on every core; with an index of substrings ('index add'), \
+      Opens and searches every text, title and name of an attachment, in memory and on every core; with an index of substrings ('index add'), \
       only those that may hold the text. Lists the documents found in order, as \
       'ls' does; on a terminal, and with -n or -C, with the matching lines. JSON has places and lines, too. Exit code \
       4 if nothing is found. -i ignores case by Unicode's full case folding: 'straße' finds 'STRASSE'. -d ignores \
@@ -49,7 +49,7 @@ struct SearchVerb: ParsableCommand {
   @Option(
     name: .customLong("in"),
     help: ArgumentHelp(
-      "The parts to look at: title, text, names (of members of stored values), attributes (default: title,text).",
+      "The parts to look at: title, text, attachments (their names), attributes, names (of members of stored values).",
       valueName: "parts"))
   var parts = SearchedParts(fields: .all)
 
@@ -137,7 +137,8 @@ struct SearchVerb: ParsableCommand {
       try store.close()
       try printer?.finish()
     } else {
-      let facts = isObjects ? ["title_places", "text_places", "lines", "values", "attribute_values"] : []
+      let facts =
+        isObjects ? ["title_places", "text_places", "lines", "values", "attribute_values", "attachment_names"] : []
       var table: TableWriter?
       found = try store.read { reader in
         let fields = HeaderField.columns(
@@ -256,7 +257,20 @@ struct SearchVerb: ParsableCommand {
     let match = found.match
     let places: [JSONValue?] = [match.titleRanges, match.textRanges].map { $0.isEmpty ? nil : json($0) }
     let lines = MatchedLine.json(in: found.document.utf8, match.textRanges)
-    return places + [lines, json(match.values, found.string(of:)), json(match.attributes, found.string(ofAttribute:))]
+    return places + [
+      lines, json(match.values, found.string(of:)), json(match.attributes, found.string(ofAttribute:)),
+      json(match.attachments),
+    ]
+  }
+
+  private static func json(_ attachments: [SearchMatch.AttachmentName]) -> JSONValue? {
+    guard !attachments.isEmpty else { return nil }
+    return .array(
+      attachments.map {
+        .object([
+          ("number", .integer($0.attachment.rawValue)), ("name", .string($0.name)), ("places", json($0.ranges)),
+        ])
+      })
   }
 
   private static func json(_ values: [SearchMatch.Value], _ string: (SearchMatch.Value) -> String?) -> JSONValue? {
@@ -288,6 +302,7 @@ struct SearchedParts: ExpressibleByArgument {
   init?(argument: String) {
     let known: [Substring: SearchPattern.Fields] = [
       "title": .title, "text": .text, "names": .memberNames, "attributes": .attributes,
+      "attachments": .attachmentNames,
     ]
     var fields: SearchPattern.Fields = []
     for name in argument.split(separator: ",", omittingEmptySubsequences: false) {
@@ -299,5 +314,5 @@ struct SearchedParts: ExpressibleByArgument {
     self.fields = fields
   }
 
-  var defaultValueDescription: String { "title,text" }
+  var defaultValueDescription: String { "title,text,attachments" }
 }

@@ -14,10 +14,16 @@ struct ShowVerb: ParsableCommand {
         dbtool show texts.coffer n-42 Greeting
         dbtool show texts.coffer 17-20 --json
         dbtool show texts.coffer -c notes 'Plan*'
+        dbtool show texts.coffer 17 --attachment scan.pdf > scan.pdf
       """)
 
   @OptionGroup var options: StoreOptions
   @OptionGroup var selection: DocumentSelection
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Print the content of this attachment of a document instead.", valueName: "name"))
+  var attachment: String?
 
   func validate() throws {
     if let format = options.common.format, format != .json, format != .ndjson {
@@ -28,6 +34,15 @@ struct ShowVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: true)
+    if let attachment {
+      try store.read { reader in
+        let headers = try selection.words.existing(in: reader, of: store)
+        guard headers.count == 1 else { throw DocumentWords.ambiguous("that name", headers) }
+        let found = try AttachmentWords(words: [attachment]).existing(of: headers[0], in: reader)
+        try StandardOutput.write(found[0], of: reader)
+      }
+      return try store.close()
+    }
     let output = StandardOutput(readsAhead: true)
     let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
     try store.read { reader in
@@ -36,7 +51,8 @@ struct ShowVerb: ParsableCommand {
       for header in headers {
         try reader.withText(of: header.id) { opened in
           if isJSON {
-            try output.write(line: Self.json(of: opened, in: names).serialized, isJSON: true)
+            let attachments = try opened.header.attachmentCount > 0 ? reader.attachments(of: header.id) : []
+            try output.write(line: Self.json(of: opened, attachments, in: names).serialized, isJSON: true)
           } else {
             try Self.write(opened.utf8, to: output)
           }
@@ -55,13 +71,18 @@ struct ShowVerb: ParsableCommand {
     }
   }
 
-  private static func json(of opened: OpenedDocument, in names: [CollectionID: String]) -> JSONValue {
+  private static func json(
+    of opened: OpenedDocument, _ attachments: [Attachment], in names: [CollectionID: String]
+  ) -> JSONValue {
     let collection = names[opened.header.collection] ?? opened.header.collection.description
     return .object(
       present: HeaderField.allCases.map { field in
-        // A document has its text where a list has the text's size.
-        field == .size
-          ? ("text", .string(opened.text)) : (field.rawValue, field.value(in: opened.header, of: collection))
+        // A document has its text and attachments where a list has the text's size and their number.
+        switch field {
+        case .size: ("text", .string(opened.text))
+        case .attachments: (field.rawValue, attachments.isEmpty ? nil : AttachmentField.json(of: attachments))
+        default: (field.rawValue, field.value(in: opened.header, of: collection))
+        }
       })
   }
 }

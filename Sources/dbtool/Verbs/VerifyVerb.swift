@@ -137,6 +137,7 @@ struct VerifyVerb: ParsableCommand {
     [
       ("sound", .bool(verdict.isSound)),
       ("documents", .integer(verdict.documents)),
+      ("attachments", verdict.attachments > 0 ? .integer(verdict.attachments) : nil),
       ("set", .string(verdict.setMatches ? "matches" : "differs")),
       ("count", .string(verdict.countMatches ? "matches" : "differs")),
       ("anchor", verdict.anchor.map { .string($0.words) }),
@@ -147,6 +148,18 @@ struct VerifyVerb: ParsableCommand {
           verdict.damaged.map { damaged in
             .object([("id", .integer(damaged.id.rawValue)), ("reason", .string(damaged.reason))])
           })
+      ),
+      (
+        "damaged_attachments",
+        verdict.damagedAttachments.isEmpty
+          ? nil
+          : .array(
+            verdict.damagedAttachments.map { damaged in
+              .object([
+                ("number", .integer(damaged.id.rawValue)), ("document", .integer(damaged.document.rawValue)),
+                ("reason", .string(damaged.reason)),
+              ])
+            })
       ),
       ("problems", .array((verdict.problems + verdict.indexProblems.map(\.summary)).map { .string($0) })),
       ("unusable_slots", verdict.unusableSlots.facts),

@@ -911,7 +911,7 @@ import Testing
   @Test func openIndexesShareOneCache() throws {
     let test = try indexed()
     try test.store.index(test.notes, .titles)
-    let caches = test.store.engine.session.attachment(IndexMemory.self)
+    let caches = test.store.engine.session.companion(IndexMemory.self)
     _ = try test.store.read { try $0.search(ranked: "sealed", in: test.notes) }
     let alone = caches.share
     _ = try test.store.read { scope in try scope.headers(in: test.notes) }
@@ -1009,7 +1009,7 @@ import Testing
       try texts.filter { text in
         guard let pattern = try? SearchPattern.text(text, ignoring: differences) else { return false }
         let record = try #require(try scope.transaction.collection(named: "notes"))
-        return try SubstringSearch(scope.transaction).candidates(for: pattern, in: record, fields: .all) != nil
+        return try SubstringSearch(scope.transaction).candidates(for: pattern, in: record, fields: .all, also: []) != nil
       }.count
     }
     #expect(used > 20)

@@ -114,6 +114,8 @@ static const char tuned_sql[] =
 static const char schema_sql[] =
   "CREATE TABLE IF NOT EXISTS docs(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, pos INTEGER NOT NULL,"
   " title TEXT, text TEXT NOT NULL); CREATE INDEX IF NOT EXISTS docs_pos ON docs(coll, pos)";
+static const char chunks_schema_sql[] =
+  "CREATE TABLE IF NOT EXISTS chunks(chunk INTEGER PRIMARY KEY, ct BLOB NOT NULL) STRICT";
 static const char notes_schema_sql[] =
   "CREATE TABLE IF NOT EXISTS notes(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, pos INTEGER NOT NULL,"
   " key TEXT, title TEXT, body TEXT NOT NULL, author TEXT, stars INTEGER, kept INTEGER);"
@@ -274,6 +276,57 @@ static void work_values_put(sqlite3_stmt *statement) {
   for (uint64_t i = 0; i < job.count; i++) write_note(statement, order[i], order[i] + 5);
 }
 
+// A chunk is a row: its number is that of the attachment, shifted by 24 bits, and that of the chunk in it.
+
+enum { CHUNK_BYTES = 65536, CHUNK_BITS = 24, RANGE_BYTES = 4096 };
+
+static sqlite3_int64 chunk_of(uint64_t number, int place) {
+  return (sqlite3_int64)(number << CHUNK_BITS) + place / CHUNK_BYTES;
+}
+
+static void work_attach(sqlite3_stmt *statement) {
+  for (uint64_t i = 1; i <= job.count; i++)
+    for (int place = 0; place < job.text_bytes; place += CHUNK_BYTES) {
+      int rest = job.text_bytes - place;
+      sqlite3_bind_int64(statement, 1, chunk_of(i, place));
+      sqlite3_bind_blob(statement, 2, text_of(i) + place, rest < CHUNK_BYTES ? rest : CHUNK_BYTES, SQLITE_STATIC);
+      step(statement);
+    }
+}
+
+static const unsigned char *find_chunk(sqlite3_stmt *statement, sqlite3_int64 chunk) {
+  sqlite3_reset(statement);
+  sqlite3_bind_int64(statement, 1, chunk);
+  if (sqlite3_step(statement) != SQLITE_ROW) check(SQLITE_ERROR);
+  return sqlite3_column_blob(statement, 0);
+}
+
+static void work_attach_read(sqlite3_stmt *statement) {
+  for (uint64_t i = 1; i <= job.count; i++)
+    for (int place = 0; place < job.text_bytes; place += CHUNK_BYTES) {
+      const unsigned char *bytes = find_chunk(statement, chunk_of(i, place));
+      int count = sqlite3_column_bytes(statement, 0);
+      touched += bytes[0] + bytes[count - 1] + (unsigned)count;
+    }
+}
+
+/* Copies each range out of its chunks. */
+static void work_attach_range(sqlite3_stmt *statement) {
+  static unsigned char range[RANGE_BYTES];
+  uint64_t state = 3, attachments = (uint64_t)number_of("SELECT max(chunk) >> 24 FROM chunks");
+  for (uint64_t i = 0; i < job.count; i++) {
+    uint64_t number = next_random(&state) % attachments + 1;
+    int start = (int)(next_random(&state) % (uint64_t)(job.text_bytes - RANGE_BYTES));
+    for (int done = 0; done < RANGE_BYTES;) {
+      int place = (start + done) % CHUNK_BYTES, count = RANGE_BYTES - done;
+      if (count > CHUNK_BYTES - place) count = CHUNK_BYTES - place;
+      memcpy(range + done, find_chunk(statement, chunk_of(number, start + done)) + place, (size_t)count);
+      done += count;
+    }
+    touched += range[0] + range[RANGE_BYTES - 1] + RANGE_BYTES;
+  }
+}
+
 static void work_rewrite(sqlite3_stmt *statement) {
   if (*job.rekey) run(job.rekey);
   else step(statement);
@@ -333,6 +386,9 @@ static const struct work {
    NOTE " ON CONFLICT(coll, key) DO UPDATE SET title = excluded.title, body = excluded.body,"
         " author = excluded.author, stars = excluded.stars, kept = excluded.kept",
    WRITES, "notes", work_values_put, 0, 0},
+  {"attach", "INSERT INTO chunks VALUES(?, ?)", WRITES, 0, work_attach, 0, 0},
+  {"attach-read", "SELECT ct FROM chunks WHERE chunk = ?", READS, 0, work_attach_read, 0, 0},
+  {"attach-range", "SELECT ct FROM chunks WHERE chunk = ?", READS, 0, work_attach_range, 0, 0},
   {"rewrite", "UPDATE docs SET text = upper(text)", EACH, 0, work_rewrite, 0, 0},
   {"verify", READ, READS, 0, work_verify, 0, 0},
 };
@@ -374,7 +430,8 @@ static int do_job(char *result, size_t size) {
   while (work < works + WORK_COUNT && strcmp(work->name, job.work)) work++;
   if (work == works + WORK_COUNT) return 0;
   make_block();
-  run(!strncmp(work->name, "values", 6) ? notes_schema_sql : schema_sql);
+  run(!strncmp(work->name, "values", 6) ? notes_schema_sql
+      : !strncmp(work->name, "attach", 6) ? chunks_schema_sql : schema_sql);
   if (work->stored) {
     char sql[64];
     snprintf(sql, sizeof sql, "SELECT max(id) FROM %s", work->stored);

@@ -50,6 +50,9 @@ struct Works {
     case "values-get": try getValues()
     case "values-read": readValues
     case "values-put": try putValues()
+    case "attach": attach
+    case "attach-read": try readAttachments()
+    case "attach-range": try readRanges()
     default: nil
     }
   }
@@ -269,6 +272,50 @@ struct Works {
             samples.note(number, text: number + 5), into: notes, key: DocumentKey("key \(number)"),
             attributes: samples.attributes(number))
         }
+      }
+    }
+  }
+
+  private func attach() throws {
+    try store.write { tx in
+      for number in 1...count {
+        let id = try tx.insert(Document(title: samples.title(number), text: ""), into: documents)
+        _ = try tx.attach(.bytes(samples.block[samples.textRange(number)]), to: id, name: "file")
+      }
+    }
+  }
+
+  /// The attachments of all documents, in the order in which they were attached.
+  private func attachments() throws -> [Attachment] {
+    try store.read { tx in
+      try tx.headers(in: documents).flatMap { try tx.attachments(of: $0.id) }
+    }
+  }
+
+  private func readAttachments() throws -> () throws -> Void {
+    let attachments = try attachments().prefix(count)
+    return {
+      try store.read { tx in
+        var touched = 0
+        for attachment in attachments { try tx.forEachPart(of: attachment.id) { touched &+= touch($0) } }
+        keep(touched)
+      }
+    }
+  }
+
+  private func readRanges() throws -> () throws -> Void {
+    let attachments = try attachments()
+    return {
+      try store.read { tx in
+        var random = SplitMix64(state: 3)
+        var touched = 0
+        for _ in 0..<count {
+          let attachment = attachments[Int(random.next() % UInt64(attachments.count))]
+          let start = Int(random.next() % UInt64(attachment.byteCount - 4096))
+          let content = try tx.content(of: attachment.id, in: start..<start + 4096)
+          touched &+= content.withUnsafeBytes { touch($0) }
+        }
+        keep(touched)
       }
     }
   }

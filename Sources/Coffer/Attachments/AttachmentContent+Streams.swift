@@ -1,0 +1,48 @@
+internal import CofferEngine
+public import CofferFoundation
+internal import CofferRecords
+
+extension AttachmentContent {
+  /// A regular file, which is read when it's attached.
+  public static func file(_ url: URL) -> AttachmentContent {
+    .file(atPath: url.path)
+  }
+
+  /// Reads a stream of parts to its end, so that no writer waits for it.
+  ///
+  /// The bytes wait in a file without a name in `TMPDIR`, sealed with a key that only this process has.
+  ///
+  /// - Parameter parts: The parts, such as arrays of bytes or `Data`.
+  /// - Returns: The content, which can be attached once or more.
+  /// - Throws: Errors of the stream, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
+  public static func stream<Parts: AsyncSequence>(
+    _ parts: Parts, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> AttachmentContent where Parts.Element: Sequence<UInt8> {
+    let spool = SpoolBuilder()
+    for try await part in parts {
+      try Task.checkCancellation()
+      if try part.withContiguousStorageIfAvailable({ try spool.append(UnsafeRawBufferPointer($0)) }) == nil {
+        try Array(part).withUnsafeBytes { try spool.append($0) }
+      }
+    }
+    return spool.finish()
+  }
+
+  /// Reads a stream of bytes to its end, as ``stream(_:isolation:)`` does with parts.
+  public static func stream<Bytes: AsyncSequence>(
+    _ bytes: Bytes, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> AttachmentContent where Bytes.Element == UInt8 {
+    let spool = SpoolBuilder()
+    var part: [UInt8] = []
+    part.reserveCapacity(1 << 16)
+    for try await byte in bytes {
+      part.append(byte)
+      guard part.count == 1 << 16 else { continue }
+      try Task.checkCancellation()
+      try part.withUnsafeBytes { try spool.append($0) }
+      part.removeAll(keepingCapacity: true)
+    }
+    try part.withUnsafeBytes { try spool.append($0) }
+    return spool.finish()
+  }
+}

@@ -1,0 +1,72 @@
+public import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// The content of an attachment as an asynchronous sequence of parts of up to 256 KiB.
+///
+/// ```swift
+/// for try await part in store.parts(of: attachment.id) { try await response.write(part) }
+/// ```
+///
+/// Each part is read in a transaction of its own, so a slow consumer delays no writer. After the last part, the whole is
+/// compared with its SHA-256. Don't trust the parts before the sequence ends: an error at the end means that the content
+/// isn't the one that was attached.
+public struct AttachmentParts: AsyncSequence, Sendable {
+  public typealias Element = [UInt8]
+
+  let store: DocumentStore
+  let attachment: Attachment.ID
+
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(store: store, attachment: attachment) }
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private static let partSize = 256 << 10
+
+    let store: DocumentStore
+    let attachment: Attachment.ID
+    private var done = 0
+    private var hasEnded = false
+    private var hasher: TextHasher?
+
+    init(store: DocumentStore, attachment: Attachment.ID) {
+      (self.store, self.attachment) = (store, attachment)
+    }
+
+    /// - Throws: `noSuchAttachment`, also if the attachment is removed meanwhile, `damaged`, `otherFormat`, `closed`, or
+    ///   `CancellationError`.
+    public mutating func next() async throws -> [UInt8]? {
+      guard !hasEnded else { return nil }
+      let (start, attachment) = (done, attachment)
+      let (part, digest, count) = try await store.read { reader in
+        let chunks = try reader.transaction.chunks(of: attachment)
+        let (record, count) = (chunks.record, chunks.record.chunks.byteCount)
+        var part = [UInt8](repeating: 0, count: Swift.min(Self.partSize, count - start))
+        try part.withUnsafeMutableBytes { memory in
+          try chunks.read(start..<start + memory.count, from: reader.transaction.database, into: memory)
+        }
+        return (part, record.digest, count)
+      }
+      let hasher = try hasher ?? Self.begun()
+      self.hasher = hasher
+      try part.withUnsafeBytes { try hasher.update($0) }
+      done += part.count
+      guard done == count else { return part }
+      hasEnded = true
+      guard try hasher.finish() == digest else { throw StoreError.otherContent(of: attachment.rawValue) }
+      return part.isEmpty ? nil : part
+    }
+
+    private static func begun() throws -> TextHasher {
+      let hasher = try TextHasher()
+      try hasher.begin()
+      return hasher
+    }
+  }
+}
+
+extension DocumentStore {
+  /// Returns the content of an attachment part by part, for a consumer that may be slow.
+  public func parts(of attachment: Attachment.ID) -> AttachmentParts {
+    AttachmentParts(store: self, attachment: attachment)
+  }
+}

@@ -1,0 +1,124 @@
+public import CofferEngine
+public import CofferFoundation
+internal import CofferPlatform
+internal import CofferRecords
+
+extension StoreReading where Self: ~Copyable {
+  /// Returns a document's attachments in the order in which they were attached. Reads one row for each attachment, not
+  /// their contents.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`, or `otherFormat` for an attachment of a later version.
+  public func attachments(of id: DocumentID) throws(StoreError) -> [Attachment] {
+    try transaction.attachments(of: id)
+  }
+
+  /// Returns an attachment without its content.
+  ///
+  /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
+  public func attachment(_ id: Attachment.ID) throws(StoreError) -> Attachment {
+    try transaction.attachment(id)
+  }
+
+  /// Returns the document's attachment with a name, or `nil` if there is none.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`.
+  public func attachment(named name: String, of id: DocumentID) throws(StoreError) -> Attachment? {
+    try transaction.attachments(of: id).first { $0.name == name }
+  }
+
+  /// Returns the document's attachment that a reference leads to, or `nil` if there is none.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`.
+  public func attachment(for reference: AttachmentReference, of id: DocumentID) throws(StoreError) -> Attachment? {
+    try transaction.attachments(of: id).first { $0.sha256 == reference.sha256 }
+  }
+
+  /// Returns the whole content of an attachment, which takes as much memory as the content. Compares it with its
+  /// SHA-256.
+  ///
+  /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
+  public func content(of id: Attachment.ID) throws(StoreError) -> [UInt8] {
+    let chunks = try transaction.chunks(of: id)
+    var content: [UInt8] = []
+    content.reserveCapacity(chunks.record.chunks.byteCount)
+    try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
+      try transaction.requireOpen()
+      content.append(contentsOf: part)
+    }
+    return content
+  }
+
+  /// Returns a part of an attachment's content. Opens the 64-KiB chunks that the range touches.
+  ///
+  /// The seals prove that the part is from this attachment and from this place in it. Only a read of the whole content
+  /// compares the SHA-256, so a former holder of the store's keys could have exchanged the part.
+  ///
+  /// - Parameters:
+  ///   - range: The range of bytes. Bytes beyond the end aren't returned.
+  /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
+  public func content(of id: Attachment.ID, in range: Range<Int>) throws(StoreError) -> [UInt8] {
+    let chunks = try transaction.chunks(of: id)
+    let range = range.clamped(to: 0..<chunks.record.chunks.byteCount)
+    var content = [UInt8](repeating: 0, count: range.count)
+    try content.withMutableBytes { memory throws(StoreError) in
+      try chunks.read(range, from: transaction.database, into: memory)
+    }
+    return content
+  }
+
+  /// Calls `body` with the content of an attachment, part by part, and then compares the whole with its SHA-256.
+  ///
+  /// The parts have up to 64 KiB and are valid during the call. Don't trust them before the method returns: an error at
+  /// the end means that the content isn't the one that was attached.
+  ///
+  /// - Throws: Errors of `body`, `noSuchAttachment`, `damaged`, `otherFormat`.
+  public func forEachPart(of id: Attachment.ID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    var failure: (any Error)?
+    let chunks = try transaction.chunks(of: id)
+    do {
+      try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
+        try transaction.requireOpen()
+        do {
+          try body(part)
+        } catch {
+          failure = error
+          throw StoreError(.cancelled, "the reader of an attachment stopped")
+        }
+      }
+    } catch {
+      throw failure ?? error
+    }
+  }
+
+  /// Writes the content of an attachment into a file that only its owner can read.
+  ///
+  /// The file appears under its name when the whole content is in it and agrees with its SHA-256. In rollback journal
+  /// mode, commits wait until then.
+  ///
+  /// - Parameters:
+  ///   - url: The file. Its folder must exist.
+  ///   - isReplacing: Whether to replace an existing file, which isn't a store.
+  ///   - progress: Called with the number of bytes that are written.
+  /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`, `alreadyExists`, `diskFull`, `readOnly`, `ioFailure`,
+  ///   `cancelled`. No file appears then.
+  public func save(
+    _ id: Attachment.ID, to url: URL, replacing isReplacing: Bool = false, progress: ProgressHandler? = nil
+  ) throws(StoreError) {
+    let chunks = try transaction.chunks(of: id)
+    let file = StagedFile(url.path, replacesExisting: isReplacing)
+    try file.checkIsNoStore()
+    try file.make()
+    try file.discardingOnError { () throws(StoreError) in
+      let total = chunks.record.chunks.byteCount
+      var done = 0
+      try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
+        try transaction.requireOpen()
+        try WorkProgress(done: done, total: total).tell(progress, stopped: "saving was stopped; no file was made")
+        try file.append(part)
+        done += part.count
+      }
+      try file.sync()
+      try file.publish()
+    }
+  }
+}

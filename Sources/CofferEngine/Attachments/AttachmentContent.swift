@@ -1,0 +1,191 @@
+internal import CofferPlatform
+package import CofferRecords
+internal import Synchronization
+
+/// The content of a new attachment: bytes, a file or a stream.
+///
+/// ```swift
+/// try store.write { try $0.attach(.file(photo), to: id) }
+/// let recording = try await AttachmentContent.stream(microphone.bytes)
+/// try store.write { try $0.attach(recording, to: id, name: "memo.wav") }
+/// ```
+///
+/// A file or a stream of any length takes less than 2 MB of memory.
+public struct AttachmentContent: Sendable {
+  private enum Source: Sendable {
+    case bytes([UInt8])
+    case file(String)
+    case spool(SpooledBytes)
+  }
+
+  private let source: Source
+
+  private init(_ source: Source) {
+    self.source = source
+  }
+
+  /// Bytes in memory.
+  public static func bytes(_ bytes: some Sequence<UInt8>) -> AttachmentContent {
+    AttachmentContent(.bytes(Array(bytes)))
+  }
+
+  /// A regular file, which is read when it's attached.
+  package static func file(atPath path: String) -> AttachmentContent {
+    AttachmentContent(.file(path))
+  }
+
+  /// The bytes that a closure passes on, which wait in a sealed file without a name (``SealedSpool``).
+  package static func spooled(
+    by read: ((UnsafeRawBufferPointer) throws(StoreError) -> Void) throws -> Void
+  ) throws -> AttachmentContent {
+    let spool = SpoolBuilder()
+    try read { part throws(StoreError) in try spool.append(part) }
+    return spool.finish()
+  }
+}
+
+/// Collects the bytes of a stream, before a transaction begins.
+package final class SpoolBuilder {
+  private let spool = SealedSpool(memory: SealedSpool.pieceSize)
+
+  package init() {}
+
+  /// - Throws: `diskFull`, `ioFailure`, or `tooLarge` for more bytes than an attachment has.
+  package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    guard spool.count + bytes.count <= ChunkLayout.maximumByteCount else { throw .attachmentTooLarge }
+    try spool.append(bytes)
+  }
+
+  /// The number of bytes until now.
+  package var count: Int { spool.count }
+
+  /// Returns the content. Don't append more bytes after that.
+  package consuming func finish() -> AttachmentContent {
+    AttachmentContent(spool: spool)
+  }
+}
+
+/// The bytes of a stream that has ended, for one reader at a time.
+private final class SpooledBytes: @unchecked Sendable {
+  /// Used inside the lock only.
+  private let spool: SealedSpool
+  private let lock = Mutex<Void>(())
+
+  init(_ spool: SealedSpool) {
+    self.spool = spool
+  }
+
+  var count: Int { lock.withLock { _ in spool.count } }
+
+  func forEachPart(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    try lock.withLock { _ in try spool.forEachPiece(body) }
+  }
+}
+
+extension AttachmentContent {
+  fileprivate init(spool: SealedSpool) {
+    self.init(.spool(SpooledBytes(spool)))
+  }
+
+  /// The name of the file, or `nil` for other contents.
+  package var fileName: String? {
+    guard case .file(let path) = source else { return nil }
+    return path.split(separator: "/").last.map(String.init)
+  }
+
+  /// Passes the content on in parts.
+  ///
+  /// - Returns: The date of the file, or `nil` for other contents.
+  /// - Throws: Errors of `body`, `noSuchFile`, `ioFailure`, `invalidArgument` for a file that isn't a regular one, or
+  ///   `locked` for a store that this process has open.
+  func forEachPart(
+    _ progress: ProgressHandler?, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws -> Timestamp? {
+    func passOn(_ bytes: UnsafeRawBufferPointer, after done: Int, of total: Int) throws {
+      try WorkProgress(done: done, total: max(total, done)).tell(
+        progress, stopped: "attaching was stopped; nothing of this transaction was stored")
+      try body(bytes)
+    }
+    switch source {
+    case .bytes(let bytes):
+      try bytes.withUnsafeBytes { bytes in
+        for start in stride(from: 0, to: bytes.count, by: Self.partSize) {
+          let part = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + Self.partSize, bytes.count)])
+          try passOn(part, after: start, of: bytes.count)
+        }
+      }
+    case .spool(let spool):
+      let total = spool.count
+      var done = 0
+      try spool.forEachPart { part in
+        try passOn(part, after: done, of: total)
+        done += part.count
+      }
+    case .file(let path):
+      let file = try AttachedFile(path)
+      var done = 0
+      var buffer = [UInt8](repeating: 0, count: Self.partSize)
+      try buffer.withUnsafeMutableBytes { buffer in
+        while case let count = try file.next(into: buffer), count > 0 {
+          try passOn(UnsafeRawBufferPointer(rebasing: buffer[..<count]), after: done, of: file.byteCount)
+          done += count
+        }
+      }
+      return file.date
+    }
+    return nil
+  }
+
+  /// The number of bytes between two reports of progress.
+  private static let partSize = 256 << 10
+}
+
+/// A regular file that is being attached.
+private final class AttachedFile {
+  private let path: String
+  private let descriptor: Int32
+  let byteCount: Int
+  let date: Timestamp
+
+  init(_ path: String) throws(StoreError) {
+    // Closing any descriptor of a store or its log would end the locks that this process holds.
+    for suffix in ["", "-wal", "-shm", "-journal"] where path.hasSuffix(suffix) {
+      guard FileLease.isOpenInThisProcess(String(path.dropLast(suffix.count))) else { continue }
+      throw StoreError(.locked, "\(path) belongs to a store that is open", hint: "make a backup, and attach that")
+    }
+    self.path = path
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      let reason = String(cString: strerror(errno))
+      guard errno == ENOENT || errno == ENOTDIR else { throw StoreError(.ioFailure, "\(path): \(reason)") }
+      throw StoreError(.noSuchFile, "\(path): no such file")
+    }
+    self.descriptor = descriptor
+    var status = stat()
+    let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    byteCount = Int(status.st_size)
+    date = Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
+    guard isRegular else {
+      throw StoreError(
+        .invalidArgument, "\(path) isn't a regular file", hint: "attach what can only be read once as a stream")
+    }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  func next(into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
+    while true {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      if count >= 0 { return count }
+      guard errno == EINTR else {
+        throw StoreError(.ioFailure, "\(path) can't be read: \(String(cString: strerror(errno)))")
+      }
+    }
+  }
+}
+
+extension StoreError {
+  static let attachmentTooLarge = StoreError(.tooLarge, "an attachment has at most 2^40 bytes")
+}

@@ -1,0 +1,108 @@
+internal import CofferRecords
+
+// Reading attachments.
+
+extension StoreTransaction {
+  /// Returns a document's attachments in the order in which they were attached, without opening their contents.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`, or `otherFormat` for an attachment of a later version.
+  package func attachments(of id: DocumentID) throws(StoreError) -> [Attachment] {
+    try attachmentRecords(of: id).map { Attachment($0) }
+  }
+
+  package func attachmentRecords(of id: DocumentID) throws(StoreError) -> [AttachmentRecord] {
+    notes?.note(id)
+    var records: [AttachmentRecord] = []
+    for row in try attachmentRows(of: id.rawValue) {
+      records.append(try attachmentRecord(row))
+    }
+    if records.isEmpty, try !exists(id) { throw .noSuchDocument(id) }
+    return records
+  }
+
+  /// Returns a header with the number and bytes of the document's attachments.
+  ///
+  /// A damaged attachment is counted without its bytes, because the document itself isn't damaged.
+  package func counted(_ header: DocumentHeader) throws(StoreError) -> DocumentHeader {
+    guard state.attachmentCount > 0 else { return header }
+    let rows = try database.rows(SQL.attachmentsOf, header.id.rawValue)
+    guard !rows.isEmpty else { return header }
+    var header = header
+    header.attachmentCount = rows.count
+    for columns in rows {
+      do throws(StoreError) {
+        let row = try AttachmentRow(columns, within: limits, below: state.nextAttachment)
+        header.attachmentByteCount += try AttachmentRecord(row, keys).chunks.byteCount
+      } catch {
+        guard error.code == .damaged else { throw error }
+      }
+    }
+    return header
+  }
+
+  func counted(_ opened: OpenedDocument) throws(StoreError) -> OpenedDocument {
+    guard state.attachmentCount > 0 else { return opened }
+    return OpenedDocument(header: try counted(opened.header), utf8: opened.utf8)
+  }
+
+  /// Returns the rows of a document's attachments, which aren't opened yet.
+  package func attachmentRows(of document: Int64) throws(StoreError) -> [AttachmentRow] {
+    try requireOpen()
+    return try AttachmentRow.all(of: document, in: database, within: limits, below: state.nextAttachment)
+  }
+
+  /// Calls a closure with the row of each attachment in the order of their numbers. The closure may change the row.
+  ///
+  /// - Parameter number: The number after which to begin.
+  package func forEachAttachmentRow(
+    after number: Int64 = 0, _ body: (AttachmentRow) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var walk = AttachmentWalk(database, within: limits, below: state.nextAttachment, after: number)
+    try walk.forEach { row throws(StoreError) in
+      try requireOpen()
+      try body(row)
+    }
+  }
+
+  /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
+  package func attachmentRecord(_ id: Attachment.ID) throws(StoreError) -> AttachmentRecord {
+    try attachmentRecord(try attachmentRow(id))
+  }
+
+  /// - Throws: `damaged`, `otherFormat`.
+  func attachmentRecord(_ row: AttachmentRow) throws(StoreError) -> AttachmentRecord {
+    try AttachmentRecord(row, keys).requireKnown()
+  }
+
+  package func attachmentRow(_ id: Attachment.ID) throws(StoreError) -> AttachmentRow {
+    try requireOpen()
+    guard
+      let row = try AttachmentRow.find(id.rawValue, in: database, within: limits, below: state.nextAttachment)
+    else {
+      throw StoreError(.noSuchAttachment, "there is no attachment \(id)", hint: "\(.listAttachments) lists them")
+    }
+    return row
+  }
+
+  /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
+  package func attachment(_ id: Attachment.ID) throws(StoreError) -> Attachment {
+    Attachment(try attachmentRecord(id))
+  }
+
+  /// Returns the chunks of an attachment, for reading its content in this transaction.
+  package func chunks(of id: Attachment.ID) throws(StoreError) -> AttachmentChunks {
+    try AttachmentChunks(try attachmentRecord(id), keys)
+  }
+}
+
+extension AttachmentRecord {
+  /// - Throws: `otherFormat` if a later version wrote the attachment, and this one can't read it.
+  fileprivate func requireKnown() throws(StoreError) -> AttachmentRecord {
+    guard !isNewer else {
+      throw StoreError(
+        .otherFormat, "attachment \(number) was written by a later version of this program, which this one can't read",
+        hint: "update this program", documentID: DocumentID(document))
+    }
+    return self
+  }
+}

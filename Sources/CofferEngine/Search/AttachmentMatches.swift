@@ -1,0 +1,52 @@
+internal import CofferPatterns
+package import CofferRecords
+
+/// The attachments whose names match a pattern.
+package struct AttachmentMatches {
+  private var names: [Int64: [SearchMatch.AttachmentName]] = [:]
+
+  /// Creates matches of a search that doesn't look at names.
+  package init() {}
+
+  /// Opens the row of every attachment.
+  ///
+  /// - Throws: Errors of reading. An attachment that is damaged, or of a later version, has no name.
+  package init(of pattern: SearchPattern, in transaction: StoreTransaction) throws(StoreError) {
+    let matcher = DocumentMatcher(pattern, in: .attachmentNames)
+    try transaction.forEachAttachmentRow { row throws(StoreError) in
+      do throws(StoreError) {
+        let record = try transaction.attachmentRecord(row)
+        guard let match = matcher.match(record) else { return }
+        names[record.document, default: []].append(match)
+      } catch {
+        guard error.code == .damaged || error.code == .otherFormat else { throw error }
+        transaction.logger.warning("attachment \(row.number) is not searched: \(error.message)")
+      }
+    }
+  }
+
+  /// Finds the matching names of one document's attachments.
+  package init(of pattern: SearchPattern, in id: DocumentID, _ transaction: StoreTransaction) throws(StoreError) {
+    let matcher = DocumentMatcher(pattern, in: .attachmentNames)
+    names[id.rawValue] = try transaction.attachmentRecords(of: id).compactMap { matcher.match($0) }
+  }
+
+  /// Returns the matching names of a document's attachments.
+  package subscript(_ id: DocumentID) -> [SearchMatch.AttachmentName] { names[id.rawValue] ?? [] }
+
+  /// The documents with a matching name.
+  package var documents: Set<Int64> { Set(names.filter { !$0.value.isEmpty }.keys) }
+}
+
+extension DocumentMatcher {
+  fileprivate func match(_ record: AttachmentRecord) -> SearchMatch.AttachmentName? {
+    var name = record.name
+    let ranges: [Range<Int>]? = name.withUTF8 {
+      let bytes = UnsafeRawBufferPointer($0)
+      return matcher.matches(bytes) ? matcher.ranges(in: bytes, limit: Self.maximumRanges) : nil
+    }
+    guard let ranges else { return nil }
+    return SearchMatch.AttachmentName(
+      attachment: Attachment.ID(rawValue: record.number), name: record.name, ranges: ranges)
+  }
+}

@@ -1,0 +1,96 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+/// A check of the rows and chunks of attachments.
+struct AttachmentCheck {
+  private let transaction: StoreTransaction
+  private(set) var damaged: [Verdict.DamagedAttachment] = []
+  private(set) var problems: [String] = []
+  /// The identities in the opened rows.
+  private(set) var identities: [(uid: UniqueID, document: Int64)] = []
+  /// The replicas, or `nil` if they can't be read, which is reported as a problem of the store.
+  private let replicas: Replicas?
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+    replicas = try? transaction.replicas
+  }
+
+  /// Compares the chunks with the rows, and opens the contents that a check of documents asks for.
+  ///
+  /// - Throws: Errors that aren't findings: `systemFailure`, `locked`, `cancelled`.
+  mutating func run(opening check: DocumentCheck?, _ progress: ProgressHandler?) throws(StoreError) {
+    let next = transaction.state.nextAttachment
+    guard next > 1 else { return }
+    var walk = AttachmentWalk(transaction.database, within: transaction.limits, below: next)
+    let total = Int(clamping: transaction.state.attachmentCount)
+    var done = 0
+    do throws(StoreError) {
+      // The sum of the rows has noted the rows that are out of their bounds.
+      try walk.forEach(refused: { _ in }) { row throws(StoreError) in
+        try WorkProgress(done: done, total: max(done, total)).tell(
+          progress, stopped: "verifying was stopped; nothing was changed")
+        done += 1
+        do throws(StoreError) {
+          try self.check(row, opening: check)
+        } catch {
+          guard !error.isTransient else { throw error }
+          damaged.append(
+            Verdict.DamagedAttachment(
+              id: Attachment.ID(rawValue: row.number), document: DocumentID(row.document), reason: error.message))
+        }
+      }
+      try checkForeignChunks(below: next)
+    } catch {
+      guard !error.isTransient else { throw error }
+      problems.append(error.message)
+    }
+  }
+
+  private mutating func check(_ row: AttachmentRow, opening check: DocumentCheck?) throws(StoreError) {
+    try transaction.requireOpen()
+    let record = try AttachmentRecord(row, transaction.keys)
+    identities.append((record.uid, record.document))
+    let counter = transaction.state.counter
+    if let replicas, check != nil,
+      ![record.born, record.nameDot].allSatisfy({ replicas.covers($0, ownCounter: counter) })
+    {
+      throw .damagedAttachment(record.number, "it names a change that the store doesn't include")
+    }
+    if try transaction.database.integer(SQL.hasDocument, record.document) == nil {
+      problems.append("attachment \(record.number) belongs to document \(record.document), which is gone")
+    }
+    try requireChunks(of: record)
+    guard let check, row.revision > check.generation else { return }
+    try AttachmentChunks(record, transaction.keys).forEachChunk(from: transaction.database) { _ throws(StoreError) in
+      try transaction.requireOpen()
+    }
+  }
+
+  /// Requires as many chunks as the row implies, each of its length.
+  private func requireChunks(of record: AttachmentRecord) throws(StoreError) {
+    let (numbers, layout) = (AttachmentChunks.rows(of: record.number), record.chunks)
+    let last = AttachmentChunks.row(of: layout.count - 1, in: record.number)
+    let overhead = XAESKey.overhead
+    let counts = try transaction.database.rows(
+      SQL.chunkCounts, numbers.lowerBound, numbers.upperBound, last, Int64(overhead + layout.chunkSize),
+      Int64(overhead + layout.length(of: layout.count - 1)))
+    let expected = Int64(layout.count)
+    guard counts[0][0] == .integer(expected), counts[0][1] == .integer(expected) else {
+      throw .damagedAttachment(record.number, "chunks are missing, too many or of another length")
+    }
+  }
+
+  /// Notes chunks whose attachment can't have existed. Chunks of a former attachment may be left over.
+  private mutating func checkForeignChunks(below next: UInt64) throws(StoreError) {
+    let lowest = AttachmentChunks.row(of: 0, in: 1)
+    let limit = AttachmentChunks.row(of: 0, in: Int64(next))
+    for chunk in [
+      try transaction.database.integer(SQL.lowestChunk).flatMap { $0 < lowest ? $0 : nil },
+      try transaction.database.integer(SQL.firstChunkFrom, limit),
+    ] {
+      if let chunk { problems.append("chunk \(chunk) belongs to no attachment") }
+    }
+  }
+}

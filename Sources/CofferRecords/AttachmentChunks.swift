@@ -1,0 +1,142 @@
+internal import CofferSQLite
+package import CofferSealing
+
+/// Seals and opens chunks of one attachment with one of its keys. Use it on one thread at a time.
+package final class ChunkCipher {
+  private let attachment: Int64
+  private let cipher: XAESKey
+  private let rowKeys: RowKeys
+
+  package init(_ attachment: Int64, _ key: Secret, _ rowKeys: RowKeys) throws(StoreError) {
+    (self.attachment, self.rowKeys) = (attachment, rowKeys)
+    cipher = try translatingErrors { () throws(SealingError) in try XAESKey(key) }
+  }
+
+  /// Seals a chunk, which includes its padding.
+  package func seal(_ chunk: UnsafeRawBufferPointer, _ index: Int, isLast: Bool) throws(StoreError) -> [UInt8] {
+    var sealed = [UInt8](repeating: 0, count: chunk.count + XAESKey.overhead)
+    try translatingErrors { () throws(SealingError) in
+      try sealed.withMutableBytes { sealed throws(SealingError) in
+        try cipher.seal(
+          chunk, authenticating: rowKeys.binding.chunk(index, of: attachment, isLast: isLast), nonces: rowKeys.nonces,
+          into: sealed)
+      }
+    }
+    return sealed
+  }
+
+  fileprivate func open(
+    _ sealed: [UInt8], _ index: Int, isLast: Bool, into memory: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    do throws(SealingError) {
+      try sealed.withBytes { sealed throws(SealingError) in
+        try cipher.open(
+          sealed, authenticating: rowKeys.binding.chunk(index, of: attachment, isLast: isLast), plaintext: memory)
+      }
+    } catch {
+      throw .unopened(error, .damagedAttachment(attachment, "chunk \(index) can't be opened"))
+    }
+  }
+}
+
+/// Reads the chunks of one attachment. Use it on one thread at a time.
+package final class AttachmentChunks {
+  package let record: AttachmentRecord
+  private let keys: [(first: Int, cipher: ChunkCipher)]
+
+  package init(_ record: AttachmentRecord, _ rowKeys: RowKeys) throws(StoreError) {
+    self.record = record
+    var keys: [(Int, ChunkCipher)] = []
+    for key in record.keys { keys.append((Int(key.first), try ChunkCipher(record.number, key.key, rowKeys))) }
+    self.keys = keys
+  }
+
+  /// The number of the row of a chunk.
+  package static func row(of index: Int, in attachment: Int64) -> Int64 {
+    attachment << Int64(ChunkLayout.numberBits) + Int64(index)
+  }
+
+  /// The numbers of the rows that the chunks of an attachment can have.
+  package static func rows(of attachment: Int64) -> ClosedRange<Int64> {
+    row(of: 0, in: attachment)...row(of: ChunkLayout.maximumCount - 1, in: attachment)
+  }
+
+  /// Reads and opens a chunk into memory that has the chunk's length with its padding.
+  ///
+  /// - Throws: `damaged` if the chunk is missing, or isn't the one that was written.
+  package func read(_ index: Int, from database: StoreDatabase, into memory: UnsafeMutableRawBufferPointer)
+    throws(StoreError)
+  {
+    guard let row = try database.rows(SQL.chunk, Self.row(of: index, in: record.number)).first else {
+      throw .damagedAttachment(record.number, "chunk \(index) is missing")
+    }
+    guard case .blob(let sealed) = row[0], memory.count == record.chunks.length(of: index),
+      sealed.count == memory.count + XAESKey.overhead
+    else { throw .damagedAttachment(record.number, "chunk \(index) has another length") }
+    try keys.last { $0.first <= index }!.cipher
+      .open(sealed, index, isLast: record.chunks.isLast(index), into: memory)
+    for byte in memory[record.chunks.contentLength(of: index)...] where byte != 0 {
+      throw .damagedAttachment(record.number, "its padding is not zero")
+    }
+  }
+
+  /// Reads a range of the content.
+  ///
+  /// The digest of the content doesn't confirm a part of it, only the seals of the chunks do.
+  ///
+  /// - Parameters:
+  ///   - range: A range within the content.
+  ///   - memory: Memory of the range's length.
+  package func read(
+    _ range: Range<Int>, from database: StoreDatabase, into memory: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    let layout = record.chunks
+    precondition(
+      range.lowerBound >= 0 && range.upperBound <= layout.byteCount && memory.count == range.count,
+      "internal error: a range outside the content")
+    guard !range.isEmpty else { return }
+    var chunk = [UInt8](repeating: 0, count: min(layout.chunkSize, layout.paddedCount))
+    for index in range.lowerBound / layout.chunkSize...(range.upperBound - 1) / layout.chunkSize {
+      let start = index * layout.chunkSize
+      let length = layout.length(of: index)
+      let part = range.clamped(to: start..<start + layout.contentLength(of: index))
+      let target = UnsafeMutableRawBufferPointer(
+        rebasing: memory[part.lowerBound - range.lowerBound..<part.upperBound - range.lowerBound])
+      if part.count == length {
+        try read(index, from: database, into: target)
+      } else {
+        try chunk.withMutableBytes { chunk throws(StoreError) in
+          let whole = UnsafeMutableRawBufferPointer(rebasing: chunk[..<length])
+          try read(index, from: database, into: whole)
+          target.copyMemory(
+            from: UnsafeRawBufferPointer(rebasing: whole[part.lowerBound - start..<part.upperBound - start]))
+        }
+      }
+    }
+  }
+
+  /// Reads the whole content chunk by chunk, and compares it with its digest at the end.
+  ///
+  /// - Throws: `damaged` if a chunk isn't the one that was written, or if the content isn't the one that was attached.
+  package func forEachChunk(
+    from database: StoreDatabase, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let layout = record.chunks
+    // Not the hasher of the keys, which the closure may use.
+    let hasher = try translatingErrors { () throws(SealingError) in try TextHasher() }
+    try translatingErrors { () throws(SealingError) in try hasher.begin() }
+    var memory = [UInt8](repeating: 0, count: min(layout.chunkSize, layout.paddedCount))
+    for index in 0..<layout.count {
+      try memory.withMutableBytes { memory throws(StoreError) in
+        let chunk = UnsafeMutableRawBufferPointer(rebasing: memory[..<layout.length(of: index)])
+        try read(index, from: database, into: chunk)
+        let content = UnsafeRawBufferPointer(rebasing: chunk[..<layout.contentLength(of: index)])
+        try translatingErrors { () throws(SealingError) in try hasher.update(content) }
+        try body(content)
+      }
+    }
+    guard try translatingErrors({ () throws(SealingError) in try hasher.finish() }) == record.digest else {
+      throw .otherContent(of: record.number)
+    }
+  }
+}

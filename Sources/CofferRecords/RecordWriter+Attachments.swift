@@ -1,0 +1,174 @@
+internal import CofferSQLite
+package import CofferSealing
+
+// Attachments, whose rows are elements of the set hash, and whose chunks the rows' keys seal (FORMAT, "Attachments").
+
+extension RecordWriter {
+  /// Creates the tables of attachments if the store doesn't have them yet. The commit sets the bit in the header.
+  package func makeAttachmentTables() throws(StoreError) {
+    guard !keys.session.header.hasAttachments, !hasNewAttachmentTables else { return }
+    try willWrite()
+    try changing { () throws(StoreError) in
+      for (_, sql) in Schema.attachmentObjects { try database.execute(sql) }
+    }
+    hasNewAttachmentTables = true
+  }
+
+  /// Takes the number of a new attachment. It's never given again, even if nothing is inserted.
+  ///
+  /// - Throws: `noNumberLeft`.
+  package func takeAttachmentNumber() throws(StoreError) -> Int64 {
+    try willWrite()
+    guard state.nextAttachment < StoreFormat.maximumNextAttachment else {
+      throw StoreError(
+        .noNumberLeft, "no number is left for another attachment", hint: "export the store into a new one")
+    }
+    defer { state.nextAttachment += 1 }
+    return Int64(state.nextAttachment)
+  }
+
+  /// Inserts a sealed chunk.
+  package func insertChunk(_ sealed: [UInt8], _ index: Int, of attachment: Int64) throws(StoreError) {
+    try willWrite()
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.insertChunk, AttachmentChunks.row(of: index, in: attachment), sealed)
+    }
+  }
+
+  /// Replaces a chunk with one that is sealed with another key.
+  package func replaceChunk(_ sealed: [UInt8], _ index: Int, of attachment: Int64) throws(StoreError) {
+    try willWrite()
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.updateChunk, sealed, AttachmentChunks.row(of: index, in: attachment))
+      guard database.connection.lastRowsAffected == 1 else {
+        throw .damagedAttachment(attachment, "chunk \(index) is missing")
+      }
+    }
+  }
+
+  /// Inserts the row of an attachment, whose chunks are there.
+  ///
+  /// - Parameter fields: The columns of its document.
+  package func insertAttachment(_ record: AttachmentRecord, of fields: RowFields) throws(StoreError) {
+    try willWrite()
+    let row = try record.seal(keys)
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.insertAttachment, row.number, row.document, Int64(row.revision), row.sealed)
+      state.attachmentCount += 1
+      try sum(nil, row)
+      noteAttachments(of: fields)
+    }
+  }
+
+  /// Replaces the row of an attachment with a changed record, or an unchanged one under a new epoch.
+  ///
+  /// - Parameters:
+  ///   - before: The element of the row that it replaces.
+  ///   - fields: The columns of its document, or `nil` if nothing about the document changes.
+  package func replaceAttachment(
+    _ before: SetElement, with new: AttachmentRecord, of fields: RowFields?
+  ) throws(StoreError) {
+    try willWrite()
+    let row = try new.seal(keys)
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.updateAttachment, Int64(row.revision), row.sealed, row.number)
+      guard database.connection.lastRowsAffected == 1 else { throw .damagedAttachment(row.number, "its row is gone") }
+      let after = try row.element(keys)
+      try sum { summer, set throws(SealingError) in
+        try summer.subtract(before, from: &set)
+        try summer.add(after, to: &set)
+      }
+      countRowWrite()
+      if let fields { noteAttachments(of: fields) }
+    }
+  }
+
+  /// Deletes an attachment with its chunks, and records its deletion, unless this transaction attached it.
+  ///
+  /// - Parameter fields: The columns of its document.
+  package func deleteAttachment(_ row: AttachmentRow, of fields: RowFields) throws(StoreError) {
+    try willWrite()
+    let record = try AttachmentRecord(row, keys)
+    try remove(row)
+    if record.born != dot { try noteDeletion(of: record.uid) }
+    noteAttachments(of: fields)
+  }
+
+  /// Deletes the attachments of a document that is deleted, which leave no deletions of their own.
+  func deleteAttachments(of document: Int64) throws(StoreError) {
+    for row in try attachmentRows(of: document) { try remove(row) }
+  }
+
+  /// Returns the rows of a document's attachments by their numbers.
+  package func attachmentRows(of document: Int64) throws(StoreError) -> [AttachmentRow] {
+    try AttachmentRow.all(of: document, in: database, within: limits, below: state.nextAttachment)
+  }
+
+  private func remove(_ row: AttachmentRow) throws(StoreError) {
+    // Opened first, because the set hash wouldn't reveal a changed column.
+    _ = try AttachmentRecord(row, keys)
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.deleteAttachment, row.number)
+      guard database.connection.lastRowsAffected == 1, state.attachmentCount > 0 else {
+        throw .damagedStore("its count of attachments is lower than their rows")
+      }
+      state.attachmentCount -= 1
+      try sum(row, nil)
+      try deleteChunks(of: row.number)
+    }
+  }
+
+  /// Deletes the chunks of an attachment that has no row, whose key therefore is gone.
+  package func deleteChunks(of attachment: Int64) throws(StoreError) {
+    let numbers = AttachmentChunks.rows(of: attachment)
+    try database.execute(SQL.deletesFast)
+    do throws(StoreError) {
+      try database.execute(SQL.deleteChunks, numbers.lowerBound, numbers.upperBound)
+    } catch {
+      try database.execute(SQL.deletesSecurely)
+      throw error
+    }
+    try database.execute(SQL.deletesSecurely)
+  }
+
+  private func sum(_ old: AttachmentRow?, _ new: AttachmentRow?) throws(StoreError) {
+    let before = if let old { try old.element(keys) } else { SetElement?.none }
+    let after = if let new { try new.element(keys) } else { SetElement?.none }
+    try sum { summer, set throws(SealingError) in
+      if let before { try summer.subtract(before, from: &set) }
+      if let after { try summer.add(after, to: &set) }
+    }
+    countRowWrite()
+  }
+}
+
+extension AttachmentRow {
+  /// Returns the rows of a document's attachments by their numbers, which aren't opened yet.
+  ///
+  /// - Parameter next: The state's next attachment, which is 1 in a store without attachments.
+  /// - Throws: `damaged` for a row that the index gives out of its place.
+  package static func all(
+    of document: Int64, in database: StoreDatabase, within limits: RowLimits, below next: UInt64
+  ) throws(StoreError) -> [AttachmentRow] {
+    guard next > 1 else { return [] }
+    var rows: [AttachmentRow] = []
+    for columns in try database.rows(SQL.attachmentsOf, document) {
+      let row = try AttachmentRow(columns, within: limits, below: next)
+      guard row.document == document, rows.last.map({ $0.number < row.number }) ?? true else {
+        throw .damagedAttachment(row.number, "the index gives it out of its place")
+      }
+      rows.append(row)
+    }
+    return rows
+  }
+
+  /// Returns the row of an attachment, or `nil` if it isn't there.
+  package static func find(
+    _ number: Int64, in database: StoreDatabase, within limits: RowLimits, below next: UInt64
+  ) throws(StoreError) -> AttachmentRow? {
+    guard number >= 1, UInt64(number) < next else { return nil }
+    return try database.rows(SQL.attachment, number).first.map { columns throws(StoreError) in
+      try AttachmentRow(columns, within: limits, below: next)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+internal import Coffer
+internal import CofferEngine
+
+/// Words that name attachments of a document.
+struct AttachmentWords {
+  let words: [String]
+
+  /// Returns the attachments in the order of the command line.
+  ///
+  /// - Throws: `noSuchAttachment` with the first word that names none, and `usage` for a name that several have.
+  func existing(
+    of document: DocumentHeader, in scope: borrowing some StoreReading & ~Copyable
+  ) throws -> [Attachment] {
+    let all = try scope.attachments(of: document.id)
+    return try words.map { word in
+      let named = all.filter { $0.name.utf8.elementsEqual(word.utf8) }
+      guard named.count <= 1 else {
+        let numbers = named.map { "#\($0.id)" }.joined(separator: ", ")
+        throw Failure.usage(
+          "\(named.count) attachments of document \(document.id) have the name \(word): \(numbers)",
+          hint: "name one by its number")
+      }
+      if let only = named.first { return only }
+      if word.first == "#", let number = Int64(word.dropFirst()),
+        let found = all.first(where: { $0.id.rawValue == number })
+      {
+        return found
+      }
+      throw Failure(
+        .noDocument, kind: "no-such-attachment", "document \(document.id) has no attachment \(word)",
+        hint: all.isEmpty ? nil : "there are \(listed(all.map(\.name)))")
+    }
+  }
+}
+
+extension AttachmentContent {
+  /// The content of a file, or of standard input or another stream, which is read to its end first.
+  static func argument(_ path: String, _ progress: Progress) throws -> AttachmentContent {
+    guard path == InputFile.standardInput || InputFile.isStream(path) else {
+      try InputFile.requireExisting(path)
+      guard !InputFile.isDirectory(path) else { throw Failure.failed("\(path) is a directory") }
+      return .file(atPath: path)
+    }
+    var done = 0
+    return try .spooled { append in
+      try InputFile.forEachPart(of: path) { part in
+        try append(part)
+        done += part.count
+        progress.update(done)
+      }
+    }
+  }
+}
