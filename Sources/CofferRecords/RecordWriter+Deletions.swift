@@ -89,6 +89,16 @@ extension RecordWriter {
     return DocumentHistory(uid: uid, parent: parent == nil ? nil : known ?? former.parent, dots: dots.bytes)
   }
 
+  /// Returns the identities that have a deletion. Reads all deletions.
+  package func deletedIdentities(among identities: Set<UniqueID>) throws(StoreError) -> Set<UniqueID> {
+    var found: Set<UniqueID> = []
+    try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
+      let uid = try DeletionRecord(row, keys).uid
+      if identities.contains(uid) { found.insert(uid) }
+    }
+    return found
+  }
+
   private func sum(_ old: DeletionRow?, _ new: DeletionRow?) throws(StoreError) {
     let before = if let old { try old.element(keys) } else { SetElement?.none }
     let after = if let new { try new.element(keys) } else { SetElement?.none }

@@ -65,13 +65,15 @@ extension WriteTransaction {
     return id
   }
 
-  /// Inserts a copy of a document with a new ID and the same title, text, attributes and parent. The key isn't copied,
-  /// because it must be unique. Both dates are the current date.
+  /// Inserts a copy of a document with a new ID and the same title, text, attributes, parent and attachments. The key
+  /// isn't copied, because it must be unique. Both dates are the current date. Attachments are copied with their names and
+  /// dates.
   ///
   /// The copy follows the original unless you specify a `placement`.
   ///
   /// - Returns: The copy's ID.
-  /// - Throws: `noSuchDocument`, `damaged`, `noNumberLeft`, or `invalidArgument` for a neighbor in another collection.
+  /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`, `noNumberLeft`, or `invalidArgument` for a neighbor in another
+  ///   collection. No document is inserted then.
   @discardableResult
   public func duplicate(_ id: DocumentID, to placement: Placement? = nil) throws(StoreError) -> DocumentID {
     let original = try transaction.storedDocument(id, provingText: true)
@@ -82,7 +84,12 @@ extension WriteTransaction {
     copy.modified = nil
     // The original keeps a deleted parent, but a new document can't reference it.
     if let parent = copy.parent, try !exists(parent) { copy.parent = nil }
-    return try insert(copy, into: DocumentCollection(record.name), at: placement ?? .after(id))
+    var newID = id
+    try undoingOnError { () throws(StoreError) in
+      newID = try insert(copy, into: DocumentCollection(record.name), at: placement ?? .after(id))
+      try transaction.editor.copyAttachments(of: id, to: newID)
+    }
+    return newID
   }
 
   /// Sorts a collection once. Documents that are added later aren't sorted.

@@ -4,7 +4,8 @@ internal import CofferSQLite
 
 /// The deleted documents and their positions, for ``WriteTransaction/restore(_:)``.
 ///
-/// The texts are Strings, so they aren't erased from memory.
+/// The texts are Strings, so they aren't erased from memory. The contents of attachments are kept in memory up to 512 KiB
+/// in all, and then in an encrypted file without a name, which the value's last copy releases.
 public struct DeletedDocuments: Sendable {
   struct Entry: Sendable {
     let id: DocumentID
@@ -20,6 +21,7 @@ public struct DeletedDocuments: Sendable {
     /// The nearest neighbors that weren't deleted with the document.
     var previous: DocumentID?
     var next: DocumentID?
+    let attachments: [KeptAttachment]
   }
 
   /// The position after a document that wasn't deleted, or at the top.
@@ -29,6 +31,8 @@ public struct DeletedDocuments: Sendable {
   }
 
   let entries: [Entry]
+  /// The contents of the attachments.
+  let contents: SealedContents
 
   /// The IDs in the order of deletion.
   public var ids: [DocumentID] { entries.map(\.id) }
@@ -54,28 +58,33 @@ extension WriteTransaction {
 
   /// Deletes documents and returns them, so ``restore(_:)`` can undo the deletion.
   ///
-  /// Decrypts every text and keeps it in memory. Otherwise the same as `delete(_:includingDescendants:)`.
+  /// Decrypts every text and keeps it in memory. Also decrypts every attachment, and keeps the contents in an encrypted
+  /// file without a name in `TMPDIR`, or in memory if they're small. Otherwise the same as
+  /// `delete(_:includingDescendants:)`.
   ///
   /// - Parameters:
   ///   - ids: The documents' IDs.
   ///   - includingDescendants: Whether to delete the children of each document, their children and so on too.
   /// - Returns: The documents in the order of `ids`, each followed by its descendants.
-  /// - Throws: `noSuchDocument`, `damaged`. No document is deleted then.
+  /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`, or `diskFull` or `ioFailure` if the contents of attachments
+  ///   can't be kept. No document is deleted then.
   @discardableResult
   public func deleteUndoably(_ ids: some Sequence<DocumentID>, includingDescendants: Bool = false) throws(StoreError)
     -> DeletedDocuments
   {
     let ids = try distinct(ids, includingDescendants: includingDescendants)
     var entries: [DeletedDocuments.Entry] = []
-    for id in ids { entries.append(try entry(of: id)) }
+    let contents = SealedContents(of: "the attachments of deleted documents")
+    for id in ids { entries.append(try entry(of: id, keepingAttachmentsIn: contents)) }
     passOver(Set(ids), in: &entries)
     try undoingOnError { () throws(StoreError) in
       for id in ids { try transaction.writer.delete(id) }
     }
-    return DeletedDocuments(entries: entries)
+    return DeletedDocuments(entries: entries, contents: contents)
   }
 
-  /// Restores deleted documents with their IDs, dates, keys, attributes and parents.
+  /// Restores deleted documents with their IDs, dates, keys, attributes, parents and attachments. The attachments get new
+  /// IDs.
   ///
   /// Each document follows the nearest document that it followed before. If that's missing, it precedes the nearest
   /// document that it preceded, or else gets its old position. A dropped collection is created again. A parent that's
@@ -86,8 +95,8 @@ extension WriteTransaction {
   /// undoManager.register { try store.write { try $0.restore(deleted) } }
   /// ```
   ///
-  /// - Throws: `alreadyExists` if an ID is taken, for example by an earlier call, or `duplicateKey`. No document is
-  ///   restored then.
+  /// - Throws: `alreadyExists` if an ID is taken, for example by an earlier call, `duplicateKey`, or `ioFailure` if the
+  ///   contents of attachments can't be read. No document is restored then.
   public func restore(_ deleted: DeletedDocuments) throws(StoreError) {
     let inOrder = deleted.entries.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
     try undoingOnError { () throws(StoreError) in
@@ -97,6 +106,7 @@ extension WriteTransaction {
         let gap = DeletedDocuments.Gap(collection: entry.collectionUID, previous: entry.previous)
         entry.previous = last[gap] ?? entry.previous
         try restore(entry)
+        try transaction.editor.restore(entry.attachments, from: deleted.contents, to: entry.id)
         last[gap] = entry.id
       }
     }
@@ -117,7 +127,7 @@ extension WriteTransaction {
   }
 
   /// Runs `body`. If it throws, its changes are undone.
-  private func undoingOnError(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+  func undoingOnError(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     do {
       try transaction.savepoint(body)
     } catch let error as StoreError {
@@ -129,7 +139,9 @@ extension WriteTransaction {
     }
   }
 
-  private func entry(of id: DocumentID) throws(StoreError) -> DeletedDocuments.Entry {
+  private func entry(of id: DocumentID, keepingAttachmentsIn contents: SealedContents) throws(StoreError)
+    -> DeletedDocuments.Entry
+  {
     let stored = try transaction.storedDocument(id)
     let record = try transaction.requireCollection(of: stored.header)
     let (before, after) = try transaction.order.neighbours(of: stored.header)
@@ -138,7 +150,8 @@ extension WriteTransaction {
       hiddenKey: stored.fields.isKeyHeldElsewhere ? stored.storedKey : nil,
       collection: CollectionInfo(record, count: 0),
       collectionUID: record.uid,
-      position: stored.header.position, previous: before, next: after)
+      position: stored.header.position, previous: before, next: after,
+      attachments: try transaction.editor.keepAttachments(of: id, in: contents))
   }
 
   /// Replaces neighbors that are also deleted with the nearest neighbors that aren't deleted.

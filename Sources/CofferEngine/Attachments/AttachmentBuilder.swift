@@ -4,7 +4,7 @@ internal import CofferSealing
 /// Writes the content of a new attachment in a transaction, chunk by chunk, and then its row.
 package final class AttachmentBuilder {
   /// What the row says besides the content.
-  package struct Description {
+  package struct Description: Sendable {
     package var uid: UniqueID
     package var born: Dot
     package var nameDot: Dot

@@ -1,12 +1,8 @@
-internal import CofferPlatform
 internal import CofferRecords
-internal import CofferSealing
 
-/// A queue of bytes between a reader and a writer of different speed, kept in memory first and then sealed in a file
-/// without a name.
+/// A queue of bytes for a slow reader, kept in memory first and then sealed in a file without a name.
 ///
-/// The file is in `TMPDIR`, or in `/tmp` if it isn't set. The key exists only in this process's memory, and the file
-/// system frees the file with its descriptor, so a killed process doesn't leave readable data.
+/// The file is a ``SealedFile``, so a killed process doesn't leave readable data.
 package final class SealedSpool {
   /// The number of bytes in a piece. Each sealed piece is bound to its position by its number.
   package static let pieceSize = 256 << 10
@@ -68,102 +64,37 @@ package final class SealedSpool {
     return piece
   }
 
-  /// Calls a closure with the waiting bytes in order, piece by piece, and leaves them in the queue.
-  package func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    for piece in pieces[taken...] { try piece.withUnsafeBytes { try body($0) } }
-    if let file {
-      for number in file.waiting { try file.piece(number).withUnsafeBytes { try body($0) } }
-    }
-    if !tail.isEmpty { try tail.withUnsafeBytes { try body($0) } }
-  }
-
   /// The file's descriptor, for tests.
   package var descriptor: Int32? { file?.descriptor }
 }
 
+/// The waiting pieces in a file, which starts again from its beginning when it's empty.
 private final class SpoolFile {
-  private static let sealedSize = SealedSpool.pieceSize + XAESKey.overhead
-
-  let descriptor: Int32
-  private let folder: String
-  private let key: XAESKey
+  private let file: SealedFile
   /// The numbers of the waiting pieces, and the number of the file's first piece. Numbers aren't reused.
-  private(set) var waiting = 0..<0
+  private var waiting = 0..<0
   private var base = 0
 
   var isEmpty: Bool { waiting.isEmpty }
+  var descriptor: Int32 { file.descriptor }
 
   init() throws(StoreError) {
-    folder = TemporaryFolder.path
-    key = try translatingErrors { () throws(SealingError) in try XAESKey(Secret.random(byteCount: XAESKey.byteCount)) }
-    descriptor = Self.open(in: folder)
-    guard descriptor >= 0 else { throw Self.failure(folder, errno) }
-  }
-
-  deinit {
-    close(descriptor)
+    file = try SealedFile(
+      pieceSize: SealedSpool.pieceSize, holding: "the output that waits for its reader",
+      hint: "write to a file, or name a folder with more room in TMPDIR")
   }
 
   func append(_ piece: [UInt8]) throws(StoreError) {
     if waiting.isEmpty { base = waiting.lowerBound }
     let number = waiting.upperBound
-    let sealed = try translatingErrors { () throws(SealingError) in
-      try key.seal(piece, authenticating: Self.place(number))
-    }
-    var done = 0
-    while done < sealed.count {
-      let written = sealed.withUnsafeBytes {
-        pwrite(descriptor, $0.baseAddress! + done, $0.count - done, off_t((number - base) * Self.sealedSize + done))
-      }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw Self.failure(folder, errno) }
-      done += written
-    }
+    try file.write(piece, number: number, at: number - base)
     waiting = waiting.lowerBound..<number + 1
   }
 
   func takePiece() throws(StoreError) -> [UInt8] {
-    let piece = try piece(waiting.lowerBound)
-    waiting = waiting.lowerBound + 1..<waiting.upperBound
+    let number = waiting.lowerBound
+    let piece = try file.read(number: number, at: number - base)
+    waiting = number + 1..<waiting.upperBound
     return piece
-  }
-
-  func piece(_ number: Int) throws(StoreError) -> [UInt8] {
-    var sealed = [UInt8](repeating: 0, count: Self.sealedSize)
-    var done = 0
-    while done < sealed.count {
-      let got = sealed.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t((number - base) * Self.sealedSize + done))
-      }
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else { throw Self.failure(folder, got < 0 ? errno : EIO) }
-      done += got
-    }
-    return try translatingErrors { () throws(SealingError) in
-      try key.open(sealed, authenticating: Self.place(number))
-    }
-  }
-
-  private static func place(_ number: Int) -> [UInt8] {
-    withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) }
-  }
-
-  /// Opens a file without a name. If the file system doesn't support that, removes the name immediately.
-  private static func open(in folder: String) -> Int32 {
-    if let unnamed = UnnamedFile.open(in: folder) { return unnamed }
-    var template = Array("\(folder)/coffer-XXXXXX".utf8CString)
-    let named = mkstemp(&template)
-    guard named >= 0 else { return named }
-    _ = fcntl(named, F_SETFD, FD_CLOEXEC)
-    unlink(template)
-    return named
-  }
-
-  private static func failure(_ folder: String, _ number: Int32) -> StoreError {
-    let isFull = number == ENOSPC || number == EDQUOT || number == EFBIG
-    return StoreError(
-      isFull ? .diskFull : .ioFailure,
-      "\(folder) can't hold the waiting data: \(String(cString: strerror(number)))",
-      hint: "name a folder with more room in TMPDIR")
   }
 }
