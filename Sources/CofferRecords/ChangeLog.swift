@@ -60,6 +60,23 @@ package struct ChangeLog {
     invalidate(row.id)
   }
 
+  /// Records that a document has another attachment.
+  package mutating func attach(_ number: Int64, to row: RowFields) {
+    net.attach(number, to: row.id, in: row.collection)
+    invalidate(row.id)
+  }
+
+  package mutating func renameAttachment(_ number: Int64, of row: RowFields) {
+    net.renameAttachment(number, of: row.id, in: row.collection)
+    invalidate(row.id)
+  }
+
+  /// Records that a document lost an attachment. It's unchanged if this transaction added the attachment.
+  package mutating func detach(_ number: Int64, from row: RowFields) {
+    net.detach(number, from: row.id, in: row.collection)
+    invalidate(row.id)
+  }
+
   /// Records that a collection was created, renamed, changed or dropped.
   package mutating func changeCollection(_ collection: UInt32) {
     net.changeCollection(collection)

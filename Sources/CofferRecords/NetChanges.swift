@@ -29,6 +29,8 @@ struct NetChanges {
   /// The effects that override `runs`. Their IDs don't exceed the last run.
   private var others: [Int64: Effect] = [:]
   private(set) var collections: Set<UInt32> = []
+  /// The documents of the attachments that this transaction added, by the attachments' numbers.
+  private var attached: [Int64: (document: Int64, collection: UInt32)] = [:]
   private var isEverything = false
 
   init(limit: Int) {
@@ -38,6 +40,7 @@ struct NetChanges {
   mutating func changeEverything() {
     runs = []
     others = [:]
+    attached = [:]
     isEverything = true
   }
 
@@ -70,6 +73,36 @@ struct NetChanges {
     set(effect, on: id)
   }
 
+  // MARK: Attachments
+
+  mutating func attach(_ number: Int64, to id: Int64, in collection: UInt32) {
+    // A new document is reported as a whole.
+    guard !isEverything, effect(on: id)?.before != 0 else { return }
+    attached[number] = (id, collection)
+    requireRoom()
+  }
+
+  mutating func renameAttachment(_ number: Int64, of id: Int64, in collection: UInt32) {
+    if attached[number] == nil { change(id, from: collection, to: collection, .attachments) }
+  }
+
+  /// An attachment that this transaction added leaves no effect.
+  mutating func detach(_ number: Int64, from id: Int64, in collection: UInt32) {
+    if attached.removeValue(forKey: number) == nil { change(id, from: collection, to: collection, .attachments) }
+  }
+
+  /// Returns the changes with those of ``attached``.
+  private var withAttachments: NetChanges {
+    var changes = self
+    changes.attached = [:]
+    for (document, collection) in attached.values.sorted(by: { $0.document < $1.document }) {
+      var effect = changes.effect(on: document) ?? Effect(before: collection, after: collection)
+      effect.kinds.insert(.attachments)
+      changes.set(effect, on: document)
+    }
+    return changes
+  }
+
   /// Returns the current effect.
   private func effect(on id: Int64) -> Effect? {
     guard let last = runs.last, id <= last.ids.upperBound else { return nil }
@@ -93,13 +126,18 @@ struct NetChanges {
     } else {
       runs.append(Run(ids: id...id, effect: effect))
     }
-    if runs.count + others.count > limit { changeEverything() }
+    requireRoom()
+  }
+
+  private mutating func requireRoom() {
+    if runs.count + others.count + attached.count > limit { changeEverything() }
   }
 
   // MARK: The result
 
   /// - Parameter rangeLimit: The maximum number of ID ranges. With more ranges, everything counts as changed.
   func changes(rangeLimit: Int) -> RingChanges {
+    guard attached.isEmpty else { return withAttachments.changes(rangeLimit: rangeLimit) }
     guard !isEverything else { return .everything }
     var sums = RangesByKind()
     let ids = others.keys.sorted()
@@ -135,7 +173,9 @@ struct NetChanges {
         return
       }
       if effect.kinds.contains(.text) { add(ids, .textChanged, effect.before) }
-      if !effect.kinds.isDisjoint(with: [.head, .dates, .parent, .attachments]) { add(ids, .headChanged, effect.before) }
+      if !effect.kinds.isDisjoint(with: [.head, .dates, .parent, .attachments]) {
+        add(ids, .headChanged, effect.before)
+      }
       if effect.kinds.contains(.place) { add(ids, .moved, effect.before) }
     }
 

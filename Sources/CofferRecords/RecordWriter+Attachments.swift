@@ -56,7 +56,7 @@ extension RecordWriter {
       try database.execute(SQL.insertAttachment, row.number, row.document, Int64(row.revision), row.sealed)
       state.attachmentCount += 1
       try sum(nil, row)
-      noteAttachments(of: fields)
+      noteChange { $0.attach(row.number, to: fields) }
     }
   }
 
@@ -79,7 +79,7 @@ extension RecordWriter {
         try summer.add(after, to: &set)
       }
       countRowWrite()
-      if let fields { noteAttachments(of: fields) }
+      if let fields { noteChange { $0.renameAttachment(row.number, of: fields) } }
     }
   }
 
@@ -91,7 +91,7 @@ extension RecordWriter {
     let record = try AttachmentRecord(row, keys)
     try remove(row)
     if record.born != dot { try noteDeletion(of: record.uid) }
-    noteAttachments(of: fields)
+    noteChange { $0.detach(row.number, from: fields) }
   }
 
   /// Deletes the attachments of a document that is deleted, which leave no deletions of their own.

@@ -225,8 +225,8 @@ package final class RecordWriter {
 
   func countRowWrite() { rowsWritten += 1 }
 
-  /// Notes that a document's attachments changed, whose row stays the same.
-  func noteAttachments(of fields: RowFields) { changes.replace(fields, with: fields, as: .attachments) }
+  /// Notes a change of a document's attachments, which leaves its row the same.
+  func noteChange(_ note: (inout ChangeLog) -> Void) { note(&changes) }
 
   /// Returns the identity of a document that another one names as its parent, or `nil` if it isn't there.
   package func uid(ofParent id: Int64?) throws(StoreError) -> UniqueID? {

@@ -44,6 +44,35 @@ struct ChangeLogTests {
     #expect(log.ringChanges == .entries([]) && log.changes == .entries([]) && log.staleTexts == [1])
   }
 
+  @Test func omitsAttachmentsThatComeAndGo() {
+    let all = changes { log in
+      log.attach(7, to: row(1, in: 1))
+      log.renameAttachment(7, of: row(1, in: 1))
+      log.detach(7, from: row(1, in: 1))
+      log.attach(8, to: row(2, in: 1))
+      log.attach(9, to: row(2, in: 1))
+      log.detach(8, from: row(2, in: 1))
+      log.detach(3, from: row(3, in: 1))
+      log.attach(10, to: row(4, in: 1))
+      log.delete(row(4, in: 1))
+      log.insert(row(5, in: 1))
+      log.attach(11, to: row(5, in: 1))
+    }
+    #expect(
+      all
+        == .entries([
+          Entry(.inserted, in: 1, [5...5]), Entry(.headChanged, in: 1, [2...3]), Entry(.deleted, in: 1, [4...4]),
+        ]))
+  }
+
+  @Test func countsAttachmentsAgainstLimit() {
+    let all = changes { log in
+      for number in 0..<5000 { log.attach(Int64(number), to: row(Int64(number) + 1, in: 1)) }
+      for number in 0..<5000 { log.detach(Int64(number), from: row(Int64(number) + 1, in: 1)) }
+    }
+    #expect(all == .everything)
+  }
+
   @Test func omitsInsertedAndDeletedDocument() {
     let all = changes { log in
       log.insert(row(1, in: 1))

@@ -66,7 +66,9 @@ extension StoreTransaction {
 
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
   package func attachmentRecord(_ id: Attachment.ID) throws(StoreError) -> AttachmentRecord {
-    try attachmentRecord(try attachmentRow(id))
+    let row = try attachmentRow(id)
+    notes?.note(DocumentID(row.document))
+    return try attachmentRecord(row)
   }
 
   /// - Throws: `damaged`, `otherFormat`.

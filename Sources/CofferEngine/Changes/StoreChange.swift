@@ -7,7 +7,7 @@ public struct StoreChange: Sendable, Hashable {
   public struct Documents: Sendable, Hashable {
     /// The documents added or moved here from another collection.
     public package(set) var inserted: Set<DocumentID> = []
-    /// The documents whose text, title, key, attributes, parent or dates changed.
+    /// The documents whose text, title, key, attributes, parent, dates or attachments changed.
     public package(set) var updated: Set<DocumentID> = []
     /// The documents whose position in the order changed.
     public package(set) var moved: Set<DocumentID> = []

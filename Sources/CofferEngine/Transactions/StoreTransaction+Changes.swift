@@ -5,7 +5,7 @@ extension StoreTransaction {
   ///
   /// The state's ring lists the changes exactly if it reaches back that far. Otherwise, a scan of all rows verifies the
   /// set hash and finds changes by the rows' revisions. The scan can't identify deleted documents, so the result is
-  /// `everything` if there are any, or if documents came from another replica.
+  /// `everything` if there are any, or if documents came from another replica. The same is true of attachments.
   ///
   /// - Throws: `damaged` if the rows don't match the set hash.
   func changes(since earlier: StoreState) throws(StoreError) -> ChangesSince {
@@ -39,10 +39,10 @@ extension StoreTransaction {
     var log = ChangeLog(hasListeners: true)
     var inserted: UInt64 = 0
     let own = try replicas.own
+    func isNew(_ dot: Dot) -> Bool { dot.replica == own && dot.counter > earlier.counter }
     let sum = try sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier.generation else { return }
       let dots = DocumentDots(checked: try opener.openHead(row, acceptsNewer: true).dots)
-      func isNew(_ dot: Dot) -> Bool { dot.replica == own && dot.counter > earlier.counter }
       if isNew(dots.born) {
         inserted += 1
         return log.insert(row.fields)
@@ -59,7 +59,20 @@ extension StoreTransaction {
     guard isWhole(sum) else {
       throw .damagedStore("its documents are not those that were written")
     }
-    // A lower count than expected means that documents were deleted.
-    return earlier.count &+ inserted == state.count ? log.changes : .everything
+    var attached: UInt64 = 0
+    try forEachAttachmentRow { row throws(StoreError) in
+      guard row.revision > earlier.generation else { return }
+      let record = try AttachmentRecord(row, keys)
+      guard let fields = try unverifiedFields(of: DocumentID(row.document)) else { return }
+      if isNew(record.born) {
+        attached += 1
+        log.attach(row.number, to: fields)
+      } else {
+        log.renameAttachment(row.number, of: fields)
+      }
+    }
+    // A lower count than expected means that documents or attachments were deleted.
+    return earlier.count &+ inserted == state.count && earlier.attachmentCount &+ attached == state.attachmentCount
+      ? log.changes : .everything
   }
 }
