@@ -56,6 +56,9 @@ package final class AttachmentChunks {
     attachment << Int64(ChunkLayout.numberBits) + Int64(index)
   }
 
+  /// The number of the attachment that a chunk's row belongs to.
+  package static func attachment(ofRow row: Int64) -> Int64 { row >> Int64(ChunkLayout.numberBits) }
+
   /// The numbers of the rows that the chunks of an attachment can have.
   package static func rows(of attachment: Int64) -> ClosedRange<Int64> {
     row(of: 0, in: attachment)...row(of: ChunkLayout.maximumCount - 1, in: attachment)

@@ -118,17 +118,29 @@ extension RecordWriter {
     }
   }
 
-  /// Deletes the chunks of an attachment that has no row, whose key therefore is gone.
+  /// The number of chunks that a transaction deletes, because SQLite reads all their pages under the write lock.
+  package static let maximumDeletedChunks: Int64 = 1024
+
+  /// Deletes chunks of an attachment that has no row, whose key therefore is gone. If the transaction has deleted as many
+  /// as it may, the others are left over for later transactions (``leavesChunks``).
   package func deleteChunks(of attachment: Int64) throws(StoreError) {
     let numbers = AttachmentChunks.rows(of: attachment)
+    var next = try database.integer(SQL.firstChunkFrom, numbers.lowerBound)
+    guard let chunk = next, numbers.contains(chunk) else { return }
     try database.execute(SQL.deletesFast)
     do throws(StoreError) {
-      try database.execute(SQL.deleteChunks, numbers.lowerBound, numbers.upperBound)
+      while let chunk = next, numbers.contains(chunk), deletedChunks < Self.maximumDeletedChunks {
+        let last = min(chunk + Self.maximumDeletedChunks - deletedChunks - 1, numbers.upperBound)
+        try database.execute(SQL.deleteChunks, chunk, last)
+        deletedChunks += Int64(database.connection.lastRowsAffected)
+        next = last < numbers.upperBound ? try database.integer(SQL.firstChunkFrom, last + 1) : nil
+      }
     } catch {
       try database.execute(SQL.deletesSecurely)
       throw error
     }
     try database.execute(SQL.deletesSecurely)
+    if let next, numbers.contains(next) { leavesChunks = true }
   }
 
   private func sum(_ old: AttachmentRow?, _ new: AttachmentRow?) throws(StoreError) {

@@ -39,6 +39,10 @@ package final class RecordWriter {
   private var hasSharedKeys: Bool?
   /// Whether this transaction made the tables of attachments, whose bit the commit sets.
   package internal(set) var hasNewAttachmentTables = false
+  /// The number of chunks that this transaction deleted.
+  var deletedChunks: Int64 = 0
+  /// Whether this transaction left chunks over whose attachment it deleted.
+  package internal(set) var leavesChunks = false
   private var lastParent: (id: Int64, uid: UniqueID)?
   /// The next number of a deletion, or `nil` before the first one.
   var nextDeletion: Int64?

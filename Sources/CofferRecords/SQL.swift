@@ -70,7 +70,12 @@ package enum SQL {
   package static let attachment = "\(readAttachment) WHERE attachment=?"
   package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>? ORDER BY attachment LIMIT ?"
   package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"
-  package static let attachmentsSince = "\(readAttachment) WHERE rev>? ORDER BY attachment"
+  package static let attachmentNumbers = """
+    SELECT attachment FROM coffer_attachment NOT INDEXED WHERE attachment>=? AND attachment<? ORDER BY attachment LIMIT ?
+    """
+  package static let attachmentNumbersFrom =
+    "SELECT attachment FROM coffer_attachment NOT INDEXED WHERE attachment>=? ORDER BY attachment"
+  package static let attachmentRowCount = "SELECT count(*) FROM coffer_attachment NOT INDEXED"
   package static let insertAttachment = "INSERT INTO coffer_attachment VALUES(?,?,?,?)"
   package static let updateAttachment = "UPDATE coffer_attachment SET rev=?,sealed=? WHERE attachment=?"
   package static let deleteAttachment = "DELETE FROM coffer_attachment WHERE attachment=?"
@@ -85,6 +90,7 @@ package enum SQL {
     """
   package static let firstChunkFrom = "SELECT min(chunk) FROM coffer_chunk WHERE chunk>=?"
   package static let lowestChunk = "SELECT min(chunk) FROM coffer_chunk"
+  package static let highestChunk = "SELECT max(chunk) FROM coffer_chunk"
   static let deleteAllAttachments = ["DELETE FROM coffer_attachment", "DELETE FROM coffer_chunk"]
   /// Chunks need no secure deletion, because their key is in the row that is securely deleted.
   static let deletesFast = "PRAGMA secure_delete=FAST"

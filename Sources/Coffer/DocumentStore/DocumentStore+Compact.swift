@@ -42,14 +42,15 @@ extension DocumentStore {
   }
 
   /// Rewrites this store without free pages, like ``compact(at:wait:)``. Waits for locks as long as the store's options
-  /// specify.
+  /// specify. First deletes what an interrupted deletion of large attachments left over, which needs the key.
   ///
   /// - Returns: The file's size in bytes before and after.
-  /// - Throws: The same errors, and `misuse` inside `read` or `write`.
+  /// - Throws: The same errors, `setMismatch` if rows of attachments are missing, and `misuse` inside `read` or `write`.
   @discardableResult
   public func compact() throws(StoreError) -> (before: Int64, after: Int64) {
     guard !isReadOnly else { throw .notWritable(engine.path, isChosen: engine.options.isReadOnly) }
     try engine.connections.requireNoRead("compact")
+    try engine.deleteAllLeftoverChunks()
     let lease = try engine.connections.writer()
     let size = try Self.compact(lease.connection.file, engine.connections.writeAheadLock)
     engine.log.info("compacted \(size.before) bytes to \(size.after)")

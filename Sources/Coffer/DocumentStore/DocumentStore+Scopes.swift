@@ -32,6 +32,12 @@ extension DocumentStore {
   public func write<T>(_ body: (inout WriteTransaction) throws -> T) throws -> T { try write(body, turn: nil) }
 
   func write<T>(_ body: (inout WriteTransaction) throws -> T, turn: FairTurn?) throws -> T {
+    let result = try writeOnce(body, turn)
+    engine.deleteLeftoverChunks()
+    return result
+  }
+
+  private func writeOnce<T>(_ body: (inout WriteTransaction) throws -> T, _ turn: FairTurn?) throws -> T {
     let write = try engine.beginWriting(turn: turn)
     var writer = WriteTransaction(write.transaction)
     let result = try body(&writer)

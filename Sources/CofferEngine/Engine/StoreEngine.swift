@@ -118,6 +118,12 @@ package final class StoreEngine: Sendable {
 
   /// Runs a write transaction, which is committed when `body` returns.
   package func write<T>(_ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws -> T) throws -> T {
+    let result = try writeOnce(cancellation, body)
+    deleteLeftoverChunks()
+    return result
+  }
+
+  private func writeOnce<T>(_ cancellation: Cancellation?, _ body: (StoreTransaction) throws -> T) throws -> T {
     let write = try beginWriting(cancellation)
     let result = try body(write.transaction)
     try write.commit()

@@ -20,6 +20,9 @@ package final class Session: Sendable {
   private let closing = Atomic<Bool>(false)
   /// The number of documents that readers had to add to indexes in memory since the last update in the file.
   package let outdatedIndexDocuments = Atomic<Int>(0)
+  let chunkSweep = Atomic<ChunkSweep>(.notDue)
+  /// Whether a commit of this process left chunks over.
+  let leavesChunks = Atomic<Bool>(false)
   private let checkedGeneration = Atomic<UInt64>(0)
   private let isCheckingMigrations = Atomic<Bool>(false)
 
@@ -72,6 +75,16 @@ package final class Session: Sendable {
   /// Records the generation that a transaction read or wrote.
   func note(generation: UInt64) {
     known.withLock { $0.generation = max($0.generation, generation) }
+  }
+
+  /// Records that a commit changed attachments.
+  func noteAttachmentChange(leavingChunks leavesChunks: Bool) {
+    if leavesChunks {
+      self.leavesChunks.store(true, ordering: .relaxed)
+      chunkSweep.store(.due, ordering: .relaxed)
+    } else {
+      _ = chunkSweep.compareExchange(expected: .notDue, desired: .due, ordering: .relaxed)
+    }
   }
 
   /// Records the keys that the next commit writes to the file, or `nil` if the commit failed.

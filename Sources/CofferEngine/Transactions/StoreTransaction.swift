@@ -178,6 +178,9 @@ public final class _StoreTransaction {
     if connection.session.checkedMigrations == start.generation {
       connection.session.checkedMigrations = state.generation
     }
+    if let rowWriter, state.nextAttachment != start.nextAttachment || state.attachmentCount != start.attachmentCount {
+      connection.session.noteAttachmentChange(leavingChunks: rowWriter.leavesChunks)
+    }
     if let announced {
       connection.session.didCommit(announced)
       if let rowWriter { logger.committed(state.generation, rowWriter.changes.changes) }

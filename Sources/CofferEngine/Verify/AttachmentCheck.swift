@@ -84,13 +84,15 @@ struct AttachmentCheck {
 
   /// Notes chunks whose attachment can't have existed. Chunks of a former attachment may be left over.
   private mutating func checkForeignChunks(below next: UInt64) throws(StoreError) {
-    let lowest = AttachmentChunks.row(of: 0, in: 1)
-    let limit = AttachmentChunks.row(of: 0, in: Int64(next))
-    for chunk in [
-      try transaction.database.integer(SQL.lowestChunk).flatMap { $0 < lowest ? $0 : nil },
-      try transaction.database.integer(SQL.firstChunkFrom, limit),
-    ] {
-      if let chunk { problems.append("chunk \(chunk) belongs to no attachment") }
+    func isForeign(_ chunk: Int64) -> Bool {
+      let number = AttachmentChunks.attachment(ofRow: chunk)
+      return number < 1 || UInt64(number) >= next
+    }
+    let ends = [
+      try transaction.database.integer(SQL.lowestChunk), try transaction.database.integer(SQL.highestChunk),
+    ]
+    for chunk in Set(ends.compactMap { $0 }).filter(isForeign).sorted() {
+      problems.append("chunk \(chunk) belongs to no attachment")
     }
   }
 }

@@ -1,0 +1,102 @@
+internal import CofferRecords
+internal import CofferSealing
+internal import Synchronization
+
+/// What an open store knows about chunks of former attachments, which a large or interrupted deletion leaves over.
+enum ChunkSweep: UInt8, AtomicRepresentable {
+  /// This process hasn't changed attachments yet.
+  case notDue
+  /// This process has changed attachments, and should look for such chunks.
+  case due
+  /// This process has found no more.
+  case done
+}
+
+extension StoreEngine {
+  /// The number of attachments' numbers that a process looks at after its first change. In a store with more of them, it
+  /// begins at a random one, so that many short processes look at all.
+  private static let numbersToSweep: Int64 = 1 << 16
+
+  /// Deletes chunks of former attachments in transactions of their own, if this process's commits left some, and after
+  /// its first commit that changed attachments.
+  ///
+  /// What can't be deleted now, because another writer is active or the disk fails, is left to a later writer.
+  package func deleteLeftoverChunks() {
+    guard session.chunkSweep.load(ordering: .relaxed) == .due, connections.canWriteImmediately,
+      session.chunkSweep.exchange(.done, ordering: .relaxed) == .due
+    else { return }
+    do throws(StoreError) {
+      let next = Int64(try reading { transaction throws(StoreError) in transaction.state.nextAttachment })
+      let part = session.leavesChunks.load(ordering: .relaxed) ? 0 : Int64.random(in: 0...next / Self.numbersToSweep)
+      let start = part * Self.numbersToSweep
+      let end = session.leavesChunks.load(ordering: .relaxed) ? next : min(next, start + Self.numbersToSweep)
+      try deleteLeftoverChunks(from: start, below: end, wait: .zero)
+      session.leavesChunks.store(false, ordering: .relaxed)
+    } catch {
+      session.chunkSweep.store(.due, ordering: .relaxed)
+      log.debug("chunks of deleted attachments remain: \(error.message)")
+    }
+  }
+
+  /// Deletes all chunks of former attachments.
+  ///
+  /// - Throws: Errors of transactions, and `setMismatch` if rows of attachments are missing.
+  package func deleteAllLeftoverChunks() throws(StoreError) {
+    let next = Int64(try reading { transaction throws(StoreError) in transaction.state.nextAttachment })
+    try deleteLeftoverChunks(from: 1, below: next, wait: nil)
+  }
+
+  private func deleteLeftoverChunks(from start: Int64, below end: Int64, wait: Duration?) throws(StoreError) {
+    var next: Int64? = start
+    while let number = next {
+      next = try reading { transaction throws(StoreError) in
+        try transaction.firstFormerAttachment(from: number, below: end)
+      }
+      guard let first = next else { return }
+      next = try writing(wait: wait) { transaction throws(StoreError) in
+        // A row that a damaged tree hides needs its chunks.
+        guard let count = try transaction.database.integer(SQL.attachmentRowCount),
+          UInt64(count) == transaction.state.attachmentCount
+        else { throw .setMismatch }
+        let writer = try transaction.writer
+        var former = try transaction.firstFormerAttachment(from: first, below: end)
+        while let number = former {
+          try writer.deleteChunks(of: number)
+          if writer.leavesChunks { break }
+          former = try transaction.firstFormerAttachment(from: number + 1, below: end)
+        }
+        try transaction.commit()
+        return former
+      }
+    }
+  }
+}
+
+extension StoreTransaction {
+  private static let numbersPerPage: Int64 = 1024
+
+  /// Returns the lowest number of an attachment without a row that still has chunks, or `nil` if there is none.
+  func firstFormerAttachment(from start: Int64, below end: Int64) throws(StoreError) -> Int64? {
+    guard state.nextAttachment > 1 else { return nil }
+    var next = start
+    while next < end {
+      try requireOpen()
+      var numbers: [Int64] = []
+      try database.forEachRow(SQL.attachmentNumbers, [next, end, Self.numbersPerPage]) { row in
+        numbers.append(row.int64(at: 0))
+        return true
+      }
+      let isLast = numbers.count < Self.numbersPerPage
+      if isLast { numbers.append(end) }
+      for number in numbers {
+        if next < number, let chunk = try database.integer(SQL.firstChunkFrom, AttachmentChunks.row(of: 0, in: next)),
+          case let found = AttachmentChunks.attachment(ofRow: chunk), found < number
+        {
+          return found
+        }
+        next = max(next, number + 1)
+      }
+    }
+    return nil
+  }
+}
