@@ -73,8 +73,17 @@ package final class AttachmentChunks {
     guard let row = try database.rows(SQL.chunk, Self.row(of: index, in: record.number)).first else {
       throw .damagedAttachment(record.number, "chunk \(index) is missing")
     }
-    guard case .blob(let sealed) = row[0], memory.count == record.chunks.length(of: index),
-      sealed.count == memory.count + XAESKey.overhead
+    guard case .blob(let sealed) = row[0] else {
+      throw .damagedAttachment(record.number, "chunk \(index) isn't a blob")
+    }
+    try open(sealed, index, into: memory)
+  }
+
+  /// Opens a chunk into memory that has the chunk's length with its padding.
+  ///
+  /// - Throws: `damaged` if it isn't the chunk that was written.
+  package func open(_ sealed: [UInt8], _ index: Int, into memory: UnsafeMutableRawBufferPointer) throws(StoreError) {
+    guard memory.count == record.chunks.length(of: index), sealed.count == memory.count + XAESKey.overhead
     else { throw .damagedAttachment(record.number, "chunk \(index) has another length") }
     try keys.last { $0.first <= index }!.cipher
       .open(sealed, index, isLast: record.chunks.isLast(index), into: memory)
@@ -124,6 +133,15 @@ package final class AttachmentChunks {
   package func forEachChunk(
     from database: StoreDatabase, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
+    try forEachChunk(
+      readBy: { index, memory throws(StoreError) in try read(index, from: database, into: memory) }, body)
+  }
+
+  /// Reads the whole content like ``forEachChunk(from:_:)``, with chunks that a closure reads into memory.
+  package func forEachChunk(
+    readBy read: (Int, UnsafeMutableRawBufferPointer) throws(StoreError) -> Void,
+    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
     let layout = record.chunks
     // Not the hasher of the keys, which the closure may use.
     let hasher = try translatingErrors { () throws(SealingError) in try TextHasher() }
@@ -132,7 +150,7 @@ package final class AttachmentChunks {
     for index in 0..<layout.count {
       try memory.withMutableBytes { memory throws(StoreError) in
         let chunk = UnsafeMutableRawBufferPointer(rebasing: memory[..<layout.length(of: index)])
-        try read(index, from: database, into: chunk)
+        try read(index, chunk)
         let content = UnsafeRawBufferPointer(rebasing: chunk[..<layout.contentLength(of: index)])
         try translatingErrors { () throws(SealingError) in try hasher.update(content) }
         try body(content)

@@ -291,7 +291,14 @@ package struct AttachmentRow {
   ///
   /// - Throws: `damaged` if a column is invalid.
   package init(_ row: SQLiteRow, within limits: RowLimits, below next: UInt64) throws(StoreError) {
-    guard case .integer(let number) = row[0], number >= 1, UInt64(number) < next else {
+    try self.init(row.values, within: limits, below: next)
+  }
+
+  /// Creates a row from the values of its columns.
+  ///
+  /// - Throws: `damaged` if a column is invalid.
+  package init(_ row: [SQLiteValue], within limits: RowLimits, below next: UInt64) throws(StoreError) {
+    guard row.count == 4, case .integer(let number) = row[0], number >= 1, UInt64(number) < next else {
       throw .damagedStore("the number of an attachment is out of its bounds")
     }
     guard case .integer(let document) = row[1], document >= 1, UInt64(document) < limits.bound,

@@ -7,9 +7,11 @@ internal import CCofferSQLite
 /// cache and log, and trusts no length or number in it.
 package final class LeafReader {
   /// The place of a row.
-  package struct Place: Sendable {
+  package struct Place: Comparable, Sendable {
     fileprivate let page: UInt32
     fileprivate let cell: UInt16
+
+    package static func < (one: Place, other: Place) -> Bool { (one.page, one.cell) < (other.page, other.cell) }
   }
 
   private let database: Database

@@ -5,6 +5,8 @@ internal import CofferRecords
 public struct CopyReport: Sendable {
   /// The number of documents in the new store.
   public internal(set) var documents = 0
+  /// The number of attachments in the new store.
+  public internal(set) var attachments = 0
   /// The number of selected documents. For a salvage, the number of documents at the store's last write, or `nil` if
   /// the store's state is lost.
   public internal(set) var expected: Int?
@@ -13,6 +15,9 @@ public struct CopyReport: Sendable {
   /// The damaged documents that a salvage left out and whose IDs are known, sorted by ID. Other copies stop at a
   /// damaged document.
   public internal(set) var leftOut: [Verdict.Damage] = []
+  /// The attachments that a salvage left out because a part of their content is missing or damaged, sorted by ID. Other
+  /// copies stop at a damaged attachment.
+  public internal(set) var leftOutAttachments: [Verdict.DamagedAttachment] = []
   /// The collections whose names are lost. In the new store, they're named by number.
   public internal(set) var namedByNumber: [CollectionID] = []
   /// A Boolean value that indicates whether the documents match the set hash of the store's state. `nil` if the state
@@ -37,6 +42,7 @@ public struct CopyReport: Sendable {
 
   /// A Boolean value that indicates whether all selected data was copied, including collection names.
   public var isComplete: Bool {
-    leftOut.isEmpty && namedByNumber.isEmpty && setMatches != false && documents == expected
+    leftOut.isEmpty && leftOutAttachments.isEmpty && namedByNumber.isEmpty && setMatches != false
+      && documents == expected
   }
 }

@@ -114,7 +114,7 @@ final class CopyWalk {
         try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
       })
     try requireWhole()
-    try copyAttachments(to: target, from: source, copier)
+    report.attachments = try copyAttachments(to: target, from: source, copier)
     try StoreIndexes(target).copy(of: StoreIndexes(source).declaration())
     if lineage.isKept {
       try target.writer.reserveIDs(through: source.state.bound - 1)
@@ -127,17 +127,20 @@ final class CopyWalk {
     return report
   }
 
-  /// Copies the attachments of the copied documents.
+  /// Copies the attachments of the copied documents, and returns their number.
   private func copyAttachments(
     to target: StoreTransaction, from source: StoreTransaction, _ copier: RowCopier
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Int {
+    var count = 0
     let attachments = AttachmentCopier(from: source, to: target) { record throws(StoreError) in
       try copier.names(of: record)
     }
     try source.forEachAttachmentRow { row throws(StoreError) in
       guard try target.hasRow(DocumentID(row.document)) else { return }
       try attachments.copy(AttachmentRecord(row, source.keys), to: DocumentID(row.document))
+      count += 1
     }
+    return count
   }
 
   /// Encrypts the next documents into an emptied batch.

@@ -141,6 +141,8 @@ struct NumberRanges {
     }
   }
 
+  var all: some Sequence<Int64> { ranges.joined() }
+
   func contains(_ number: Int64) -> Bool {
     let index = ranges.indices.partitionPoint { ranges[$0].upperBound < number }
     return index < ranges.count && ranges[index].contains(number)

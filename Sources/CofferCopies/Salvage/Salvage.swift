@@ -47,6 +47,8 @@ package struct Salvage {
           try transaction.writer.insertCollection(copier.add(collection))
         }
         if source.heritage != nil { try transaction.writer.keepsOwnRange = true }
+        let attachments = AttachmentSalvage(walk)
+        try attachments.sumRows()
         var sealed = 0
         try RowInsertion(transaction).run(
           readBy: { _ in () }, sealedBy: { batch, _ in try walk.fill(batch, with: copier) },
@@ -63,6 +65,7 @@ package struct Salvage {
         // Reserve all assigned IDs, including deleted parents, so IDs are never reused.
         try transaction.writer.reserveIDs(through: max(source.state?.bound ?? 1, walk.firstUnusedNumber) - 1)
         try walk.histories.removeWrongParents(in: transaction)
+        try attachments.copy(to: transaction, with: copier, tell)
         if source.heritage != nil {
           try walk.copyDeletions(to: transaction)
           try walk.histories.raiseCounters(of: transaction)
@@ -73,6 +76,9 @@ package struct Salvage {
         report.documents = documents
         report.expected = expected
         walk.conclude(&report)
+        report.attachments = attachments.saved
+        report.leftOutAttachments = attachments.left.sorted { $0.id < $1.id }
+        report.problems += attachments.problems
         report.leftOut = (report.leftOut + refused).sorted { $0.id < $1.id }
         return report
       })

@@ -33,6 +33,14 @@ extension SalvageWalk {
     return false
   }
 
+  /// Returns the rows of all pages, which it searches unless the documents needed that already, or `nil` if the page size
+  /// is unknown. Call this method after the documents.
+  func searchedPages() throws(StoreError) -> StrayRows? {
+    if search == nil { search = Search(strays: try StrayRows(source.file), numbers: []) }
+    while search?.strays?.searchNextPages(wanted: { !seen.contains($0) }) == true {}
+    return search?.strays
+  }
+
   /// Returns the next ID to try with the rows found on pages.
   func nextCandidateID() -> Int64? {
     guard let place = search?.next, let number = search?.numbers?[safely: place] else { return nil }

@@ -35,6 +35,7 @@ final class SalvageWalk {
   /// The names as bytes, because composed and decomposed forms are different names.
   private var names: Set<[UInt8]> = []
   private var deletionCount: UInt64 = 0
+  private(set) var attachmentCount: UInt64 = 0
   private var problems: [String] = []
   /// The rows written with old keys after a rekey. Encryption is the only proof of their authenticity.
   private var late: [Int64] = []
@@ -96,14 +97,20 @@ final class SalvageWalk {
 
   /// Returns a collection with a unique name to replace its lost name.
   private func collection(named number: UInt32, _ copier: RowCopier) throws(StoreError) -> CollectionRecord {
-    var name = "collection \(number)"
-    while !names.insert(Array(name.utf8)).inserted { name += "*" }
+    let name = unusedName("collection \(number)")
     namedByNumber.append(CollectionID(number))
     return try histories.consistent(
       CollectionRecord(
         id: number, revision: 1, name: name, settings: CollectionSettings(),
         uid: try opener.keys.collectionUID(named: name), dots: CollectionDots(copier.dot)),
       copier)
+  }
+
+  /// Returns a name that no collection has, which the caller gives to one.
+  func unusedName(_ wanted: String) -> String {
+    var name = wanted
+    while !names.insert(Array(name.utf8)).inserted { name += "*" }
+    return name
   }
 
   /// Adds the deletions that can be read, so that they hold in merges of the new store.
@@ -221,6 +228,11 @@ final class SalvageWalk {
     try translatingErrors { () throws(SealingError) in try opener.keys.summer.add(element, to: &set) }
   }
 
+  func addAttachment(_ element: SetElement) throws(StoreError) {
+    try add(element)
+    attachmentCount += 1
+  }
+
   /// Adds the row to the sum, then decrypts its head.
   func prove(_ row: RecordRow) throws(StoreError) -> HeadData {
     do throws(StoreError) {
@@ -256,7 +268,9 @@ final class SalvageWalk {
 
   /// Whether all rows were read, according to the state.
   var isWhole: Bool {
-    source.state.map { set == $0.set && count == $0.count && deletionCount == $0.deletionCount } ?? false
+    source.state.map {
+      set == $0.set && count == $0.count && deletionCount == $0.deletionCount && attachmentCount == $0.attachmentCount
+    } ?? false
   }
 
   // MARK: Lost documents, report

@@ -69,6 +69,20 @@ final class SalvagedHistories {
     return history
   }
 
+  /// Returns the identity and the dots that an attachment gets in the new store.
+  func names(of attachment: AttachmentRecord, _ copier: RowCopier) throws(StoreError) -> (
+    uid: UniqueID, born: Dot, nameDot: Dot
+  ) {
+    var names = try copier.names(of: attachment)
+    var isNew = !includes([names.born, names.nameDot])
+    while !identities.insert(names.uid).inserted {
+      names.uid = try copier.newUID()
+      isNew = true
+    }
+    if isNew { (names.born, names.nameDot) = (copier.dot, copier.dot) }
+    return names
+  }
+
   /// Returns whether a deletion can be copied: no document has its identity, and the store can have made it.
   func accepts(_ deletion: DeletionRecord) -> Bool {
     !identities.contains(deletion.uid) && includes(deletion.dots + [deletion.stamp])

@@ -2,14 +2,17 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
 
-/// A damaged store's rows and texts that the page trees no longer reach, found by searching every page.
+/// A damaged store's rows, texts and chunks that the page trees no longer reach, found by searching every page.
 ///
 /// The results are candidates, because a page can be outdated. Decryption verifies them.
 final class StrayRows {
   private static let recordColumns = 12
+  private static let attachmentColumns = 4
+  /// The columns of a body, and of a chunk.
   private static let bodyColumns = 2
+  private static let lowestChunk = AttachmentChunks.row(of: 0, in: 1)
   /// The maximum number of candidates per ID, because a hostile file can contain many. A sound file has one.
-  private static let candidates = 8
+  fileprivate static let candidates = 8
   /// A size far above the longest row without its text, which includes head, title, lookup and numbers.
   private static let recordLimit = 4 * StoreFormat.maximumHead
 
@@ -21,7 +24,9 @@ final class StrayRows {
   private let record = LeafRecord()
   private let body = LeafRecord()
   private var records: [Int64: [LeafReader.Place]] = [:]
-  private var bodies: [Int64: [LeafReader.Place]] = [:]
+  /// The places of bodies and chunks.
+  private var bodies = StrayPlaces()
+  private var attachments = StrayPlaces()
 
   /// Prepares a search, or returns `nil` if the page size is unknown.
   ///
@@ -36,15 +41,19 @@ final class StrayRows {
   ///
   /// - Returns: `false` if every page was already searched.
   func searchNextPages(wanted: (Int64) -> Bool) -> Bool {
-    guard !remainingPages.isEmpty else { return false }
+    guard !remainingPages.isEmpty else {
+      bodies.arrange()
+      attachments.arrange()
+      return false
+    }
     let pages = remainingPages.prefix(Self.pagesAtATime)
     remainingPages = remainingPages.dropFirst(pages.count)
     reader.visitRows(ofPages: pages) { number, columnCount, place in
-      guard columnCount == Self.recordColumns || columnCount == Self.bodyColumns, wanted(number) else { return }
-      if columnCount == Self.recordColumns {
-        Self.note(place, of: number, in: &records)
-      } else {
-        Self.note(place, of: number, in: &bodies)
+      switch columnCount {
+      case Self.recordColumns where wanted(number): Self.note(place, of: number, in: &records)
+      case Self.bodyColumns where number >= Self.lowestChunk || wanted(number): bodies.append(place, of: number)
+      case Self.attachmentColumns: attachments.append(place, of: number)
+      default: break
       }
     }
     return true
@@ -80,14 +89,76 @@ final class StrayRows {
     return record.columns.withUnsafeBufferPointer { try? RecordRow($0, id: number, within: limits) }
   }
 
-  /// Calls `use` with each candidate text until it returns `true`.
+  /// The numbers with at least one candidate for an attachment's row.
+  var attachmentNumbers: [Int64] { attachments.numbers }
+
+  /// Calls `use` with each candidate for an attachment's row, latest first, until it returns `true`.
+  ///
+  /// - Returns: Whether `use` returned `true`.
+  func withAttachments(_ number: Int64, within limits: RowLimits, _ use: (AttachmentRow) throws(StoreError) -> Bool)
+    throws(StoreError) -> Bool
+  {
+    let rows = attachments[number].compactMap { attachment(at: $0, number, limits) }
+    for row in rows.sorted(by: { $0.revision > $1.revision }) where try use(row) { return true }
+    return false
+  }
+
+  private func attachment(at place: LeafReader.Place, _ number: Int64, _ limits: RowLimits) -> AttachmentRow? {
+    guard reader.read(place, into: record, limit: 2 * StoreFormat.maximumSealedAttachment),
+      record.columns.count == Self.attachmentColumns, record.columns[1...2].allSatisfy({ $0.storageClass == .integer }),
+      record.columns[3].storageClass == .blob
+    else { return nil }
+    let columns = record.columns
+    return try? AttachmentRow(
+      [.integer(number), .integer(columns[1].integer), .integer(columns[2].integer), .blob(Array(columns[3].bytes))],
+      within: limits, below: StoreFormat.maximumNextAttachment)
+  }
+
+  /// Calls `use` with each candidate text or chunk until it returns `true`.
   func withBodies(_ number: Int64, _ use: (UnsafeRawBufferPointer) throws(StoreError) -> Bool) throws(StoreError)
     -> Bool
   {
-    for place in bodies[number] ?? [] where reader.read(place, into: body, limit: Int(StoreFormat.maximumValue)) {
+    for place in bodies[number] where reader.read(place, into: body, limit: Int(StoreFormat.maximumValue)) {
       guard body.columns.count == Self.bodyColumns, body.columns[1].storageClass == .blob else { continue }
       if try use(body.columns[1].bytes) { return true }
     }
     return false
+  }
+}
+
+/// The places of rows by their numbers, in 16 bytes each, because a file has a chunk for each 64 KiB.
+private struct StrayPlaces {
+  private var entries: [(number: Int64, place: LeafReader.Place)] = []
+  private var limit = 1 << 16
+
+  mutating func append(_ place: LeafReader.Place, of number: Int64) {
+    entries.append((number, place))
+    guard entries.count >= limit else { return }
+    arrange()
+    limit = 2 * max(entries.count, 1 << 16)
+  }
+
+  /// Sorts the entries, and drops those that are too many. Call this method before reading.
+  mutating func arrange() {
+    entries.sort { ($0.number, $0.place) < ($1.number, $1.place) }
+    var kept = 0
+    for entry in entries {
+      let first = kept - StrayRows.candidates
+      guard first < 0 || entries[first].number != entry.number else { continue }
+      entries[kept] = entry
+      kept += 1
+    }
+    entries.removeLast(entries.count - kept)
+  }
+
+  subscript(number: Int64) -> [LeafReader.Place] {
+    let start = entries.indices.partitionPoint { entries[$0].number < number }
+    return entries[start...].prefix { $0.number == number }.map(\.place)
+  }
+
+  var numbers: [Int64] {
+    var numbers: [Int64] = []
+    for entry in entries where entry.number != numbers.last { numbers.append(entry.number) }
+    return numbers
   }
 }

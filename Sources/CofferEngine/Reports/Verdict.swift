@@ -82,6 +82,10 @@ public struct Verdict: Sendable {
     public let document: DocumentID
     /// What is wrong with it.
     public let reason: String
+
+    package init(id: Attachment.ID, document: DocumentID, reason: String) {
+      (self.id, self.document, self.reason) = (id, document, reason)
+    }
   }
 
   /// A damaged index, or a difference between an index and the documents.

@@ -144,12 +144,16 @@ struct CopyVerb: ParsableCommand {
         "\(counted(report.parentsDropped, "document")) without a parent in \(new): the parent was not copied")
     }
     for left in report.leftOut { diagnostics.finding("left behind: \(left.reason)") }
+    for left in report.leftOutAttachments {
+      diagnostics.finding("left behind: \(left.reason) (document \(left.document))")
+    }
     for number in report.namedByNumber {
       diagnostics.finding(
         "the name of collection \(number) is lost: its documents are in 'collection \(number.rawValue)'")
     }
     for problem in report.problems { diagnostics.finding(problem) }
     var facts: [(String, JSONValue?)] = [("path", .string(new)), ("documents", .integer(report.documents))]
+    if report.attachments > 0 { facts.append(("attachments", .integer(report.attachments))) }
     if salvage {
       facts += [
         ("expected", report.expected.map { .integer($0) }),
@@ -158,6 +162,16 @@ struct CopyVerb: ParsableCommand {
           "left",
           .array(
             report.leftOut.map { .object([("id", .integer($0.id.rawValue)), ("reason", .string($0.reason))]) })
+        ),
+        (
+          "left_attachments",
+          .array(
+            report.leftOutAttachments.map {
+              .object([
+                ("id", .integer($0.id.rawValue)), ("document", .integer($0.document.rawValue)),
+                ("reason", .string($0.reason)),
+              ])
+            })
         ),
         ("named_by_number", .array(report.namedByNumber.map { .string($0.description) })),
         ("problems", .array(report.problems.map { .string($0) })),
