@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness import KEYS
 from storereader import keyfiles, verifying
+from storereader.attachments import AttachmentRow
 from storereader.errors import StoreError
 from storereader.store import Store
 
@@ -83,8 +84,9 @@ def _look(path, secrets):
 
 
 def _documents(store, problems):
-    """The parts that a user would miss: id, collection, place in order, parent, title, text, key, attributes, date."""
-    names = store.names()
+    """The parts that a user would miss: id, collection, place in order, parent, title, text, key, attributes,
+    attachments, date."""
+    names, attached = store.names(), _attachments(store, problems)
     found = []
     for values in store.record_rows():
         try:
@@ -96,8 +98,24 @@ def _documents(store, problems):
     placed = []
     for name, documents in groupby(sorted(found, key=lambda document: document[:3]), key=lambda document: document[0]):
         for place, (_, _, id, parent, head, text) in enumerate(documents):
-            placed.append((id, name, place, parent, head.title, text, head.key, head.attributes, head.created))
+            placed.append((
+                id, name, place, parent, head.title, text, head.key, head.attributes, tuple(sorted(attached.pop(id, ()))),
+                head.created))
+    problems += [f"attachments of document {id}, which is gone" for id in attached]
     return tuple(sorted(placed))
+
+
+def _attachments(store, problems):
+    """Returns the names, types and digests of the attachments by their document; verifying compares the contents."""
+    found = {}
+    for values in store.attachment_rows():
+        try:
+            attachment = AttachmentRow(values, store.context).open()
+        except StoreError as error:
+            problems.append(str(error))
+            continue
+        found.setdefault(attachment.document, []).append((attachment.name, attachment.media_type, attachment.digest))
+    return found
 
 
 def showing(folder, phrases, passed=()):

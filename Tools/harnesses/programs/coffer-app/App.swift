@@ -54,7 +54,7 @@ struct App {
     try store.close()
   }
 
-  private static func open(_ url: URL, _ key: StoreKey) throws -> DocumentStore {
+  static func open(_ url: URL, _ key: StoreKey) throws -> DocumentStore {
     var options = OpenOptions()
     options.allowsTestKeys = true
     options.wait = .seconds(60)
@@ -109,7 +109,7 @@ struct App {
       let value = Note3(
         title: text(3), body: text(4 + number(below: 30)), stars: number(below: 4) == 0 ? nil : number(below: 6),
         tags: number(below: 3) == 0 ? nil : [text(1), text(1)])
-      edits.append(("k\(number(below: Self.keys))", value, number(below: 10)))
+      edits.append(("k\(number(below: Self.keys))", value, number(below: 14)))
     }
     let (version, number) = (version, number)
     let (generation, lines) = try store.write { [edits] tx in
@@ -141,6 +141,8 @@ struct App {
     case (1, let id?):
       try tx.move(id, to: .top)
       return nil
+    case (10..., let id?):
+      return (key, try attach(value.body.utf8.count, value, to: id, tx))
     case (2...5, let id?):
       return try (key, update(id, value, version, tx))
     default:
@@ -190,6 +192,9 @@ struct App {
         if titled || tagged || Self.contains(value.body, word) { whole += 1 }
         if let stars = value.stars, stars >= least { rated += 1 }
         all += 1
+      }
+      if let header = try tx.headers(in: Self.notes).randomElement(using: &random) {
+        _ = try Self.compareAttachments(of: header.id, tx)
       }
       guard try tx.count(in: Self.notes) == all else { throw Difference("the count") }
       for index in try tx.indexes(of: Self.notes) {

@@ -3,9 +3,12 @@
 //
 //   coffer-app create rollback|wal STORE KEY        makes the store
 //   coffer-app NUMBER COMMITS STORE KEY LOG         makes that many commits; app 0 also changes the indexes on the way
+//   coffer-app attachments all STORE KEY            prints a JSON line for each document with attachments: its key, and
+//                                                   the attachments by their names
 //
 // Writes a JSON line to LOG for each commit: its place among all commits, and the keys with the members that it set
-// (null for a member that it removed) or with null for a deletion. Now and then, a line has the process's memory, its
+// (null for a member that it removed) or with null for a deletion. An attachment is a member whose name begins with @;
+// its value describes the content. Now and then, a line has the process's memory, its
 // threads, and its CPU seconds.
 
 internal import Coffer
@@ -13,7 +16,8 @@ internal import Foundation
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 5 else {
-  FileHandle.standardError.write(Data("usage: coffer-app NUMBER|create COMMITS|JOURNAL STORE KEY [LOG]\n".utf8))
+  FileHandle.standardError.write(
+    Data("usage: coffer-app NUMBER|create|attachments COMMITS|JOURNAL|all STORE KEY [LOG]\n".utf8))
   exit(64)
 }
 let (store, key) = (URL(filePath: arguments[3]), StoreKey.keyFile(URL(filePath: arguments[4])))
@@ -21,6 +25,8 @@ let (store, key) = (URL(filePath: arguments[3]), StoreKey.keyFile(URL(filePath: 
 do {
   if arguments[1] == "create" {
     try App.create(store, key, journal: arguments[2] == "wal" ? .writeAheadLog : .rollback)
+  } else if arguments[1] == "attachments" {
+    try App.printAttachments(store, key)
   } else {
     guard let number = Int(arguments[1]), let commits = Int(arguments[2]) else { exit(64) }
     var app = try App(number, store, key, log: arguments[5])

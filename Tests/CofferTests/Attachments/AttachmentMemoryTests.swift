@@ -1,0 +1,76 @@
+import Coffer
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferEngine
+@testable import CofferStoreTestSupport
+
+/// The memory that one attachment of any size takes.
+struct AttachmentMemoryTests {
+  /// Runs in a process of its own, because other tests take memory, too.
+  @Test(.slow, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/clear_refs"), "needs /proc"))
+  func largeAttachmentTakesLittleMemory() async {
+    await #expect(processExitsWith: .success) {
+      let test = try TestStore()
+      let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+      let part = [UInt8](repeating: 7, count: 1 << 16)
+      func attach(_ parts: Int, _ name: String) throws -> CofferEngine.Attachment.ID {
+        try test.store.engine.write { transaction in
+          try transaction.editor.attach(to: id, name: name, mediaType: "", date: .now()) { append in
+            for _ in 0..<parts { try part.withUnsafeBytes { try append($0) } }
+          }.id
+        }
+      }
+      func read(_ attachment: CofferEngine.Attachment.ID) throws -> Int {
+        try test.store.read { reader in
+          var count = 0
+          try reader.forEachPart(of: attachment) { count += $0.count }
+          return count
+        }
+      }
+      /// Undoes a deletion, whose content waits in a file.
+      func deleteAndRestore() throws {
+        let deleted = try test.store.write { try $0.deleteUndoably([id]) }
+        try test.store.write { try $0.restore(deleted) }
+      }
+      // Fills the page caches of the reader and the writer.
+      let (small, count) = (96 << 20, 256 << 20)
+      #expect(try read(try attach(small >> 16, "first")) == small)
+      try deleteAndRestore()
+      let before = try Memory.resident()
+      func expectLittleMore(_ work: String, limit: Int = 2 << 20) throws {
+        let peak = try Memory.peak()
+        #expect(peak - before < limit, "\(work): \(before) \(peak)")
+        try Memory.forgetPeak()
+      }
+      try Memory.forgetPeak()
+      let large = try attach(count >> 16, "large")
+      try expectLittleMore("attaching")
+      #expect(try read(large) == count)
+      try expectLittleMore("reading")
+      try deleteAndRestore()
+      // A restore can be undone, for which SQLite notes the changed pages.
+      try expectLittleMore("deleting and restoring", limit: 4 << 20)
+      #expect(try test.store.read { try $0.attachments(of: id).map(\.byteCount) } == [small, count])
+    }
+  }
+}
+
+/// This process's memory, as the kernel counts it.
+private enum Memory {
+  static func resident() throws -> Int { try value("VmRSS:") }
+  static func peak() throws -> Int { try value("VmHWM:") }
+
+  static func forgetPeak() throws {
+    let file = try FileHandle(forWritingTo: URL(filePath: "/proc/self/clear_refs"))
+    try file.write(contentsOf: Data("5".utf8))
+    try file.close()
+  }
+
+  private static func value(_ name: String) throws -> Int {
+    let status = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/status")).readToEnd() ?? Data()
+    let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix(name) }
+    return try #require(Int(line?.split(whereSeparator: \.isWhitespace).dropFirst().first ?? "")) << 10
+  }
+}
