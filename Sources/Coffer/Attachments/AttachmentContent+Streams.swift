@@ -18,31 +18,31 @@ extension AttachmentContent {
   public static func stream<Parts: AsyncSequence>(
     _ parts: Parts, isolation: isolated (any Actor)? = #isolation
   ) async throws -> AttachmentContent where Parts.Element: Sequence<UInt8> {
-    let spool = SpoolBuilder()
+    let collector = ContentCollector()
     for try await part in parts {
       try Task.checkCancellation()
-      if try part.withContiguousStorageIfAvailable({ try spool.append(UnsafeRawBufferPointer($0)) }) == nil {
-        try Array(part).withUnsafeBytes { try spool.append($0) }
+      if try part.withContiguousStorageIfAvailable({ try collector.append(UnsafeRawBufferPointer($0)) }) == nil {
+        try Array(part).withUnsafeBytes { try collector.append($0) }
       }
     }
-    return spool.finish()
+    return collector.finish()
   }
 
   /// Reads a stream of bytes to its end, as ``stream(_:isolation:)`` does with parts.
   public static func stream<Bytes: AsyncSequence>(
     _ bytes: Bytes, isolation: isolated (any Actor)? = #isolation
   ) async throws -> AttachmentContent where Bytes.Element == UInt8 {
-    let spool = SpoolBuilder()
+    let collector = ContentCollector()
     var part: [UInt8] = []
     part.reserveCapacity(1 << 16)
     for try await byte in bytes {
       part.append(byte)
       guard part.count == 1 << 16 else { continue }
       try Task.checkCancellation()
-      try part.withUnsafeBytes { try spool.append($0) }
+      try part.withUnsafeBytes { try collector.append($0) }
       part.removeAll(keepingCapacity: true)
     }
-    try part.withUnsafeBytes { try spool.append($0) }
-    return spool.finish()
+    try part.withUnsafeBytes { try collector.append($0) }
+    return collector.finish()
   }
 }

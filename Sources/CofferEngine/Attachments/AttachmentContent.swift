@@ -1,6 +1,5 @@
 internal import CofferPlatform
 package import CofferRecords
-internal import Synchronization
 
 /// The content of a new attachment: bytes, a file or a stream.
 ///
@@ -12,15 +11,15 @@ internal import Synchronization
 ///
 /// A file or a stream of any length takes less than 2 MB of memory.
 public struct AttachmentContent: Sendable {
-  private enum Source: Sendable {
+  fileprivate enum Source: Sendable {
     case bytes([UInt8])
     case file(String)
-    case spool(SpooledBytes)
+    case collected(SealedContents)
   }
 
   private let source: Source
 
-  private init(_ source: Source) {
+  fileprivate init(_ source: Source) {
     self.source = source
   }
 
@@ -34,59 +33,33 @@ public struct AttachmentContent: Sendable {
     AttachmentContent(.file(path))
   }
 
-  /// The bytes that a closure passes on, which wait in a sealed file without a name (``SealedSpool``).
-  package static func spooled(
+  /// The bytes that a closure passes on, which wait in a sealed file without a name.
+  package static func collected(
     by read: ((UnsafeRawBufferPointer) throws(StoreError) -> Void) throws -> Void
   ) throws -> AttachmentContent {
-    let spool = SpoolBuilder()
-    try read { part throws(StoreError) in try spool.append(part) }
-    return spool.finish()
+    let collector = ContentCollector()
+    try read { part throws(StoreError) in try collector.append(part) }
+    return collector.finish()
   }
 }
 
 /// Collects the bytes of a stream, before a transaction begins.
-package final class SpoolBuilder {
-  private let spool = SealedSpool(memory: SealedSpool.pieceSize)
+package struct ContentCollector: ~Copyable {
+  private let contents = SealedContents(of: "the content of an attachment")
 
   package init() {}
 
   /// - Throws: `diskFull`, `ioFailure`, or `tooLarge` for more bytes than an attachment has.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    guard spool.count + bytes.count <= ChunkLayout.maximumByteCount else { throw .attachmentTooLarge }
-    try spool.append(bytes)
+    guard contents.count + bytes.count <= ChunkLayout.maximumByteCount else { throw .attachmentTooLarge }
+    try contents.append(bytes)
   }
 
-  /// The number of bytes until now.
-  package var count: Int { spool.count }
-
-  /// Returns the content. Don't append more bytes after that.
-  package consuming func finish() -> AttachmentContent {
-    AttachmentContent(spool: spool)
-  }
-}
-
-/// The bytes of a stream that has ended, for one reader at a time.
-private final class SpooledBytes: @unchecked Sendable {
-  /// Used inside the lock only.
-  private let spool: SealedSpool
-  private let lock = Mutex<Void>(())
-
-  init(_ spool: SealedSpool) {
-    self.spool = spool
-  }
-
-  var count: Int { lock.withLock { _ in spool.count } }
-
-  func forEachPart(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    try lock.withLock { _ in try spool.forEachPiece(body) }
-  }
+  /// Returns the content.
+  package consuming func finish() -> AttachmentContent { AttachmentContent(.collected(contents)) }
 }
 
 extension AttachmentContent {
-  fileprivate init(spool: SealedSpool) {
-    self.init(.spool(SpooledBytes(spool)))
-  }
-
   /// The name of the file, or `nil` for other contents.
   package var fileName: String? {
     guard case .file(let path) = source else { return nil }
@@ -102,8 +75,7 @@ extension AttachmentContent {
     _ progress: ProgressHandler?, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws -> Timestamp? {
     func passOn(_ bytes: UnsafeRawBufferPointer, after done: Int, of total: Int) throws {
-      try WorkProgress(done: done, total: max(total, done)).tell(
-        progress, stopped: "attaching was stopped; nothing of this transaction was stored")
+      try WorkProgress(done: done, total: max(total, done)).tell(progress, stopped: Self.stopped)
       try body(bytes)
     }
     switch source {
@@ -114,12 +86,11 @@ extension AttachmentContent {
           try passOn(part, after: start, of: bytes.count)
         }
       }
-    case .spool(let spool):
-      let total = spool.count
-      var done = 0
-      try spool.forEachPart { part in
-        try passOn(part, after: done, of: total)
-        done += part.count
+    case .collected(let contents):
+      let total = contents.count
+      for start in stride(from: 0, to: total, by: Self.partSize) {
+        try WorkProgress(done: start, total: total).tell(progress, stopped: Self.stopped)
+        try contents.forEachPart(of: start..<min(start + Self.partSize, total), body)
       }
     case .file(let path):
       let file = try AttachedFile(path)
@@ -136,6 +107,7 @@ extension AttachmentContent {
     return nil
   }
 
+  private static let stopped = "attaching was stopped; the document is as it was"
   /// The number of bytes between two reports of progress.
   private static let partSize = 256 << 10
 }

@@ -42,7 +42,7 @@ extension AttachmentContent {
       return .file(atPath: path)
     }
     var done = 0
-    return try .spooled { append in
+    return try .collected { append in
       try InputFile.forEachPart(of: path) { part in
         try append(part)
         done += part.count
