@@ -6,15 +6,16 @@ package struct AttachmentWalk {
 
   private let database: StoreDatabase
   private let limits: RowLimits
-  private let next: UInt64
-  private var last: Int64
+  private let next: UInt64?
+  /// The lowest number of the next rows, or `nil` at the end. Rows below 1 are read, because they are damage.
+  private var lowest: Int64?
 
   /// - Parameters:
-  ///   - next: The state's next attachment, which is 1 in a store without attachments.
-  ///   - last: The number after which to begin.
-  package init(_ database: StoreDatabase, within limits: RowLimits, below next: UInt64, after last: Int64 = 0) {
+  ///   - next: The state's next attachment, or `nil` in a store without tables of attachments.
+  ///   - number: The number after which to begin, or `nil` to begin with the first row.
+  package init(_ database: StoreDatabase, within limits: RowLimits, next: UInt64?, after number: Int64? = nil) {
     self.database = database
-    self.last = last
+    lowest = if let number { number.successor } else { .min }
     self.limits = limits
     self.next = next
   }
@@ -23,12 +24,12 @@ package struct AttachmentWalk {
   package mutating func first(where accepts: (AttachmentRow) throws(StoreError) -> Bool) throws(StoreError)
     -> AttachmentRow?
   {
-    while next > 1 {
+    while let next {
       let page = try nextPage()
       guard !page.isEmpty else { return nil }
       for columns in page {
         try step(to: columns)
-        let row = try row(columns)
+        let row = try AttachmentRow(columns, within: limits, below: next)
         if try accepts(row) { return row }
       }
     }
@@ -36,19 +37,16 @@ package struct AttachmentWalk {
   }
 
   private func nextPage() throws(StoreError) -> [SQLiteRow] {
-    try database.rows(SQL.attachments, last, Self.pageSize)
+    guard let lowest else { return [] }
+    return try database.rows(SQL.attachments, lowest, Self.pageSize)
   }
 
-  /// - Throws: `damaged` for a row that isn't behind the last one. The walk can't go on then.
+  /// - Throws: `damaged` for a row that isn't behind the previous one. The walk can't go on then.
   private mutating func step(to columns: SQLiteRow) throws(StoreError) {
-    guard case .integer(let number) = columns[0], number > last else {
-      throw .damagedStore("the attachment behind \(last) is not in its place")
+    guard case .integer(let number) = columns[0], let lowest, number >= lowest else {
+      throw .damagedStore("the row of an attachment is not in its place")
     }
-    last = number
-  }
-
-  private func row(_ columns: SQLiteRow) throws(StoreError) -> AttachmentRow {
-    try AttachmentRow(columns, within: limits, below: next)
+    self.lowest = number.successor
   }
 
   /// Calls a closure for each row.
@@ -60,15 +58,14 @@ package struct AttachmentWalk {
     refused: (StoreError) throws(StoreError) -> Void = { error throws(StoreError) in throw error },
     _ body: (AttachmentRow) throws(StoreError) -> Void
   ) throws(StoreError) {
-    guard next > 1 else { return }
-    while true {
+    while let next {
       let page = try nextPage()
       guard !page.isEmpty else { return }
       for columns in page {
         try step(to: columns)
         let row: AttachmentRow
         do throws(StoreError) {
-          row = try self.row(columns)
+          row = try AttachmentRow(columns, within: limits, below: next)
         } catch {
           try refused(error)
           continue
@@ -77,4 +74,9 @@ package struct AttachmentWalk {
       }
     }
   }
+}
+
+extension Int64 {
+  /// The next number, or `nil` after the greatest.
+  var successor: Int64? { self == .max ? nil : self + 1 }
 }

@@ -101,7 +101,8 @@ extension RecordWriter {
 
   /// Returns the rows of a document's attachments by their numbers.
   package func attachmentRows(of document: Int64) throws(StoreError) -> [AttachmentRow] {
-    try AttachmentRow.all(of: document, in: database, within: limits, below: state.nextAttachment)
+    try AttachmentRow.all(
+      of: document, in: database, within: limits, next: state.nextAttachment(in: keys.session.header))
   }
 
   private func remove(_ row: AttachmentRow) throws(StoreError) {
@@ -157,12 +158,12 @@ extension RecordWriter {
 extension AttachmentRow {
   /// Returns the rows of a document's attachments by their numbers, which aren't opened yet.
   ///
-  /// - Parameter next: The state's next attachment, which is 1 in a store without attachments.
+  /// - Parameter next: The state's next attachment, or `nil` in a store without tables of attachments.
   /// - Throws: `damaged` for a row that the index gives out of its place.
   package static func all(
-    of document: Int64, in database: StoreDatabase, within limits: RowLimits, below next: UInt64
+    of document: Int64, in database: StoreDatabase, within limits: RowLimits, next: UInt64?
   ) throws(StoreError) -> [AttachmentRow] {
-    guard next > 1 else { return [] }
+    guard let next else { return [] }
     var rows: [AttachmentRow] = []
     for columns in try database.rows(SQL.attachmentsOf, document) {
       let row = try AttachmentRow(columns, within: limits, below: next)
@@ -175,10 +176,12 @@ extension AttachmentRow {
   }
 
   /// Returns the row of an attachment, or `nil` if it isn't there.
+  ///
+  /// - Parameter next: The state's next attachment, or `nil` in a store without tables of attachments.
   package static func find(
-    _ number: Int64, in database: StoreDatabase, within limits: RowLimits, below next: UInt64
+    _ number: Int64, in database: StoreDatabase, within limits: RowLimits, next: UInt64?
   ) throws(StoreError) -> AttachmentRow? {
-    guard number >= 1, UInt64(number) < next else { return nil }
+    guard let next else { return nil }
     return try database.rows(SQL.attachment, number).first.map { columns throws(StoreError) in
       try AttachmentRow(columns, within: limits, below: next)
     }

@@ -114,7 +114,8 @@ extension RecordWriter {
 package struct DeletionWalk {
   private let database: StoreDatabase
   private let generation: UInt64
-  private var last: Int64 = 0
+  /// The lowest number of the next rows, or `nil` at the end. Rows below 1 are read, because they are damage.
+  private var lowest: Int64? = .min
   private static let pageSize: Int64 = 1024
 
   package init(_ database: StoreDatabase, within limits: RowLimits) {
@@ -126,11 +127,14 @@ package struct DeletionWalk {
   ///
   /// - Throws: `damaged` for a row out of its bounds or its place.
   package mutating func next() throws(StoreError) -> [DeletionRow] {
+    guard let start = lowest else { return [] }
     var rows: [DeletionRow] = []
-    for columns in try database.rows(SQL.deletions, last, Self.pageSize) {
+    for columns in try database.rows(SQL.deletions, start, Self.pageSize) {
       let row = try DeletionRow(columns, generation: generation)
-      guard row.number > last else { throw .damagedStore("deletion #\(row.number) is not in its place") }
-      last = row.number
+      guard let lowest, row.number >= lowest else {
+        throw .damagedStore("deletion #\(row.number) is not in its place")
+      }
+      self.lowest = row.number.successor
       rows.append(row)
     }
     return rows

@@ -34,7 +34,7 @@ package enum SQL {
   package static let collections = "SELECT coll,rev,sealed FROM coffer_collection ORDER BY coll"
   package static let insertCollection = "INSERT INTO coffer_collection VALUES(?,?,?)"
   package static let updateCollection = "UPDATE coffer_collection SET rev=?,sealed=? WHERE coll=?"
-  package static let deletions = "SELECT gone,rev,sealed FROM coffer_gone WHERE gone>? ORDER BY gone LIMIT ?"
+  package static let deletions = "SELECT gone,rev,sealed FROM coffer_gone WHERE gone>=? ORDER BY gone LIMIT ?"
   package static let deletionsSince = "SELECT gone,rev,sealed FROM coffer_gone WHERE rev>? ORDER BY gone"
   package static let highestDeletion = "SELECT max(gone) FROM coffer_gone"
   package static let insertDeletion = "INSERT INTO coffer_gone VALUES(?,?,?)"
@@ -68,7 +68,7 @@ package enum SQL {
 
   private static let readAttachment = "SELECT attachment,id,rev,sealed FROM coffer_attachment"
   package static let attachment = "\(readAttachment) WHERE attachment=?"
-  package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>? ORDER BY attachment LIMIT ?"
+  package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>=? ORDER BY attachment LIMIT ?"
   package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"
   package static let attachmentNumbers = """
     SELECT attachment FROM coffer_attachment NOT INDEXED WHERE attachment>=? AND attachment<? ORDER BY attachment LIMIT ?
@@ -88,7 +88,6 @@ package enum SQL {
     SELECT count(*),count(CASE WHEN chunk<=?3 AND typeof(ct)='blob' AND length(ct)=CASE chunk WHEN ?3 THEN ?5 ELSE ?4 END
     THEN 1 END) FROM coffer_chunk WHERE chunk BETWEEN ?1 AND ?2
     """
-  package static let firstChunkFrom = "SELECT min(chunk) FROM coffer_chunk WHERE chunk>=?"
   package static let lowestChunk = "SELECT min(chunk) FROM coffer_chunk"
   package static let highestChunk = "SELECT max(chunk) FROM coffer_chunk"
   static let deleteAllAttachments = ["DELETE FROM coffer_attachment", "DELETE FROM coffer_chunk"]

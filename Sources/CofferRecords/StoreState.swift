@@ -24,6 +24,13 @@ package struct StoreState: Sendable, Equatable {
   package internal(set) var deletionCount: UInt64
   /// A number above every number that an attachment has or had.
   package internal(set) var nextAttachment: UInt64 = 1
+
+  /// Returns the next attachment, or `nil` in a store without tables of attachments.
+  ///
+  /// The header gets the bit at the end of the transaction that makes the tables.
+  package func nextAttachment(in header: StoreHeader) -> UInt64? {
+    header.hasAttachments || nextAttachment > 1 ? nextAttachment : nil
+  }
   /// The number of attachments.
   package internal(set) var attachmentCount: UInt64 = 0
   package internal(set) var set: SetHash

@@ -3,6 +3,9 @@ internal import CofferRecords
 // Reading attachments.
 
 extension StoreTransaction {
+  /// The state's next attachment, or `nil` in a store without tables of attachments.
+  var nextAttachment: UInt64? { state.nextAttachment(in: keys.session.header) }
+
   /// Returns a document's attachments in the order in which they were attached, without opening their contents.
   ///
   /// - Throws: `noSuchDocument`, `damaged`, or `otherFormat` for an attachment of a later version.
@@ -48,16 +51,16 @@ extension StoreTransaction {
   /// Returns the rows of a document's attachments, which aren't opened yet.
   package func attachmentRows(of document: Int64) throws(StoreError) -> [AttachmentRow] {
     try requireOpen()
-    return try AttachmentRow.all(of: document, in: database, within: limits, below: state.nextAttachment)
+    return try AttachmentRow.all(of: document, in: database, within: limits, next: nextAttachment)
   }
 
   /// Calls a closure with the row of each attachment in the order of their numbers. The closure may change the row.
   ///
-  /// - Parameter number: The number after which to begin.
+  /// - Parameter number: The number after which to begin, or `nil` to begin with the first row.
   package func forEachAttachmentRow(
-    after number: Int64 = 0, _ body: (AttachmentRow) throws(StoreError) -> Void
+    after number: Int64? = nil, _ body: (AttachmentRow) throws(StoreError) -> Void
   ) throws(StoreError) {
-    var walk = AttachmentWalk(database, within: limits, below: state.nextAttachment, after: number)
+    var walk = AttachmentWalk(database, within: limits, next: nextAttachment, after: number)
     try walk.forEach { row throws(StoreError) in
       try requireOpen()
       try body(row)
@@ -79,7 +82,7 @@ extension StoreTransaction {
   package func attachmentRow(_ id: Attachment.ID) throws(StoreError) -> AttachmentRow {
     try requireOpen()
     guard
-      let row = try AttachmentRow.find(id.rawValue, in: database, within: limits, below: state.nextAttachment)
+      let row = try AttachmentRow.find(id.rawValue, in: database, within: limits, next: nextAttachment)
     else {
       throw StoreError(.noSuchAttachment, "there is no attachment \(id)", hint: "\(.listAttachments) lists them")
     }

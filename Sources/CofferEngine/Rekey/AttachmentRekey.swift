@@ -48,7 +48,7 @@ final class AttachmentRekey {
     -> AttachmentRow?
   {
     var walk = AttachmentWalk(
-      transaction.database, within: transaction.limits, below: transaction.state.nextAttachment, after: number)
+      transaction.database, within: transaction.limits, next: transaction.nextAttachment, after: number)
     return try walk.first { row throws(StoreError) in
       try AttachmentRecord(row, transaction.keys).needsSealing(under: target)
     }

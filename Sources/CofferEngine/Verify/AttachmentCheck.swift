@@ -21,9 +21,8 @@ struct AttachmentCheck {
   ///
   /// - Throws: Errors that aren't findings: `systemFailure`, `locked`, `cancelled`.
   mutating func run(opening check: DocumentCheck?, _ progress: ProgressHandler?) throws(StoreError) {
-    let next = transaction.state.nextAttachment
-    guard next > 1 else { return }
-    var walk = AttachmentWalk(transaction.database, within: transaction.limits, below: next)
+    guard let next = transaction.nextAttachment else { return }
+    var walk = AttachmentWalk(transaction.database, within: transaction.limits, next: next)
     let total = Int(clamping: transaction.state.attachmentCount)
     var done = 0
     do throws(StoreError) {

@@ -48,7 +48,7 @@ struct RowWalk {
     }
     do throws(StoreError) {
       var attachments = AttachmentWalk(
-        transaction.database, within: transaction.limits, below: transaction.state.nextAttachment)
+        transaction.database, within: transaction.limits, next: transaction.nextAttachment)
       try attachments.forEach(refused: { error throws(StoreError) in try note(error.message, error) }) {
         row throws(StoreError) in
         try transaction.requireOpen()

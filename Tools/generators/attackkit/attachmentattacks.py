@@ -101,6 +101,14 @@ def _moved_rows(kit):
         ("planted-above-next", "the row of an attachment a second time, under a number that was never given",
          ["INSERT INTO coffer_attachment " + row.format(NEXT)],
          {"attachments": {NEXT: "damaged"}, "attachment_lists": {WITH_THREE: "damaged"}}),
+        ("planted-greatest", "the row of an attachment a second time, under the greatest number of a row",
+         ["INSERT INTO coffer_attachment " + row.format(2**63 - 1)],
+         {"attachments": {2**63 - 1: "damaged"}, "attachment_lists": {WITH_THREE: "damaged"}}),
+        *((f"planted-{name}", f"the row of an attachment a second time, under the number {number}",
+           ["INSERT INTO coffer_attachment " + row.format(number)],
+           {"attachments": {number: "damaged"}, "attachment_lists": {WITH_THREE: "damaged"},
+            "also": {f"get_attachment_{number}": ["missing"]}})
+          for name, number in (("zero", 0), ("negative", -1), ("least", -(2**63)))),
         ("of-deletion", "the row of a deletion as that of an attachment",
          [f"INSERT INTO coffer_attachment SELECT {REMOVED},{WITH_NONE},rev,sealed FROM coffer_gone WHERE gone=1"],
          {"attachments": {REMOVED: "damaged"}, "attachment_lists": {WITH_NONE: "damaged"}}),
@@ -307,6 +315,31 @@ def _schemas():
          "UPDATE sqlite_schema SET sql=replace(sql,'CREATE INDEX','CREATE UNIQUE INDEX')"
          " WHERE name='coffer_attachment_id'"),
         ("index-planted", "another index", "CREATE INDEX coffer_attachment_rev ON coffer_attachment(rev)"),
+        ("index-of-chunks", "an index on chunks", "CREATE INDEX coffer_chunk_ct ON coffer_chunk(ct)"),
+        ("index-tolerated-name", "an index with a tolerated name", "CREATE INDEX coffer_x_rev ON coffer_attachment(rev)"),
+        ("index-more-columns", "an index with another column",
+         "UPDATE sqlite_schema SET sql=replace(sql,'(id)','(id,rev)') WHERE name='coffer_attachment_id'"),
+        ("index-partial", "an index that can leave rows out",
+         "UPDATE sqlite_schema SET sql=sql||' WHERE id<2' WHERE name='coffer_attachment_id'"),
+        ("index-of-another-table", "the index is one of another table",
+         "UPDATE sqlite_schema SET sql=replace(sql,'coffer_attachment(','coffer_record('),tbl_name='coffer_record'"
+         " WHERE name='coffer_attachment_id'"),
+        ("column-added", "a column more",
+         "UPDATE sqlite_schema SET sql=replace(sql,') STRICT',',planted TEXT) STRICT') WHERE name='coffer_attachment'"),
+        ("column-generated", "a column that SQLite computes",
+         "UPDATE sqlite_schema SET sql=replace(sql,') STRICT',',planted TEXT AS (hex(ct)) VIRTUAL) STRICT')"
+         " WHERE name='coffer_chunk'"),
+        ("conflict", "rows that replace others",
+         "UPDATE sqlite_schema SET sql=replace(sql,'PRIMARY KEY','PRIMARY KEY ON CONFLICT REPLACE')"
+         " WHERE name='coffer_chunk'"),
+        ("upper-case", "a name with a capital",
+         "UPDATE sqlite_schema SET name='Coffer_chunk',tbl_name='Coffer_chunk' WHERE name='coffer_chunk'"),
+        ("table-is-view", "a view in the place of the table of chunks",
+         "UPDATE sqlite_schema SET type='view',rootpage=0,sql='CREATE VIEW coffer_chunk AS SELECT 1 AS chunk,2 AS ct'"
+         " WHERE name='coffer_chunk'"),
+        ("table-without-rowid", "a table without row numbers",
+         "UPDATE sqlite_schema SET sql=replace(sql,') STRICT',') STRICT,WITHOUT ROWID') WHERE name='coffer_chunk'"),
+        ("view-planted", "a view on rows", "CREATE VIEW coffer_attachments AS SELECT * FROM coffer_attachment"),
         ("trigger-planted", "a trigger on chunks",
          "CREATE TRIGGER t AFTER DELETE ON coffer_chunk BEGIN DELETE FROM coffer_record; END"),
     ):

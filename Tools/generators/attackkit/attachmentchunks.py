@@ -79,6 +79,25 @@ def _chunks():
         "padding", "the last byte of its padding is not zero", padding, PADDED, attachment_parts=(
             (OF_THREE, 0, 4096, "ok"), (OF_THREE, 8192, THREE, "damaged")))
 
+    def padding_chunk(byte):
+        """262,145 bytes: the last chunk is padding alone."""
+
+        def forge(writer):
+            row = writer.attach(WITH_NONE, b"padded", content("padded", 2**18 + 1), chunk_size=LEAST_CHUNK)
+            row.chunks[65] = writer.sealed_chunk(row, 65, bytes(LEAST_CHUNK - 1) + bytes([byte]), True)
+            writer.commit()
+
+        return forge
+
+    part = ((9, 2**18 - 1, 2**18 + 1, "ok"),)
+    yield Attack(
+        "forged-chunk-of-padding-alone", PADDED, "a last chunk that is padding alone: sound", forge=padding_chunk(0),
+        attachments={9: "ok"}, attachment_parts=part, verify="ok")
+    yield Attack(
+        "forged-chunk-of-padding-alone-not-zero", PADDED,
+        "a last chunk that is padding alone, and not zero: parts of the content read, the whole does not",
+        forge=padding_chunk(1), attachments={9: "damaged"}, attachment_parts=part, verify="damaged", quick="ok")
+
     def unpadded(writer, row):
         row.chunks[2] = writer.sealed_chunk(row, 2, _data(row, 2), True)
 

@@ -297,6 +297,17 @@ def _states():
         "greatest": 2**63 - 1,
     }.items():
         yield counts(name, value)
+    def forgotten(writer):
+        """A state of no attachments, and the rows of all."""
+        rows, writer.attachments = writer.attachments, {}
+        writer.odd = {"next_attachment": 1}
+        writer.commit()
+        writer.attachments = rows
+
+    yield Attack(
+        "forged-state-attachments-forgotten", BASE, "the state has had no attachments, and their rows are there",
+        forge=forgotten, attachments=dict.fromkeys((1, 2, 3, 4, 5, 8), "damaged"),
+        attachment_lists=dict.fromkeys((1, 2, 3), "damaged"))
     yield counts("negative", 2**63, open="damaged")
     yield counts("without-tables", 1, "sealed", open="damaged")
     yield comes_next("without-tables", 2, base="sealed", open="damaged")

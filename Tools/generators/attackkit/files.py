@@ -116,6 +116,10 @@ def _copies():
     yield Attack(
         "copy-of-deletion", "sealed", "deletion 1 a second time as 2",
         run("INSERT INTO coffer_gone SELECT 2,rev,sealed FROM coffer_gone WHERE gone=1"))
+    for name, number in {"zero": 0, "negative": -1, "least": -(2**63)}.items():
+        yield Attack(
+            f"copy-of-deletion-{name}", "sealed", f"deletion 1 a second time as {number}, where a walk from 1 on misses it",
+            run(f"INSERT INTO coffer_gone SELECT {number},rev,sealed FROM coffer_gone WHERE gone=1"))
     yield Attack(
         "copy-of-collection-as-deletion", "sealed", "collection 2 as deletion 2",
         run("INSERT INTO coffer_gone SELECT 2,rev,sealed FROM coffer_collection WHERE coll=2"))

@@ -17,7 +17,7 @@ LEFT_OUT = {
 LARGE = (
     "expression-*", "*-huge", "*over-limit", "*2000000-bytes", "schema-crowd-*", "schema-tolerated-crowd", "*statistics-not-text",
     "slots-5000", "forged-replicas-409?", "forged-replicas-greatest", "forged-sound-dots-member*-long", "forged-attachment-sound-1048577-*",
-    "forged-attachment-sound-entry", "*-6553?*", "*attributes-deep", "*-of-rollback", "file-user-version-*est", "index-shifted",
+    "forged-attachment-sound-entry", "*-6553?*", "forged-chunk-of-padding-alone*", "*attributes-deep", "*-of-rollback", "file-user-version-*est", "index-shifted",
     "roots-swapped-coffer_s*", "sealed-index-*")
 # Names or patterns of the published members of large families, some of each sort; all other stores are published.
 FAMILIES = """
@@ -33,7 +33,7 @@ place-: *-of-5 *-of-6 row-of-5-unpadded table-of-6-unpadded
 collection-: rev rev-high tag ciphertext empty number number-zero
 gone-: rev rev-high rev-2-to-48 tag cut 39-bytes number number-zero over-limit
 attachment-: id-another id-none id-above-bound rev rev-high tag cut 47-bytes over-limit number-free number-next number-zero
-  gone all-gone deletion-gone planted of-deletion rows-exchanged older brought-back* transplanted index-* rekey-*
+  gone all-gone deletion-gone planted* of-deletion rows-exchanged older brought-back* transplanted index-* rekey-*
 chunk-: first-byte cut-by-one one-more padded last-missing all-missing of-empty-missing exchanged* repeated of-removed
   transplanted one-more-behind far-behind at-next greatest zero negative left-over*
 replica-: ciphertext tag cut one-more gone twice restored not-restored restored-2
@@ -76,7 +76,7 @@ forged-extension-: head-* collection-falling collection-length-beyond collection
   attachment-falling attachment-part-1 attachment-length-beyond deletion-falling deletion-part-1 deletion-of-301-bytes deletion-newer state-falling state-length-beyond state-part-1
   state-of-301-bytes state-newer replicas-falling replicas-part-1 replicas-of-301-bytes replicas-newer
 forged-state-: attachment-count-more attachment-count-2-to-39 attachment-count-negative
-  attachment-count-without-tables next-attachment-*
+  attachment-count-without-tables attachments-forgotten next-attachment-*
   bound-greatest bound-high bound-low count-more cursor-without-target generation-above generation-greatest
   generation-low gone-count-more gone-count-zero header-mac lead-above lead-falls lead-greatest lead-wrapping
   next-id-greatest next-id-taken of-4279-bytes of-8112-bytes replicas-digest-zeros
