@@ -39,8 +39,7 @@ extension StoreReading where Self: ~Copyable {
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
   public func content(of id: Attachment.ID) throws(StoreError) -> [UInt8] {
     let chunks = try transaction.chunks(of: id)
-    var content: [UInt8] = []
-    content.reserveCapacity(chunks.record.chunks.byteCount)
+    var content = try transaction.memory(for: chunks.record.chunks.byteCount)
     try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
       try transaction.requireOpen()
       content.append(contentsOf: part)
@@ -58,10 +57,21 @@ extension StoreReading where Self: ~Copyable {
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
   public func content(of id: Attachment.ID, in range: Range<Int>) throws(StoreError) -> [UInt8] {
     let chunks = try transaction.chunks(of: id)
-    let range = range.clamped(to: 0..<chunks.record.chunks.byteCount)
-    var content = [UInt8](repeating: 0, count: range.count)
-    try content.withMutableBytes { memory throws(StoreError) in
-      try chunks.read(range, from: transaction.database, into: memory)
+    let layout = chunks.record.chunks
+    let range = range.clamped(to: 0..<layout.byteCount)
+    var content = try transaction.memory(for: range.count)
+    var part = [UInt8](repeating: 0, count: min(range.count, layout.chunkSize))
+    var start = range.lowerBound
+    while start < range.upperBound {
+      try transaction.requireOpen()
+      let end = min(range.upperBound, (start / layout.chunkSize + 1) * layout.chunkSize)
+      let count = end - start
+      try part.withMutableBytes { memory throws(StoreError) in
+        let memory = UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
+        try chunks.read(start..<end, from: transaction.database, into: memory)
+      }
+      content += part[..<count]
+      start = end
     }
     return content
   }

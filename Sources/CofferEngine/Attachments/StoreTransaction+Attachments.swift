@@ -1,4 +1,5 @@
 internal import CofferRecords
+internal import CofferSQLite
 
 // Reading attachments.
 
@@ -92,6 +93,16 @@ extension StoreTransaction {
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
   package func attachment(_ id: Attachment.ID) throws(StoreError) -> Attachment {
     Attachment(try attachmentRecord(id))
+  }
+
+  /// Returns an empty array for a content, or a part of one.
+  ///
+  /// A hostile row can name a length of 2^40, so the array doesn't get more memory than the file has bytes.
+  package func memory(for byteCount: Int) throws(StoreError) -> [UInt8] {
+    let most = try translatingErrors { () throws(SQLiteError) in try database.connection.fileSize() }
+    var memory: [UInt8] = []
+    memory.reserveCapacity(min(byteCount, Int(clamping: most)))
+    return memory
   }
 
   /// Returns the chunks of an attachment, for reading its content in this transaction.
