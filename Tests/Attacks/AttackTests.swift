@@ -11,10 +11,7 @@ import Testing
 ///
 /// `Tools/checks/check-attacks` also runs attacks that plant a folder of files next to a store.
 struct AttackTests {
-  /// The attacks on stores with features that the library knows.
-  static let names = allNames.filter { !Vectors.hasNewerFeatures("attacks/\($0)") }
-
-  private static let allNames: [String] = {
+  static let names: [String] = {
     let folder = Vectors.folder.appending(path: "attacks")
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     let names = files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
@@ -23,14 +20,6 @@ struct AttackTests {
 
   @Test func findsAttackedStores() {
     #expect(Self.names.count > 400)
-  }
-
-  @Test(arguments: allNames.filter { Vectors.hasNewerFeatures("attacks/\($0)") })
-  func rejectsNewerAttack(_ name: String) throws {
-    let place = try Workplace()
-    let url = try place.copy(try Vectors.attackedStore(name))
-    let (kind, secret) = try #require(try Vectors.json("attacks/\(name)")["opener"].object.first)
-    #expect(open(url, .named(kind, try #require(secret.string))).store == nil)
   }
 
   @Test(.slow, arguments: names)
@@ -85,6 +74,7 @@ struct AttackTests {
     if accepted["list"].value == nil {
       expect(list, expected["list"], isMismatch ? JSON(["mismatch"]) : JSON(nil), "list")
     }
+    try expectAttachments(of: store, as: expected)
     expect(verdict(store, .full), expected["verify"], accepted["verify"], "verify")
     expect(verdict(store, .quick), expected["verify_quick"], accepted["verify_quick"], "verify --quick")
     let anchor = describe {
@@ -112,6 +102,35 @@ struct AttackTests {
       }
       #expect(put == "error" ? found != "ok" : found == put)
       if put != "ok" { #expect(try Data(contentsOf: url) == before) }
+    }
+  }
+
+  /// Expects contents, lists and parts of contents to be read, or refused, as an attack says.
+  private func expectAttachments(of store: DocumentStore, as expected: JSON) throws {
+    var stored = try AttachmentVectors(Vectors.json(try #require(expected["base"].string))).stored
+    for (number, attachment) in expected["attachments"].object {
+      stored[StoreAttachment.ID(rawValue: try #require(Int64(number)))] = attachment
+    }
+    let accepted = expected["also_acceptable"]
+    for (number, outcome) in expected["get_attachments"].object {
+      let id = StoreAttachment.ID(rawValue: try #require(Int64(number)))
+      let found = describe { try store.read { _ = try $0.content(of: id) } }
+      expect(found, outcome, accepted["get_attachment_\(number)"], "content of attachment \(number)")
+      guard found == "ok" else { continue }
+      let attachment = try #require(stored[id])
+      try store.read { try AttachmentVectors.expect(id, toBe: attachment, in: $0) }
+    }
+    for (id, outcome) in expected["list_attachments"].object {
+      let found = describe { try store.read { _ = try $0.attachments(of: DocumentID(try #require(Int64(id)))) } }
+      expect(found, outcome, accepted["list_attachments_\(id)"], "attachments of document \(id)")
+    }
+    for part in expected["attachment_parts"].array {
+      let id = StoreAttachment.ID(rawValue: try #require(part["attachment"].int))
+      let range = Int(try #require(part["start"].int))..<Int(try #require(part["end"].int))
+      var count = 0
+      let found = describe { count = try store.read { try $0.content(of: id, in: range).count } }
+      expect(found, part["outcome"], JSON(nil), "part \(range) of attachment \(id)")
+      #expect(found != "ok" || count == range.count)
     }
   }
 
@@ -159,7 +178,7 @@ struct AttackTests {
       case .otherFormat: return "newer"
       case .parametersRefused: return "parameters"
       case .testKeyRefused: return "test-key"
-      case .noSuchDocument: return "missing"
+      case .noSuchDocument, .noSuchAttachment: return "missing"
       case .setMismatch, .anchorMismatch, .pinMismatch: return "mismatch"
       case .pinUnfinished: return "unfinished"
       case .readOnly: return "read-only"

@@ -23,6 +23,8 @@ struct SoundStoresTests {
       #expect(try store.anchor().description == expected["anchor"].string)
       #expect(try store.relation(to: StoreAnchor(parsing: try #require(expected["anchor"].string))) == .same)
       try expectDocuments(of: store, as: expected)
+      let ids = try expected["documents"].object.keys.map { DocumentID(try #require(Int64($0))) }
+      try AttachmentVectors(expected).expectAll(in: store, ofDocuments: ids)
       for depth in [Verdict.Depth.quick, .full] {
         let verdict = try store.verify(depth)
         #expect(verdict.isSound, "\(String(describing: verdict.error)) \(verdict.problems)")

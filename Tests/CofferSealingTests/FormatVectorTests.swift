@@ -100,6 +100,40 @@ import Testing
     #expect(Array(vectors.state.plain.bytes[40..<40 + SetHash.byteCount]) == vectors.state.accWithDeletion.bytes)
   }
 
+  @Test func opensRowsOfAttachments() throws {
+    let name = try XAESKey(vectors.epochKeys.name)
+    let (set, summer) = (try HMACKey(vectors.epochKeys.set), try SetSummer())
+    for attachment in vectors.attachments {
+      #expect(
+        try name.open(attachment.sealed.bytes, authenticating: attachment.aad.bytes) == attachment.frame.bytes)
+      let range = try attachment.frame.bytes.withUnsafeBytes { frame in
+        try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: attachment.padded)
+      }
+      #expect(Array(attachment.frame.bytes[range]) == attachment.data.bytes)
+      let element = try set.element(of: attachment.element.bytes)
+      #expect(element == SetElement(attachment.h.bytes))
+      #expect(try sha256(summer.lanes(of: element)) == attachment.lanesSHA256.bytes)
+    }
+  }
+
+  /// An empty content has one chunk, and padding ends in the last one.
+  @Test func opensChunksOfAttachments() throws {
+    for attachment in vectors.attachments {
+      #expect(attachment.size == (attachment.padded ? Frame.padme(attachment.length) : attachment.length))
+      var content: [UInt8] = []
+      for (index, chunk) in attachment.chunks.enumerated() {
+        let key = try #require(attachment.keys.last { $0.first <= index })
+        let plain = try XAESKey(Secret(key.key.bytes)).open(chunk.ct.bytes, authenticating: chunk.aad.bytes)
+        #expect(try sha256(plain) == chunk.plainSHA256.bytes)
+        #expect(index == attachment.chunks.count - 1 || plain.count == attachment.chunkSize)
+        content += plain
+      }
+      #expect(content.count == attachment.size && content[attachment.length...].allSatisfy { $0 == 0 })
+      #expect(try sha256(Array(content[..<attachment.length])) == attachment.sha256.bytes)
+    }
+    #expect(vectors.attachments.map(\.length) == [0, 1, 4097, 10_000])
+  }
+
   @Test func sumsElementsToSetHash() throws {
     let key = try HMACKey(vectors.epochKeys.set)
     let summer = try SetSummer()

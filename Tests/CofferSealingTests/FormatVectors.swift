@@ -25,6 +25,7 @@ struct FormatVectors: Decodable {
   var records: [Record]
   var accOfThreeRecords, accWithCollection: Hex
   var collection, deletion: Collection
+  var attachments: [Attachment]
   var state: State
   var mark: Hex
   var anchor, pin: String
@@ -160,6 +161,34 @@ struct FormatVectors: Decodable {
     }
   }
 
+  struct Attachment: Decodable {
+    struct Key: Decodable {
+      var first: Int
+      var key: Hex
+    }
+    struct Chunk: Decodable {
+      var aad, ct: Hex
+      var plainSHA256: Hex
+
+      enum CodingKeys: String, CodingKey {
+        case aad, ct
+        case plainSHA256 = "plain_sha256"
+      }
+    }
+
+    var padded: Bool
+    var length, size, chunkSize: Int
+    var sha256, data, aad, frame, sealed, element, h, lanesSHA256: Hex
+    var keys: [Key]
+    var chunks: [Chunk]
+
+    enum CodingKeys: String, CodingKey {
+      case padded, length, size, sha256, data, aad, frame, sealed, element, h, keys, chunks
+      case chunkSize = "chunk_size"
+      case lanesSHA256 = "lanes_sha256"
+    }
+  }
+
   struct State: Decodable {
     var accWithDeletion, plain, aad, sealed: Hex
 
@@ -193,8 +222,8 @@ struct FormatVectors: Decodable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case rk, ek, epoch, commitments, pae, slots, keyring, header, frames, records, collection, deletion, state, mark
-    case anchor, pin
+    case rk, ek, epoch, commitments, pae, slots, keyring, header, frames, records, collection, deletion, attachments
+    case state, mark, anchor, pin
     case storeID = "store_id"
     case rkKeys = "rk_keys"
     case ekKeys = "ek_keys"

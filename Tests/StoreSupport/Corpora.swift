@@ -21,20 +21,10 @@ enum Corpora {
 /// The published stores and attacks of format 3, created by a writer that doesn't share code with the library.
 enum Vectors {
   static let folder = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tests/Fixtures/format-3")
-  /// The stores with features that the library knows.
-  static let storeNames = allStoreNames.filter { !hasNewerFeatures($0) }
-
-  /// The stores that the library must report as made by a later version.
-  static let newerStoreNames = allStoreNames.filter { hasNewerFeatures($0) }
-
-  private static let allStoreNames: [String] = {
+  static let storeNames: [String] = {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return files.filter { $0.hasSuffix(".coffer") }.map { String($0.dropLast(7)) }.sorted()
   }()
-
-  static func hasNewerFeatures(_ name: String) -> Bool {
-    (try? json(name)["features"].array.isEmpty) == false
-  }
 
   static func json(_ name: String) throws -> JSON { try JSON(file: folder.appending(path: "\(name).json")) }
 

@@ -31,16 +31,6 @@ struct FixtureTests {
     expectCode(.otherFormat) { try DocumentStore.check(at: url) }
   }
 
-  @Test(arguments: Vectors.newerStoreNames)
-  func rejectsStoreWithNewerFeatures(_ name: String) throws {
-    let url = try copy(name)
-    let (kind, secret) = try #require(try Vectors.json(name)["open_with"].object.first { !$0.key.hasPrefix("wrong") })
-    let key = StoreKey.named(kind, try #require(secret.string))
-    expectCode(.otherFormat) { try DocumentStore.open(at: url, key: key, options: .testing) }
-    expectCode(.otherFormat) { try DocumentStore.info(at: url) }
-    expectCode(.otherFormat) { try DocumentStore.check(at: url) }
-  }
-
   @Test(arguments: Vectors.storeNames)
   func readsStateOfPublishedStore(_ name: String) throws {
     let url = try copy(name)
@@ -71,6 +61,8 @@ struct FixtureTests {
       #expect(Int64(state.target) == wanted["target"].int && Int64(state.cursor) == wanted["cursor"].int)
       #expect(Int64(state.bound) == wanted["bound"].int && Int64(state.lead) == wanted["lead"].int)
       #expect(Int64(state.deletionCount) == wanted["gone_count"].int)
+      #expect(Int64(state.nextAttachment) == wanted["next_attachment"].int)
+      #expect(Int64(state.attachmentCount) == wanted["attachment_count"].int)
       for (index, identity) in wanted["index_identities"].array.enumerated() {
         let found = state[index: UInt32(index) + 1].map { Hexadecimal.text($0.bytes) }
         #expect(found ?? String(repeating: "0", count: 32) == identity.string)
@@ -141,6 +133,14 @@ struct FixtureTests {
     var after = isListed ? try store.everything() : [:]
     after["more"] = nil
     #expect(after.mapValues { $0.map(\.text) } == before.mapValues { $0.map(\.text) })
+    try store.read { reader in
+      for (id, attachment) in try AttachmentVectors(expected).stored {
+        let content = try reader.content(of: id)
+        #expect(Int64(content.count) == attachment["length"].int)
+        #expect(try Hexadecimal.text(reader.attachment(id).sha256) == attachment["sha256"].string)
+        #expect(try reader.transaction.attachmentRecord(id).keys.count == 1)
+      }
+    }
     #expect(try store.verify().isSound)
   }
 
