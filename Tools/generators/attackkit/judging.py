@@ -82,7 +82,9 @@ class Judge:
         titles, found = reader.list()
         self.expect("list", found, expected["list"])
         self._titles(titles, expected["documents"])
-        self._all_attachments(expected["attachments"], expected["newer_attachments"])
+        stored = _by_number(expected["attachments"])
+        newer = dict.fromkeys(map(str, expected["newer_attachments"]), "newer")
+        self._attached(dict.fromkeys(stored, "ok") | newer, stored)
         for kind, found in verdicts(reader).items():
             self.expect(kind, found, expected["verify"])
         self.expect("anchor", reader.anchor(expected["anchor"]), expected["anchor_check"])
@@ -108,10 +110,12 @@ class Judge:
             if wanted != value:
                 self.differences.append(f"document {id}: {member} differs")
 
-    def _all_attachments(self, by_document, newer):
-        stored = _by_number(by_document)
-        outcomes = dict.fromkeys(stored, "ok") | {str(number): "newer" for number in newer}
-        self._attachments(outcomes, stored)
+    def _attached(self, outcomes, stored, lists={}, parts=()):
+        """Compares attachments: by number, the lists of documents, and parts. Other readers give only verdicts of them."""
+        if hasattr(self.reader, "attachment"):
+            self._attachments(outcomes, stored)
+            self._attachment_lists(lists)
+            self._attachment_parts(parts)
 
     def _attachments(self, outcomes, stored):
         for number, wanted in outcomes.items():
@@ -188,10 +192,9 @@ class Judge:
         self.expect("list", found, attack["list"], [*also.get("list", ()), *["mismatch"] * may_mismatch])
         self._titles(titles, documents)
         if "get_attachments" in attack:
-            self._attachments(
-                attack["get_attachments"], _by_number(self.base["attachments"]) | attack.get("attachments", {}))
-            self._attachment_lists(attack["list_attachments"])
-            self._attachment_parts(attack.get("attachment_parts", ()))
+            self._attached(
+                attack["get_attachments"], _by_number(self.base["attachments"]) | attack.get("attachments", {}),
+                attack["list_attachments"], attack.get("attachment_parts", ()))
         self.expect("verify", self.reader.verify(False), attack["verify"], also.get("verify", ()))
         # Each of these takes a process of dbtool: the short run skips those that would give no other answer.
         if self.asks_all or attack["verify_quick"] != attack["verify"]:

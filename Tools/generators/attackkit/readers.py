@@ -171,10 +171,10 @@ class SecondReader:
 
 
 class Dbtool:
-    """The command, judged by its exit codes and its output. A second of CPU time ends its process."""
+    """The command, judged by its exit codes and its output. A second of CPU time or 16 GiB of memory ends its process."""
 
     name = "dbtool"
-    FEATURES = frozenset()
+    FEATURES = frozenset({"attachments"})
     # Keyed by exit code and, if that has two meanings, by the kind of the error.
     KINDS = {
         0: "ok", 10: "not-a-store", 12: "cannot-unlock", 14: "missing", 15: "newer", 16: "refused", 20: "damaged",
@@ -201,7 +201,7 @@ class Dbtool:
 
     def run(self, verb, *arguments):
         command = [
-            "sh", "-c", 'ulimit -t 1; exec "$@"', "sh", self.program, *verb.split(), str(self.path), *self.key,
+            "sh", "-c", 'ulimit -t 1; ulimit -v 16777216 2>&-; exec "$@"', "sh", self.program, *verb.split(), str(self.path), *self.key,
             "--no-input", "--quiet", *arguments]
         environment = self.environment if self.allow_test else {
             name: value for name, value in self.environment.items() if name != "DBTOOL_ALLOW_TEST_KEYS"}
