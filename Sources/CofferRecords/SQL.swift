@@ -88,6 +88,7 @@ package enum SQL {
     SELECT count(*),count(CASE WHEN chunk<=?3 AND typeof(ct)='blob' AND length(ct)=CASE chunk WHEN ?3 THEN ?5 ELSE ?4 END
     THEN 1 END) FROM coffer_chunk WHERE chunk BETWEEN ?1 AND ?2
     """
+  package static let firstChunkFrom = "SELECT min(chunk) FROM coffer_chunk WHERE chunk>=?"
   package static let lowestChunk = "SELECT min(chunk) FROM coffer_chunk"
   package static let highestChunk = "SELECT max(chunk) FROM coffer_chunk"
   static let deleteAllAttachments = ["DELETE FROM coffer_attachment", "DELETE FROM coffer_chunk"]
