@@ -153,6 +153,15 @@ package struct PairedStore {
     try naming { () throws(StoreError) in try transaction.collections() }
   }
 
+  /// Returns a document's attachments, which a later version may have written.
+  func attachments(of id: DocumentID) throws(StoreError) -> [AttachmentRecord] {
+    try naming { () throws(StoreError) in
+      try transaction.attachmentRows(of: id.rawValue).map { row throws(StoreError) in
+        try AttachmentRecord(row, transaction.keys)
+      }
+    }
+  }
+
   /// Returns a document's verified header.
   func header(_ id: Int64) throws(StoreError) -> DocumentHeader {
     try naming { () throws(StoreError) in try transaction.header(of: DocumentID(id)) }

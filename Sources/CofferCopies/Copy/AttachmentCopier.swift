@@ -4,32 +4,69 @@ internal import CofferSealing
 
 /// Copies attachments to documents of another store, under new numbers and keys, chunk by chunk.
 struct AttachmentCopier {
+  /// What an attachment is called in the other store.
+  typealias Names = (uid: UniqueID, born: Dot, nameDot: Dot)
+
   private let source: StoreTransaction
   private let target: StoreTransaction
-  private let naming: (AttachmentRecord) throws(StoreError) -> (uid: UniqueID, born: Dot, nameDot: Dot)
+  private let advance: () throws(StoreError) -> Void
 
-  /// - Parameter naming: Returns the identity and the dots that an attachment has in the other store.
+  /// - Parameter advance: Called for each part of a content. Throwing from it ends the copy.
   init(
     from source: StoreTransaction, to target: StoreTransaction,
-    naming: @escaping (AttachmentRecord) throws(StoreError) -> (uid: UniqueID, born: Dot, nameDot: Dot)
+    advance: @escaping () throws(StoreError) -> Void = { () throws(StoreError) in }
   ) {
-    (self.source, self.target, self.naming) = (source, target, naming)
+    (self.source, self.target, self.advance) = (source, target, advance)
   }
 
   /// Copies an attachment, whose content is compared with its digest.
   ///
-  /// - Parameter document: The document in the other store.
-  func copy(_ record: AttachmentRecord, to document: DocumentID) throws(StoreError) {
-    let (uid, born, nameDot) = try naming(record)
+  /// - Parameters:
+  ///   - document: The document in the other store.
+  ///   - names: The identity and the dots in the other store.
+  func copy(_ record: AttachmentRecord, to document: DocumentID, as names: Names) throws(StoreError) {
     var description = AttachmentBuilder.Description(
-      uid: uid, born: born, nameDot: nameDot, name: record.name, mediaType: record.mediaType, date: record.date)
+      uid: names.uid, born: names.born, nameDot: names.nameDot, name: record.name, mediaType: record.mediaType,
+      date: record.date)
     description.extensionBytes = record.extensionBytes
     let builder = try AttachmentBuilder(target, document, description)
-    let chunks = try AttachmentChunks(record, source.keys)
-    try chunks.forEachChunk(from: source.database) { part throws(StoreError) in
-      try source.requireOpen()
-      try builder.append(part)
-    }
+    try forEachPart(of: record) { part throws(StoreError) in try builder.append(part) }
     _ = try builder.finish()
+  }
+
+  /// Reads the content of an attachment, and compares it with its digest.
+  func prove(_ record: AttachmentRecord) throws(StoreError) {
+    try forEachPart(of: record) { _ throws(StoreError) in }
+  }
+
+  private func forEachPart(
+    of record: AttachmentRecord, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try AttachmentChunks(record, source.keys).forEachChunk(from: source.database) { part throws(StoreError) in
+      try source.requireOpen()
+      try advance()
+      try body(part)
+    }
+  }
+}
+
+extension AttachmentRecord {
+  /// What an attachment is in every store: its name, media type, date and content.
+  var description: [UInt8] {
+    var builder = ByteBuilder(reserving: 64 + name.utf8.count + mediaType.utf8.count)
+    for text in [name, mediaType] {
+      builder.append(UInt32(text.utf8.count))
+      builder.append(bytes: Array(text.utf8))
+    }
+    builder.append(date)
+    builder.append(bytes: digest.bytes)
+    return builder.bytes
+  }
+}
+
+extension StoreError {
+  /// The error for an attachment whose content or document differs from that of the same attachment in another store.
+  static func otherContent(_ number: Int64) -> StoreError {
+    .damagedAttachment(number, "the other store has another attachment with its identity")
   }
 }

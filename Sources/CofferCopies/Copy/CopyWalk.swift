@@ -114,7 +114,11 @@ final class CopyWalk {
         try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
       })
     try requireWhole()
-    report.attachments = try copyAttachments(to: target, from: source, copier)
+    let copied = report.documents
+    report.attachments = try copyAttachments(to: target, from: source, copier) { () throws(StoreError) in
+      try WorkProgress(done: copied, total: max(copied, self.expected))
+        .tell(progress, stopped: StagedFile.copyStopped)
+    }
     try StoreIndexes(target).copy(of: StoreIndexes(source).declaration())
     if lineage.isKept {
       try target.writer.reserveIDs(through: source.state.bound - 1)
@@ -129,15 +133,15 @@ final class CopyWalk {
 
   /// Copies the attachments of the copied documents, and returns their number.
   private func copyAttachments(
-    to target: StoreTransaction, from source: StoreTransaction, _ copier: RowCopier
+    to target: StoreTransaction, from source: StoreTransaction, _ copier: RowCopier,
+    advance: @escaping () throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
     var count = 0
-    let attachments = AttachmentCopier(from: source, to: target) { record throws(StoreError) in
-      try copier.names(of: record)
-    }
+    let attachments = AttachmentCopier(from: source, to: target, advance: advance)
     try source.forEachAttachmentRow { row throws(StoreError) in
       guard try target.hasRow(DocumentID(row.document)) else { return }
-      try attachments.copy(AttachmentRecord(row, source.keys), to: DocumentID(row.document))
+      let record = try AttachmentRecord(row, source.keys)
+      try attachments.copy(record, to: DocumentID(row.document), as: copier.names(of: record))
       count += 1
     }
     return count

@@ -115,7 +115,7 @@ final class RowCopier {
   }
 
   /// Returns an attachment's identity and dots in the new store.
-  func names(of attachment: AttachmentRecord) throws(StoreError) -> (uid: UniqueID, born: Dot, nameDot: Dot) {
+  func names(of attachment: AttachmentRecord) throws(StoreError) -> AttachmentCopier.Names {
     switch lineage {
     case .new: return (try identity(of: attachment.uid), dot, dot)
     case .kept(nil): return (attachment.uid, attachment.born, attachment.nameDot)
