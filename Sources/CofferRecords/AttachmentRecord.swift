@@ -11,7 +11,7 @@ package struct AttachmentRecord: Sendable {
   package let document: Int64
   /// The identity in all copies.
   package let uid: UniqueID
-  package let born: Dot
+  package var born: Dot
   package var nameDot: Dot
   /// The date of the attached file, in milliseconds since 1970.
   package let date: Int64

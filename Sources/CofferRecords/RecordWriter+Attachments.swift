@@ -85,12 +85,16 @@ extension RecordWriter {
 
   /// Deletes an attachment with its chunks, and records its deletion, unless this transaction attached it.
   ///
-  /// - Parameter fields: The columns of its document.
-  package func deleteAttachment(_ row: AttachmentRow, of fields: RowFields) throws(StoreError) {
+  /// - Parameters:
+  ///   - fields: The columns of its document.
+  ///   - notesDeletion: Whether the deletion is this transaction's own.
+  package func deleteAttachment(
+    _ row: AttachmentRow, of fields: RowFields, notingDeletion notesDeletion: Bool = true
+  ) throws(StoreError) {
     try willWrite()
     let record = try AttachmentRecord(row, keys)
     try remove(row)
-    if record.born != dot { try noteDeletion(of: record.uid) }
+    if notesDeletion, record.born != dot { try noteDeletion(of: record.uid) }
     noteChange { $0.detach(row.number, from: fields) }
   }
 

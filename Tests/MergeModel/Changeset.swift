@@ -11,5 +11,7 @@ public struct Changeset: Sendable {
   public let documents: [RecordID: ModelRecord]
   public let collections: [RecordID: ModelRecord]
   public let gone: [RecordID: Entry]
+  /// The attachments of all documents, the unchanged ones, too.
+  public let attachments: [RecordID: [RecordID: ModelAttachment]]
   public let marks: [ReplicaID: CommitMarks]
 }

@@ -38,6 +38,7 @@ struct Merge {
     try mergeCollections()
     try mergeDocuments()
     mergeDeletions()
+    mergeAttachments()
     for lost in lostTexts {
       keepBeside(lost)
     }
@@ -61,6 +62,8 @@ struct Merge {
   private mutating func mergeDocuments() throws(ModelError) {
     for (document, record) in theirs.documents.sorted(by: { $0.key < $1.key }) {
       if let own = mine.documents[document] {
+        // A document with changes only to its attachments keeps its parts.
+        guard !theirs.base.covers(record.stamp) else { continue }
         result.documents[document] = try joined(document, own, record, isDocument: true)
       } else if let entry = mine.gone[document] {
         receive(document, record, deletedHere: entry)

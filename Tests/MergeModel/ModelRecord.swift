@@ -5,6 +5,8 @@ public struct ModelRecord: Hashable, Sendable {
   public internal(set) var stamp: Dot
   /// The commit that kept the record against a deletion, or accepted the other side's content. Nearly always `never`.
   public internal(set) var kept: Dot
+  /// The files that belong to a document, by their identities.
+  public internal(set) var attachments: [RecordID: ModelAttachment] = [:]
 
   init(parts: [PartName: Part], stamp: Dot, kept: Dot = .never) {
     self.parts = parts
@@ -12,9 +14,9 @@ public struct ModelRecord: Hashable, Sendable {
     self.kept = kept
   }
 
-  /// The dots of all parts.
+  /// The dots of all parts and attachments.
   public var dots: [Dot] {
-    parts.values.map(\.dot)
+    parts.values.map(\.dot) + attachments.values.flatMap(\.dots)
   }
 
   /// The value of a part. A part that the record does not have is empty.
@@ -44,7 +46,22 @@ public struct ModelRecord: Hashable, Sendable {
   }
 }
 
-/// What remains of a deleted document.
+/// A file that belongs to a document. Its content never changes.
+public struct ModelAttachment: Hashable, Sendable {
+  public internal(set) var born: Dot
+  public internal(set) var name: Part
+  public let content: String
+
+  init(born: Dot, name: Part, content: String) {
+    self.born = born
+    self.name = name
+    self.content = content
+  }
+
+  public var dots: [Dot] { [born, name.dot] }
+}
+
+/// What remains of a deleted document, or of a removed attachment.
 public struct Entry: Hashable, Sendable {
   /// The commits that deleted the document.
   public internal(set) var deletions: Set<Dot>

@@ -5,9 +5,12 @@ extension ModelStore {
       sender: replica,
       base: base,
       end: vector,
-      documents: documents.filter { !base.covers($0.value.stamp) },
+      documents: documents.filter { _, record in
+        !base.covers(record.stamp) || !base.covers(allOf: record.attachments.values.flatMap(\.dots))
+      },
       collections: collections.filter { !base.covers($0.value.stamp) },
       gone: gone.filter { !base.covers($0.value.stamp) },
+      attachments: base.includes(vector) ? [:] : documents.mapValues(\.attachments),
       marks: marks)
   }
 

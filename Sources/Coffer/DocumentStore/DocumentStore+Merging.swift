@@ -19,6 +19,8 @@ extension DocumentStore {
   /// store lacks:
   /// - The parts of a document merge separately: text, title, key, place (collection, position and parent) and each
   ///   top-level attribute. A part that changed only in the other store takes the other store's value.
+  /// - A document has the attachments of both stores, except those that either store removed. Of two names, the later one
+  ///   wins. A new attachment or name is an edit of its document.
   /// - A document that was deleted in either store is deleted, unless the other store edited it. A document that the
   ///   other store lacks without having deleted it isn't deleted here.
   /// - Positions travel with their documents, so stores that include the same changes have the same order.
@@ -48,7 +50,7 @@ extension DocumentStore {
   /// all rows.
   ///
   /// Costs a few lookups for each changed document if the other store's state lists the changes, which covers about the
-  /// last 180 commits. Otherwise, costs about the same as `verify(.quick)`.
+  /// last 180 commits. Otherwise, and if the other store has or had attachments, costs about the same as `verify(.quick)`.
   ///
   /// - Parameters:
   ///   - other: The open store with the changes, which is only read.
@@ -84,7 +86,10 @@ extension DocumentStore {
   }
 
   /// Restores documents from a backup or another copy in one transaction, with their IDs, titles, texts, keys,
-  /// attributes, dates, parents and positions. Replaces documents that still exist in this store.
+  /// attributes, dates, parents, positions and attachments. Replaces documents that still exist in this store.
+  ///
+  /// An attachment that's still there is copied only if it's damaged. Attachments that the backup doesn't have are
+  /// removed.
   ///
   /// Each document follows the nearest document that precedes it in the backup. If that's missing, it precedes the
   /// nearest document that follows it in the backup. A dropped collection is created again. A parent that isn't in the

@@ -68,7 +68,7 @@ public struct MergeReport: Sendable, Hashable {
   public enum Action: String, Sendable, Hashable, CaseIterable {
     /// Added.
     case added
-    /// Some of title, text, key, attributes and dates were taken from the other store.
+    /// Some of title, text, key, attributes, attachments and dates were taken from the other store.
     case changed
     /// The position, parent and collection were taken from the other store.
     case moved

@@ -62,7 +62,8 @@ final class MyDocuments {
     return ids![uid]
   }
 
-  private func document(id: Int64) throws(StoreError) -> MergeDocument? {
+  /// Returns the document with an ID.
+  func document(id: Int64) throws(StoreError) -> MergeDocument? {
     try store.rowIfPresent(id) { row, head throws(StoreError) in
       guard let collection = try collectionUIDs()[row.fields.collection] else {
         throw .damagedDocument(id, "its collection is gone")

@@ -11,6 +11,8 @@ final class OtherStore {
   private let own: Replicas
   private let collections: [CollectionRecord]
   private let collectionUIDs: [UInt32: UniqueID]
+  /// The identities of all documents, which are read only if necessary.
+  private var identities: Set<UniqueID>?
 
   var transaction: StoreTransaction { store.transaction }
 
@@ -42,6 +44,8 @@ final class OtherStore {
     var documents: [Int64] = []
     var collections: [CollectionRecord] = []
     var deletions: [DeletionRecord] = []
+    /// All attachments of the other store, the unchanged ones, too.
+    var attachments: [UniqueID: MergeAttachment] = [:]
     /// The other store's IDs for the deleted documents, as far as the ring lists them.
     var deletedIDs: [Int64] = []
 
@@ -52,13 +56,14 @@ final class OtherStore {
   ///
   /// The sealed ring lists the changes if it reaches back to the changes that this store includes. Each listed row must
   /// have been written in the generation that lists it, because an attacker without a key can replay an earlier row.
-  /// Otherwise, a single walk proves all rows in both stores.
+  /// Otherwise, a single walk proves all rows in both stores. It also proves attachments, which the ring doesn't list.
   ///
   /// - Parameter isWhole: Whether to prove all rows in both stores and return all of the other store's rows.
   /// - Throws: `setMismatch` if rows are missing, old or forged, or `damaged`.
   func changes(whole isWhole: Bool) throws(StoreError) -> Changes {
     let since = isWhole ? 0 : knownGeneration
-    let listed = try store.naming { () throws(StoreError) in isWhole ? nil : try changesInRing(since: since) }
+    let needsWalk = isWhole || transaction.start.nextAttachment > 1
+    let listed = try store.naming { () throws(StoreError) in needsWalk ? nil : try changesInRing(since: since) }
     if let listed { return listed }
     try mine.requireWhole()
     var changes = Changes()
@@ -70,8 +75,16 @@ final class OtherStore {
       try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
         if row.revision > since { try add(row, to: &changes, whole: isWhole) }
       }
+      try addAttachments(since: since, to: &changes)
     }
     return changes
+  }
+
+  /// Adds all attachments, and the documents of the changed ones.
+  private func addAttachments(since: UInt64, to changes: inout Changes) throws(StoreError) {
+    changes.attachments = try MergeAttachment.all(of: store) { dot throws(StoreError) in try replicas.translate(dot) }
+    let changed = Set(changes.attachments.values.lazy.filter { $0.revision > since }.map(\.document))
+    if !changed.isEmpty { changes.documents = changed.union(changes.documents).sorted() }
   }
 
   /// A generation of the other store up to which this store includes all commits.
@@ -170,6 +183,46 @@ final class OtherStore {
   /// Returns a document's text, after comparing its digest with the digest in the head.
   func text(_ id: Int64) throws(StoreError) -> String {
     try store.document(id, acceptingNewer: true).document.text
+  }
+
+  /// Adds the store's path to errors about its rows.
+  func naming<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R { try store.naming(work) }
+
+  /// Reads the content of an attachment, and compares it with its digest.
+  ///
+  /// - Parameter advance: Called for each part. Throwing from it ends the work.
+  func prove(
+    _ attachment: MergeAttachment, advance: @escaping () throws(StoreError) -> Void = { () throws(StoreError) in }
+  ) throws(StoreError) {
+    try naming { () throws(StoreError) in
+      try AttachmentCopier(from: transaction, to: mine.transaction, advance: advance).prove(try record(of: attachment))
+    }
+  }
+
+  /// Copies an attachment to a document of this store, with its identity and dots.
+  func copy(
+    _ attachment: MergeAttachment, to document: DocumentID, advance: @escaping () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try naming { () throws(StoreError) in
+      try AttachmentCopier(from: transaction, to: mine.transaction, advance: advance)
+        .copy(try record(of: attachment), to: document, as: attachment.names)
+    }
+  }
+
+  private func record(of attachment: MergeAttachment) throws(StoreError) -> AttachmentRecord {
+    try AttachmentRecord(
+      try transaction.attachmentRow(Attachment.ID(rawValue: attachment.number)), transaction.keys)
+  }
+
+  /// Returns whether the store has the document with an identity, which probably has an ID.
+  func hasDocument(_ uid: UniqueID, likely id: Int64) throws(StoreError) -> Bool {
+    if try store.rowIfPresent(id, { _, head in head.uid }) == uid { return true }
+    if identities == nil {
+      var known: Set<UniqueID> = []
+      try store.forEachRow { _, head in known.insert(head.uid) }
+      identities = known
+    }
+    return identities!.contains(uid)
   }
 
   /// Returns a document with joint numbers in its dots.

@@ -27,6 +27,7 @@ struct SharedHistory {
     do throws(StoreError) {
       try compareCollections()
       try compareDocuments()
+      try compareAttachments()
     } catch {
       throw error.code == .anchorMismatch ? failure : error
     }
@@ -127,5 +128,43 @@ struct SharedHistory {
       }
     }
     return deletions
+  }
+
+  // MARK: Attachments
+
+  private func compareAttachments() throws(StoreError) {
+    let mine = try MergeAttachment.all(of: one) { dot in dot }
+    let theirs = try MergeAttachment.all(of: other) { dot throws(StoreError) in try replicas.translate(dot) }
+    guard !mine.isEmpty || !theirs.isEmpty else { return }
+    let (here, there) = (MyDocuments(one), MyDocuments(other))
+    for (uid, attachment) in mine {
+      if let same = theirs[uid] {
+        // Two dots are no contradiction, because a document can come back with an earlier name.
+        guard attachment.nameDot != same.nameDot || attachment.name.isIdentical(to: same.name) else {
+          throw Self.contradiction
+        }
+      } else if replicas.theyInclude(attachment.born) {
+        try requireLoss(of: attachment, from: here, in: there)
+      }
+    }
+    for (uid, attachment) in theirs where mine[uid] == nil {
+      if let deletion = try here.deletion(of: uid) {
+        if replicas.theyInclude(deletion.stamp) { throw Self.contradiction }
+      } else if replicas.iInclude(attachment.born) {
+        try requireLoss(of: attachment, from: there, in: here)
+      }
+    }
+  }
+
+  /// Requires a reason for the absence of an attachment in a store that included it: its removal, the deletion of its
+  /// document, or the return of a deleted document without it.
+  private func requireLoss(
+    of attachment: MergeAttachment, from documents: MyDocuments, in others: MyDocuments
+  ) throws(StoreError) {
+    guard let document = try documents.document(id: attachment.document),
+      let other = try others.document(document.uid, likely: document.id),
+      other.dots.kept.isZero, try others.deletion(of: attachment.uid) == nil
+    else { return }
+    throw Self.contradiction
   }
 }

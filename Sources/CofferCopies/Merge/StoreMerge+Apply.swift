@@ -64,9 +64,14 @@ private struct MergeApplication {
       let stored = try storedHere(copy.document.id)
       lostTexts[copy.uid] = stored.document.text
     }
+    for case .remove(let attachment) in merge.attachmentDecisions {
+      let row = try mine.attachmentRow(Attachment.ID(rawValue: attachment.number))
+      try writer.deleteAttachment(row, of: try fields(of: row.document), notingDeletion: false)
+    }
     for decision in merge.decisions { try delete(decision) }
     for decision in merge.decisions { try number(decision) }
     for decision in merge.decisions { try write(decision) }
+    for decision in merge.attachmentDecisions { try write(decision) }
     for copy in merge.copies { try write(copy) }
     for shared in keys { try settle(shared) }
     try detachMovedParents()
@@ -276,6 +281,29 @@ private struct MergeApplication {
     var title = title ?? ""
     while title.utf8.count + mark.utf8.count > StoreFormat.maximumTitle { title.removeLast() }
     return title + mark
+  }
+
+  // MARK: Attachments
+
+  private func write(_ decision: AttachmentDecision) throws(StoreError) {
+    switch decision {
+    case .remove: break
+    case .change(let attachment, let name, let born, let nameDot):
+      let row = try mine.attachmentRow(Attachment.ID(rawValue: attachment.number))
+      var record = try AttachmentRecord(row, mine.keys)
+      (record.name, record.born, record.nameDot, record.revision) = (name, born, nameDot, writer.revision)
+      try writer.replaceAttachment(
+        try row.element(mine.keys), with: record, of: try fields(of: row.document))
+    case .copy(let theirs, let home):
+      try other.copy(theirs, to: DocumentID(home.id ?? ids[home.uid]!), advance: merge.tell)
+    }
+  }
+
+  private func fields(of document: Int64) throws(StoreError) -> RowFields {
+    guard let fields = try mine.unverifiedFields(of: DocumentID(document)) else {
+      throw .noSuchDocument(DocumentID(document))
+    }
+    return fields
   }
 
   // MARK: Keys

@@ -56,8 +56,8 @@ extension StoreMerge {
 }
 
 extension DocumentDecision {
-  /// The identity of the document.
-  fileprivate var uid: UniqueID {
+  /// The identity of the document, or of what is deleted.
+  var uid: UniqueID {
     switch self {
     case .add(let document, _, _), .join(let document, _, _, _), .keep(let document, _), .delete(let document, _, _, _),
       .remove(let document):

@@ -42,13 +42,18 @@ extension StoreEngine {
           return MergeReport(isMerged: !options.isDryRun)
         }
         let changes = try store.changes(whole: options.verifiesOther)
-        guard !changes.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
-        try mine.requireSameMigrations(as: theirs, at: path, otherPath: read[0].path)
-        let merge = StoreMerge(here, store, policy, options, progress)
+        let merge = try StoreMerge(here, store, changes.attachments, policy, options, progress)
+        guard !changes.isEmpty || !merge.attachments.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
+        if !changes.isEmpty { try mine.requireSameMigrations(as: theirs, at: path, otherPath: read[0].path) }
         var report = try merge.decide(changes)
+        if changes.isEmpty {
+          // Without changes, a commit would only be news for the other store.
+          guard merge.hasDecisions else { return MergeReport(isMerged: !options.isDryRun) }
+          try mine.requireSameMigrations(as: theirs, at: path, otherPath: read[0].path)
+        }
         if case .fail = policy, !report.conflicts.isEmpty { return report }
         if options.isDryRun {
-          try merge.openTexts()
+          try merge.openContents()
         } else {
           report = try merge.apply()
           report.isMerged = true
@@ -69,11 +74,12 @@ final class StoreMerge {
   let other: OtherStore
   let replicas: JointReplicas
   private let policy: MergePolicy
-  private let options: MergeOptions
+  let options: MergeOptions
   private let progress: ProgressHandler?
   /// The dot of the merging transaction.
   let fresh: Dot
   let documents: MyDocuments
+  let attachments: JointAttachments
 
   // MARK: Decisions
 
@@ -82,14 +88,24 @@ final class StoreMerge {
   private(set) var collections: [CollectionDecision] = []
   var decisions: [DocumentDecision] = []
   var copies: [CopyDecision] = []
+  var attachmentDecisions: [AttachmentDecision] = []
+  /// This store's attachments that the other store removed.
+  var removed: Set<UniqueID> = []
+  /// The documents that get, lose or rename an attachment, with the other store's IDs if it has them.
+  var changedByAttachments: [Int64: Int64?] = [:]
+  /// The documents whose attachments the other store lacks, although it includes their dots.
+  var untold: Set<Int64> = []
+  /// The documents of this store, by the other store's IDs.
+  var homes: [Int64: MergeHome?] = [:]
   var entries: [MergeReport.Entry] = []
   /// The identities of the other store's changed documents.
   private var theirs: Set<UniqueID> = []
 
+  /// - Parameter theirs: All attachments of the other store.
   init(
-    _ here: PairedStore, _ other: OtherStore, _ policy: MergePolicy, _ options: MergeOptions,
-    _ progress: ProgressHandler?
-  ) {
+    _ here: PairedStore, _ other: OtherStore, _ theirs: [UniqueID: MergeAttachment], _ policy: MergePolicy,
+    _ options: MergeOptions, _ progress: ProgressHandler?
+  ) throws(StoreError) {
     self.here = here
     self.other = other
     self.policy = policy
@@ -99,6 +115,7 @@ final class StoreMerge {
     fresh = Dot(
       replica: replicas.joined.own, counter: max(replicas.greatestCounter, here.transaction.start.counter) + 1)
     documents = MyDocuments(here)
+    attachments = JointAttachments(mine: try MergeAttachment.all(of: here) { dot in dot }, theirs: theirs)
   }
 
   /// Decides how to merge every change, without writing.
@@ -111,14 +128,20 @@ final class StoreMerge {
     }
     try documents.prepare(changes.deletedIDs)
     for deletion in changes.deletions { try decide(deletion) }
+    try decideAttachments()
     try decideCopies()
     try progress?(
       WorkProgress(done: changes.documents.count, total: changes.documents.count, phase: .finishing))
     return MergeReport(entries: entries, isMerged: false)
   }
 
-  /// Opens the texts that the decisions need, so a dry run finds the damage that the merge would find.
-  func openTexts() throws(StoreError) {
+  /// Whether the merge writes any rows.
+  var hasDecisions: Bool {
+    !collections.isEmpty || !decisions.isEmpty || !copies.isEmpty || !attachmentDecisions.isEmpty
+  }
+
+  /// Opens the texts and attachments that the decisions need, so a dry run finds the damage that the merge would find.
+  func openContents() throws(StoreError) {
     for decision in decisions {
       switch decision {
       case .add(let theirs, _, _): _ = try other.text(theirs.id)
@@ -131,6 +154,13 @@ final class StoreMerge {
     for copy in copies where copy.isNew {
       if copy.side == .mine { try openText(here: copy.document.id) } else { _ = try other.text(copy.document.id) }
     }
+    for case .copy(let theirs, _) in attachmentDecisions { try other.prove(theirs, advance: tell) }
+  }
+
+  /// Reports to the caller, who can end the merge, during work on contents.
+  func tell() throws(StoreError) {
+    try WorkProgress(done: theirs.count, total: theirs.count, phase: .finishing)
+      .tell(progress, stopped: "the merge was stopped; nothing was changed")
   }
 
   private func openText(here id: Int64) throws(StoreError) { _ = try here.document(id, acceptingNewer: true) }
@@ -142,20 +172,29 @@ final class StoreMerge {
       if options.skipsDamaged { _ = try other.text(id) }
     } catch {
       guard error.code == .damaged, options.skipsDamaged else { throw error }
+      homes[id] = .some(nil)
       return note(.skipped, .damagedThere, otherID: id)
     }
     guard theirs.insert(document.uid).inserted else {
       throw StoreError(.setMismatch, "two documents have one identity, one is \(id)", documentID: DocumentID(id))
     }
-    if !options.verifiesOther, replicas.iInclude(document.dots.stamp) { return }
+    let isKnown = !options.verifiesOther && replicas.iInclude(document.dots.stamp)
+    if isKnown, replicas.iInclude(attachments.dots(ofTheirs: id)) { return }
     if let here = try documents.find(document, replicas) {
-      try join(here, document)
+      if !isKnown { try join(here, document) }
+      homes[id] = MergeHome(uid: here.uid, id: here.id)
     } else if let deletion = try documents.deletion(of: document.uid) {
+      homes[id] = .some(nil)
       try decideDeletedHere(document, deletion)
     } else {
-      decisions.append(.add(document, document.dots, deletion: nil))
+      add(document, document.dots, deletion: nil)
       note(.added, .addedThere, otherID: id)
     }
+  }
+
+  private func add(_ document: MergeDocument, _ dots: DocumentDots, deletion: DeletionRecord?) {
+    decisions.append(.add(document, dots, deletion: deletion))
+    homes[document.id] = MergeHome(uid: document.uid, id: nil)
   }
 
   // MARK: Both have it
@@ -243,9 +282,10 @@ final class StoreMerge {
   // MARK: One side has deleted it
 
   private func decide(_ theirs: DeletionRecord) throws {
-    guard !self.theirs.contains(theirs.uid) else {
-      throw StoreError(.setMismatch, "a document is there, and its deletion, too")
+    guard !self.theirs.contains(theirs.uid), attachments.theirs[theirs.uid] == nil else {
+      throw StoreError(.setMismatch, "a document or an attachment is there, and its deletion, too")
     }
+    if let mine = attachments.mine[theirs.uid] { return try remove(mine, theirs) }
     if try documents.deletion(of: theirs.uid) == nil, let here = try documents.document(theirs.uid) {
       try decideDeletedThere(here, theirs)
     } else {
@@ -254,7 +294,7 @@ final class StoreMerge {
   }
 
   private func decideDeletedThere(_ here: MergeDocument, _ deletion: DeletionRecord) throws {
-    if replicas.theyInclude(here.partDots) {
+    if replicas.theyInclude(try dots(ofMine: here)) {
       note(.deleted, .deletedThere, id: here.id)
       return try delete(here, deletion)
     }
@@ -271,13 +311,13 @@ final class StoreMerge {
 
   private func decideDeletedHere(_ there: MergeDocument, _ deletion: DeletionRecord) throws {
     let theyKnow = replicas.theyInclude(deletion.dots)
-    if replicas.iInclude(there.partDots) {
+    if replicas.iInclude(dots(ofTheirs: there)) {
       // The other store kept the document for an edit that this store also deleted, so renew the stamp to pass that on.
       if replicas.theyInclude(deletion.stamp) { decisions.append(.deletion(deletion, deletion.dots, fresh)) }
       return
     }
     guard !theyKnow else {
-      decisions.append(.add(there, kept(there.dots, byChoice: false), deletion: deletion))
+      add(there, kept(there.dots, byChoice: false), deletion: deletion)
       return note(.added, .addedThere, otherID: there.id)
     }
     let reason = MergeReport.Reason.deletedHereEditedThere
@@ -287,7 +327,7 @@ final class StoreMerge {
       return decisions.append(.deletion(deletion, united(deletion.dots + [fresh]), fresh))
     }
     note(.added, reason, otherID: there.id)
-    decisions.append(.add(there, kept(there.dots, byChoice: choice == .theirs), deletion: deletion))
+    add(there, kept(there.dots, byChoice: choice == .theirs), deletion: deletion)
   }
 
   /// Returns the dots of a kept document that the other side deleted.
@@ -301,7 +341,7 @@ final class StoreMerge {
     return dots
   }
 
-  private func delete(_ here: MergeDocument?, _ theirs: DeletionRecord, byChoice: Bool = false) throws {
+  func delete(_ here: MergeDocument?, _ theirs: DeletionRecord, byChoice: Bool = false) throws {
     let own = try documents.deletion(of: theirs.uid)
     let all = united((own?.dots ?? []) + theirs.dots + (byChoice ? [fresh] : []))
     let stamps = [own.map { ($0.dots, $0.stamp) }, (theirs.dots, theirs.stamp)].compactMap { $0 }

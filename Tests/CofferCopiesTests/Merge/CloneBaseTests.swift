@@ -242,4 +242,16 @@ struct CloneBaseTests {
     }
     #expect(try copy.everything() == before && copy.verify().isSound)
   }
+
+  /// An attachment that only the file that was put back has contradicts the copy like a document.
+  @Test func thirdCopyNoticesAttachmentOfReplacedFile() throws {
+    let clones = try Clones()
+    let copy = try editableCopy(of: clones.test.store, clones, "copy")
+    let old = try clones.backup(of: clones.test.store, "old")
+    try overwrite(220, clones.test.store, "here")
+    #expect(try copy.merge(clones.test.store).isMerged)
+    try old.write { _ = try $0.attach([1], to: 1, name: "lost") }
+    expect(.anchorMismatch) { try copy.merge(old) }
+    #expect(try copy.read { try $0.attachments(of: 1) } == [])
+  }
 }

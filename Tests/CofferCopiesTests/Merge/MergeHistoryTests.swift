@@ -18,6 +18,15 @@ struct MergeHistoryTests {
     try History(seed + 20_000, copies: 3, .oneDocument).run(steps: 60)
   }
 
+  // Attachments are added, renamed, removed, deleted with their documents, and come back from other copies.
+  @Test(arguments: HistorySeeds.first(12)) func mergesAttachmentsAsModel(_ seed: UInt64) throws {
+    try History(seed + 40_000, copies: 3, .attachments).run(steps: 60)
+  }
+
+  @Test(.slow, arguments: HistorySeeds.first(60)) func mergesLongHistoriesOfAttachmentsAsModel(_ seed: UInt64) throws {
+    try History(seed + 50_000, copies: 4, .attachments).run(steps: 150)
+  }
+
   @Test(.slow, arguments: HistorySeeds.first(60)) func mergesLongHistoriesAsModel(_ seed: UInt64) throws {
     try History(seed + 1000, copies: 4).run(steps: 250)
   }
@@ -39,6 +48,8 @@ private final class History {
     case all
     /// The existence, the text and an attribute of few documents, and of the documents that lost texts become.
     case oneDocument
+    /// The attachments of few documents, and as much of everything else.
+    case attachments
   }
 
   init(_ seed: UInt64, copies: Int, _ edits: Edits = .all) throws {
@@ -47,7 +58,7 @@ private final class History {
     random = Pseudorandom(seed: seed)
     test = try TestStore()
     stores = [test.store]
-    for _ in 0..<(edits == .all ? 5 : 1) { try change(test.store) }
+    for _ in 0..<(edits == .oneDocument ? 1 : 5) { try change(test.store) }
     for number in 1..<copies {
       let source = test.place.file(number == 1 ? "test.coffer" : "copy1.coffer")
       stores.append(
@@ -58,7 +69,7 @@ private final class History {
 
   func run(steps: Int) throws {
     for step in 0..<steps {
-      if random.number(below: 3) > (edits == .all ? 0 : 1) {
+      if random.number(below: 3) > (edits == .oneDocument ? 1 : 0) {
         try change(stores[random.number(below: stores.count)])
       } else {
         let mine = random.number(below: stores.count)
@@ -162,6 +173,10 @@ private final class History {
         "stamp \(one.stamp.counter)@\(one.stamp.replica.rawValue >> 48), not \(other.stamp.counter)@\(other.stamp.replica.rawValue >> 48)"
       )
     }
+    for id in Set(one.attachments.keys).union(other.attachments.keys) where one.attachments[id] != other.attachments[id]
+    {
+      words.append("attachment \(id): \(one.attachments[id] as Any), not \(other.attachments[id] as Any)")
+    }
     if one.kept != other.kept { words.append("kept \(one.kept.counter), not \(other.kept.counter)") }
     return words.joined(separator: "; ")
   }
@@ -185,6 +200,7 @@ private final class History {
     for collection in collections { ids += try writer.headers(in: collection.handle).map(\.id) }
     let id = ids.isEmpty ? nil : ids[random.number(below: ids.count)]
     if edits == .oneDocument { return try changeTextOrExistence(of: id, writer) }
+    if edits == .attachments, let id, random.number(below: 2) == 0 { return try changeAttachments(of: id, writer) }
     let collection =
       collections.isEmpty || random.number(below: 6) == 0
       ? DocumentCollection(Self.names[random.number(below: 3)])
@@ -232,6 +248,24 @@ private final class History {
 }
 
 extension History {
+  private func changeAttachments(of id: DocumentID, _ writer: borrowing WriteTransaction) throws {
+    texts += 1
+    let attachments = try writer.attachments(of: id)
+    guard !attachments.isEmpty, random.number(below: 3) > 0 else {
+      // Most contents are one chunk, some are several.
+      let count = random.number(below: 4) == 0 ? 150_000 : random.number(below: 100)
+      try writer.attach(
+        [UInt8](repeating: UInt8(truncatingIfNeeded: texts), count: count), to: id, name: "file \(texts)")
+      return
+    }
+    let attachment = attachments[random.number(below: attachments.count)]
+    switch random.number(below: 6) {
+    case 0, 1, 2: try writer.rename(attachment.id, to: "name \(texts)")
+    case 3, 4: try writer.detach(attachment.id)
+    default: try writer.delete(id)
+    }
+  }
+
   private func changeTextOrExistence(of id: DocumentID?, _ writer: borrowing WriteTransaction) throws {
     texts += 1
     guard let id else {

@@ -25,7 +25,14 @@ enum ModelOfStore {
       let ids = try transaction.allIDs()
       for id in ids {
         let stored = try transaction.storedDocument(id)
-        model.documents[stored.history.uid.record] = stored.model(replicas, in: uids[stored.fields.collection]!)
+        var record = stored.model(replicas, in: uids[stored.fields.collection]!)
+        for attachment in try transaction.attachmentRecords(of: id) {
+          record.attachments[attachment.uid.record] = ModelAttachment(
+            born: attachment.born.model(replicas),
+            name: Part(.string(attachment.name), attachment.nameDot.model(replicas)),
+            content: "\(Attachment(attachment).sha256)")
+        }
+        model.documents[stored.history.uid.record] = record
       }
       try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
         let deletion = try DeletionRecord(row, transaction.keys)
