@@ -40,6 +40,8 @@ public struct StoreDifferences: Sendable {
       public static let parent = Parts(rawValue: 64)
       /// The position, relative to the collection's documents that both stores have.
       public static let place = Parts(rawValue: 128)
+      /// The attachments: their names, media types, dates or contents.
+      public static let attachments = Parts(rawValue: 256)
     }
 
     /// The document in the first store, or `nil` if it's missing there.
@@ -261,12 +263,21 @@ package struct StoreComparison {
     if parentDiffers { parts.insert(.parent) }
     if isMoved { parts.insert(.place) }
     if try textDiffers(before, after) { parts.insert(.text) }
+    if try attachments(of: before, in: one) != attachments(of: after, in: other) { parts.insert(.attachments) }
     return parts.isEmpty ? nil : StoreDifferences.Difference(before: before, after: after, parts: parts)
   }
 
   /// Compares titles as bytes, because composed and decomposed forms differ.
   private static func haveIdenticalBytes(_ one: String?, _ other: String?) -> Bool {
     (one == nil) == (other == nil) && (one ?? "").isIdentical(to: other ?? "")
+  }
+
+  /// What a document's attachments are, whatever their numbers and identities are. Only their rows are opened, which
+  /// have the digests of the contents.
+  private func attachments(of header: DocumentHeader, in store: PairedStore) throws(StoreError) -> [[UInt8]: Int] {
+    var found: [[UInt8]: Int] = [:]
+    for attachment in try store.attachments(of: header.id) { found[attachment.description, default: 0] += 1 }
+    return found
   }
 
   private func textDiffers(_ before: DocumentHeader, _ after: DocumentHeader) throws(StoreError) -> Bool {

@@ -118,6 +118,7 @@ struct DiffVerb: ParsableCommand {
     let names: [(StoreDifferences.Difference.Parts, String)] = [
       (.title, "title"), (.text, "text"), (.key, "key"), (.attributes, "attributes"), (.dates, "dates"),
       (.collection, "collection"), (.parent, "parent"), (.place, "place"),
+      (.attachments, "attachments"),
     ]
     return names.filter { parts.contains($0.0) }.map(\.1)
   }

@@ -4,6 +4,8 @@ import CofferTestSupport
 import Foundation
 import Testing
 
+import struct CofferEngine.Attachment
+
 @testable import CofferStoreTestSupport
 
 /// Comparison of two stores.
@@ -26,6 +28,7 @@ struct DifferencesTests {
     let names: [(StoreDifferences.Difference.Parts, String)] = [
       (.title, "title"), (.text, "text"), (.key, "key"), (.attributes, "attributes"), (.dates, "dates"),
       (.collection, "collection"), (.parent, "parent"), (.place, "place"),
+      (.attachments, "attachments"),
     ]
     return found.removed.map { "-\($0.before!.id)" } + found.added.map { "+\($0.after!.title ?? "")" }
       + found.changed.map { difference in
@@ -65,6 +68,31 @@ struct DifferencesTests {
     #expect(found.same == 0)
     let back = try copy.differences(to: test.store)
     #expect(back.added.map { $0.after?.id.rawValue } == [5] && back.removed.count == 1 && back.changed.count == 7)
+  }
+
+  @Test(arguments: StoreDifferences.Pairing.all) func comparesAttachments(_ pairing: StoreDifferences.Pairing) throws {
+    let test = try original()
+    let date = Timestamp(millisecondsSince1970: 1)
+    try test.store.write { tx in
+      for id: DocumentID in [1, 2, 3, 4] { try tx.attach([1, 2], to: id, name: "file", type: "a/b", date: date) }
+    }
+    let place = try Workplace()
+    let copy = try DocumentStore.open(at: try place.copy(test.url), key: .published("primary"), options: .testing)
+    #expect(try test.store.differences(to: copy, by: pairing).isEmpty)
+    try copy.write { tx in
+      func file(_ id: DocumentID) throws -> Attachment.ID { try #require(try tx.attachment(named: "file", of: id)).id }
+      try tx.rename(try file(1), to: "name")
+      try tx.detach(try file(2))
+      try tx.attach([1, 3], to: 2, name: "file", type: "a/b", date: date)
+      try tx.detach(try file(3))
+      // The same file again is no difference.
+      try tx.detach(try file(4))
+      try tx.attach([1, 2], to: 4, name: "file", type: "a/b", date: date)
+      try tx.attach([1, 2], to: 5, name: "file", type: "a/b")
+    }
+    let found = try test.store.differences(to: copy, by: pairing)
+    #expect(summary(found) == [1, 2, 3, 5].map { "\($0): attachments" })
+    #expect(found.changed.allSatisfy { !$0.isMoved } && found.same == 4)
   }
 
   @Test func comparesEditableCopyByIdentity() throws {
@@ -140,4 +168,8 @@ struct DifferencesTests {
     let other = try TestStore()
     expect(.invalidArgument) { try DocumentStore.rowDifferences(from: url, to: other.url) }
   }
+}
+
+extension StoreDifferences.Pairing {
+  fileprivate static var all: [Self] { [.identity, .key, .title] }
 }
