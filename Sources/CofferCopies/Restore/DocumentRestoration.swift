@@ -69,7 +69,12 @@ package struct DocumentRestoration {
     }
     try freeKeys(of: rows)
     var outcomes: [DocumentID: RestoreOutcome] = [:]
-    for row in rows { outcomes[DocumentID(row.id)] = try restore(row) }
+    let attachments = AttachmentRestoration(into: store, from: backup)
+    for row in rows {
+      let id = DocumentID(row.id)
+      let outcome = try restore(row)
+      outcomes[id] = try attachments.restore(id) && outcome == .unchanged ? .changed : outcome
+    }
     // Set parents now, because a parent can be restored after its child.
     for row in rows where row.fields.parent != nil {
       let id = DocumentID(row.id)

@@ -1,0 +1,115 @@
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// Gives a document the attachments that it has in a backup.
+struct AttachmentRestoration {
+  private let store: PairedStore
+  private let backup: PairedStore
+
+  private var transaction: StoreTransaction { store.transaction }
+
+  init(into store: PairedStore, from backup: PairedStore) {
+    (self.store, self.backup) = (store, backup)
+  }
+
+  /// Restores the attachments of a document that both stores have under an ID. An attachment that is there, and sound,
+  /// isn't copied again.
+  ///
+  /// - Returns: Whether anything changed.
+  func restore(_ id: DocumentID) throws(StoreError) -> Bool {
+    let (wanted, present) = (try backup.attachments(of: id), try store.attachments(of: id))
+    var pairs: [(wanted: AttachmentRecord, present: AttachmentRecord?)] = []
+    var rest = present
+    func take(_ matches: (AttachmentRecord) -> Bool) -> AttachmentRecord? {
+      rest.firstIndex(where: matches).map { rest.remove(at: $0) }
+    }
+    for record in wanted {
+      let same = take { $0.uid == record.uid }
+      if let same { try requireOneContent(record, same) }
+      pairs.append((record, same))
+    }
+    // An attachment that was removed here and restored before has another identity.
+    for index in pairs.indices where pairs[index].present == nil {
+      let description = pairs[index].wanted.description
+      pairs[index].present = take { $0.description == description }
+    }
+    var hasChanged = !rest.isEmpty
+    for record in rest { try remove(record, notingDeletion: true) }
+    for (wanted, present) in pairs {
+      guard let present else {
+        try copy(wanted, to: id, as: wanted.uid)
+        hasChanged = true
+        continue
+      }
+      if try isDamaged(present) {
+        try remove(present, notingDeletion: false)
+        try copy(wanted, to: id, as: present.uid)
+      } else if !present.name.isIdentical(to: wanted.name) {
+        try rename(present, to: wanted.name)
+      } else {
+        continue
+      }
+      hasChanged = true
+    }
+    return hasChanged
+  }
+
+  private func requireOneContent(_ record: AttachmentRecord, _ here: AttachmentRecord) throws(StoreError) {
+    guard record.digest != here.digest || record.chunks.byteCount != here.chunks.byteCount else { return }
+    try backup.naming { () throws(StoreError) -> Void in throw .otherContent(record.number) }
+  }
+
+  private func isDamaged(_ record: AttachmentRecord) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      try AttachmentCopier(from: transaction, to: transaction).prove(record)
+      return false
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return true
+    }
+  }
+
+  /// Copies an attachment, which gets a new identity if this store has its deletion, because a merge would remove it
+  /// again.
+  private func copy(_ record: AttachmentRecord, to id: DocumentID, as uid: UniqueID) throws(StoreError) {
+    let writer = try transaction.writer
+    try writer.willWrite()
+    let uid = try isDeleted(uid) ? try writer.keys.newUID() : uid
+    try backup.naming { () throws(StoreError) in
+      try AttachmentCopier(from: backup.transaction, to: transaction)
+        .copy(record, to: id, as: (uid, writer.dot, writer.dot))
+    }
+  }
+
+  private func isDeleted(_ uid: UniqueID) throws(StoreError) -> Bool {
+    var found = false
+    try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
+      if !found { found = try DeletionRecord(row, transaction.keys).uid == uid }
+    }
+    return found
+  }
+
+  private func remove(_ record: AttachmentRecord, notingDeletion notesDeletion: Bool) throws(StoreError) {
+    let row = try transaction.attachmentRow(Attachment.ID(rawValue: record.number))
+    try transaction.writer.deleteAttachment(row, of: try fields(of: record), notingDeletion: notesDeletion)
+  }
+
+  private func rename(_ record: AttachmentRecord, to name: String) throws(StoreError) {
+    let (row, writer) = (
+      try transaction.attachmentRow(Attachment.ID(rawValue: record.number)), try transaction.writer
+    )
+    try writer.willWrite()
+    var record = record
+    (record.name, record.nameDot, record.revision) = (name, writer.dot, writer.revision)
+    try writer.replaceAttachment(
+      try row.element(transaction.keys), with: record, of: try fields(of: record))
+  }
+
+  private func fields(of record: AttachmentRecord) throws(StoreError) -> RowFields {
+    guard let fields = try transaction.unverifiedFields(of: DocumentID(record.document)) else {
+      throw .noSuchDocument(DocumentID(record.document))
+    }
+    return fields
+  }
+}
