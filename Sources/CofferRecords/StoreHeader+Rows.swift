@@ -77,7 +77,8 @@ extension StoreHeader {
   /// Writes the columns that a key change affects, the slots, and the spare copy.
   package func update(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
     try database.execute(
-      SQL.updateHeader, Int64(incompatible), Int64(compatible), Int64(titles), Int64(rootGeneration), Int64(phase), commitment, keyring,
+      SQL.updateHeader, Int64(incompatible), Int64(compatible), Int64(titles), Int64(rootGeneration), Int64(phase),
+      commitment, keyring,
       mac)
     try insert(slots, into: database)
   }

@@ -135,7 +135,7 @@ struct NumberEndTests {
     let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
     try test.store.engine.writing { transaction throws(StoreError) in
       try transaction.writer.makeAttachmentTables()
-      transaction.writer.state.nextAttachment = StoreFormat.maximumNextAttachment - 1
+      try transaction.writer.state.nextAttachment = StoreFormat.maximumNextAttachment - 1
       try transaction.commit()
     }
     let last = try test.store.write { try $0.attach([1, 2], to: id, name: "last") }

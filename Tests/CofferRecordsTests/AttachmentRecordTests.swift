@@ -9,7 +9,8 @@ struct AttachmentRecordTests {
     let dot = Dot(replica: 0, counter: 1)
     return AttachmentRecord(
       number: 1, revision: 1, document: 1, uid: UniqueID(high: 1, low: 2), born: dot,
-      nameDot: dot, date: 0, name: "a", mediaType: "", digest: try TextHasher().digest(of: UnsafeRawBufferPointer(start: nil, count: 0)),
+      nameDot: dot, date: 0, name: "a", mediaType: "",
+      digest: try TextHasher().digest(of: UnsafeRawBufferPointer(start: nil, count: 0)),
       chunks: layout, keyEpoch: 1, key: try Secret.random(byteCount: XAESKey.byteCount))
   }
 

@@ -12,8 +12,8 @@ extension DocumentStore {
   /// ```
   ///
   /// Reads and verifies both stores completely, each in one transaction, including every head, set and count, and the
-  /// text of every pair of documents. Compares attachments by their names, media types, dates and SHA-256. Uses about 40
-  /// bytes of memory for each document, in addition to the differences.
+  /// text of every pair of documents. Compares attachments by their names, media types, dates and SHA-256. Uses about
+  /// 40 bytes of memory for each document, in addition to the differences.
   ///
   /// - Parameters:
   ///   - other: The second store, of a version that this library supports. It's only read.

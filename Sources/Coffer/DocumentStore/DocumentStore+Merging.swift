@@ -19,8 +19,8 @@ extension DocumentStore {
   /// store lacks:
   /// - The parts of a document merge separately: text, title, key, place (collection, position and parent) and each
   ///   top-level attribute. A part that changed only in the other store takes the other store's value.
-  /// - A document has the attachments of both stores, except those that either store removed. Of two names, the later one
-  ///   wins. A new attachment or name is an edit of its document.
+  /// - A document has the attachments of both stores, except those that either store removed. Of two names, the later
+  ///   one wins. A new attachment or name is an edit of its document.
   /// - A document that was deleted in either store is deleted, unless the other store edited it. A document that the
   ///   other store lacks without having deleted it isn't deleted here.
   /// - Positions travel with their documents, so stores that include the same changes have the same order.
@@ -50,7 +50,8 @@ extension DocumentStore {
   /// all rows.
   ///
   /// Costs a few lookups for each changed document if the other store's state lists the changes, which covers about the
-  /// last 180 commits. Otherwise, and if the other store has or had attachments, costs about the same as `verify(.quick)`.
+  /// last 180 commits. Otherwise, and if the other store has or had attachments, costs about the same as
+  /// `verify(.quick)`.
   ///
   /// - Parameters:
   ///   - other: The open store with the changes, which is only read.

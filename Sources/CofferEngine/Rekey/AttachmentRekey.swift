@@ -68,7 +68,8 @@ final class AttachmentRekey {
     var record = former
     if record.keyEpoch < target {
       try record.addKey(
-        try translatingErrors { () throws(SealingError) in try Secret.random(byteCount: XAESKey.byteCount) }, of: target)
+        try translatingErrors { () throws(SealingError) in try Secret.random(byteCount: XAESKey.byteCount) }, of: target
+      )
     }
     let old = try AttachmentChunks(former, transaction.keys)
     let cipher = try ChunkCipher(record.number, record.keys[0].key, transaction.keys)

@@ -23,7 +23,7 @@ struct MergeHistoryTests {
     try History(seed + 40_000, copies: 3, .attachments).run(steps: 60)
   }
 
-  @Test(.slow, arguments: HistorySeeds.first(60)) func mergesLongHistoriesOfAttachmentsAsModel(_ seed: UInt64) throws {
+  @Test(.slow, arguments: HistorySeeds.first(20)) func mergesLongHistoriesOfAttachmentsAsModel(_ seed: UInt64) throws {
     try History(seed + 50_000, copies: 4, .attachments).run(steps: 150)
   }
 

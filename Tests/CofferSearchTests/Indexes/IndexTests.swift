@@ -1009,7 +1009,8 @@ import Testing
       try texts.filter { text in
         guard let pattern = try? SearchPattern.text(text, ignoring: differences) else { return false }
         let record = try #require(try scope.transaction.collection(named: "notes"))
-        return try SubstringSearch(scope.transaction).candidates(for: pattern, in: record, fields: .all, also: []) != nil
+        return try SubstringSearch(scope.transaction).candidates(for: pattern, in: record, fields: .all, also: [])
+          != nil
       }.count
     }
     #expect(used > 20)

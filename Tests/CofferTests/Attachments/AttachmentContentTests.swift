@@ -115,7 +115,10 @@ struct AttachmentContentTests {
     try test.raw().execute(
       "UPDATE coffer_chunk SET ct=zeroblob(length(ct)) WHERE chunk=(SELECT max(chunk) FROM coffer_chunk)")
     expect(.damaged) { try test.store.read { try $0.save(attached.id, to: test.place.file("none")) } }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: test.place.url.path).filter { $0.hasPrefix("none") || $0.contains("coffer-tmp") }.isEmpty)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: test.place.url.path).filter {
+        $0.hasPrefix("none") || $0.contains("coffer-tmp")
+      }.isEmpty)
   }
 
   // MARK: Streams

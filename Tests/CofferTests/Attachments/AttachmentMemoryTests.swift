@@ -14,13 +14,11 @@ struct AttachmentMemoryTests {
     await #expect(processExitsWith: .success) {
       let test = try TestStore()
       let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
-      let part = [UInt8](repeating: 7, count: 1 << 16)
-      func attach(_ parts: Int, _ name: String) throws -> CofferEngine.Attachment.ID {
-        try test.store.engine.write { transaction in
-          try transaction.editor.attach(to: id, name: name, mediaType: "", date: .now()) { append in
-            for _ in 0..<parts { try part.withUnsafeBytes { try append($0) } }
-          }.id
-        }
+      func attach(_ count: Int, _ name: String) throws -> CofferEngine.Attachment.ID {
+        let file = test.place.file(name)
+        #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
+        #expect(truncate(file.path, count) == 0)
+        return try test.store.write { try $0.attach(.file(file), to: id) }.id
       }
       func read(_ attachment: CofferEngine.Attachment.ID) throws -> Int {
         try test.store.read { reader in
@@ -36,7 +34,7 @@ struct AttachmentMemoryTests {
       }
       // Fills the page caches of the reader and the writer.
       let (small, count) = (96 << 20, 256 << 20)
-      #expect(try read(try attach(small >> 16, "first")) == small)
+      #expect(try read(try attach(small, "first")) == small)
       try deleteAndRestore()
       let before = try Memory.resident()
       func expectLittleMore(_ work: String, limit: Int = 2 << 20) throws {
@@ -45,7 +43,7 @@ struct AttachmentMemoryTests {
         try Memory.forgetPeak()
       }
       try Memory.forgetPeak()
-      let large = try attach(count >> 16, "large")
+      let large = try attach(count, "large")
       try expectLittleMore("attaching")
       #expect(try read(large) == count)
       try expectLittleMore("reading")
