@@ -29,9 +29,11 @@
 @_exported public import struct CofferDocuments.DocumentID
 @_exported public import struct CofferDocuments.DocumentKey
 @_exported public import struct CofferDocuments.DocumentPosition
+@_exported public import struct CofferDocuments.DraftAttachment
 @_exported public import struct CofferDocuments.DraftBatch
 @_exported public import protocol CofferDocuments.DraftSource
 @_exported public import struct CofferDocuments.JSONPath
+@_exported public import struct CofferDocuments.OpenedAttachment
 @_exported public import struct CofferDocuments.OpenedDocument
 @_exported public import enum CofferDocuments.Placement
 @_exported public import struct CofferDocuments.Timestamp

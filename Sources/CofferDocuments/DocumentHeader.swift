@@ -72,12 +72,23 @@ public struct OpenedDocument {
   public let header: DocumentHeader
   /// The text in UTF-8. The memory is reused for the next document: copy the bytes to keep them.
   public let utf8: UnsafeRawBufferPointer
+  private let listAttachments: (() throws -> [OpenedAttachment])?
 
   /// A document for one call, such as to write it into a sink; `utf8` must be valid UTF-8 and outlive the call.
-  public init(header: DocumentHeader, utf8: UnsafeRawBufferPointer) {
+  ///
+  /// `attachments` lists its attachments; nil for a document without any.
+  public init(
+    header: DocumentHeader, utf8: UnsafeRawBufferPointer, attachments: (() throws -> [OpenedAttachment])? = nil
+  ) {
     self.header = header
     self.utf8 = utf8
+    listAttachments = attachments
   }
+
+  /// Returns the attachments, whose contents can be read during the same call only.
+  ///
+  /// - Throws: Errors of reading their rows, such as `damaged`.
+  public func attachments() throws -> [OpenedAttachment] { try listAttachments?() ?? [] }
 
   /// The text as a `String`, copied.
   public var text: String { String(decoding: utf8, as: UTF8.self) }

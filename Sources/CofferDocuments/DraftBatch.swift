@@ -7,6 +7,8 @@ public struct DraftBatch: Sendable {
   public var bytes: [UInt8] = []
   /// The documents, in their order.
   public var drafts: [Draft] = []
+  /// The attachments behind the drafts' ranges of attachments.
+  public var attachments: [DraftAttachment] = []
   /// Reads a record without a text, in JSON, as the parts of a document that keeps its text. The arguments are the
   /// record and its number, the result is a batch of one document.
   package var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)?
@@ -34,6 +36,8 @@ public struct DraftBatch: Sendable {
     public var attributes: Range<Int>?
     /// The parent's id in the input; used only when ids are kept.
     public var parent: DocumentID?
+    /// The attachments, as a range of the batch's ``DraftBatch/attachments``.
+    public var attachments = 0..<0
     /// The creation date; nil for the store's clock.
     public var created: Timestamp?
     /// The date of the last change; nil for the store's clock.
@@ -60,6 +64,7 @@ public struct DraftBatch: Sendable {
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     drafts.removeAll(keepingCapacity: true)
+    attachments.removeAll(keepingCapacity: true)
   }
 }
 

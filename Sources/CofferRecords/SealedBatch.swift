@@ -1,3 +1,4 @@
+package import CofferDocuments
 package import CofferSealing
 
 /// Sealed rows for SQLite in reusable memory.
@@ -26,6 +27,8 @@ package final class SealedBatch {
   package private(set) var rows: [Row] = []
   /// The collections to insert before these rows.
   package var newCollections: [CollectionRecord] = []
+  /// The attachments of these rows, by the rows' indices.
+  package var attachments: [(row: Int, drafts: [DraftAttachment])] = []
   /// All rows' change to the set hash, if the sealing thread has computed it (``sum(_:replacing:)``).
   package private(set) var setChange: SetHash?
   private var memory: UnsafeMutableRawBufferPointer
@@ -46,6 +49,7 @@ package final class SealedBatch {
   package func removeAll() {
     rows.removeAll(keepingCapacity: true)
     newCollections.removeAll()
+    attachments.removeAll()
     setChange = nil
     used = 0
     if memory.count > 8 << 20 {

@@ -83,21 +83,7 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: Errors of `body`, `noSuchAttachment`, `damaged`, `otherFormat`.
   public func forEachPart(of id: Attachment.ID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    var failure: (any Error)?
-    let chunks = try transaction.chunks(of: id)
-    do {
-      try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
-        try transaction.requireOpen()
-        do {
-          try body(part)
-        } catch {
-          failure = error
-          throw StoreError(.cancelled, "the reader of an attachment stopped")
-        }
-      }
-    } catch {
-      throw failure ?? error
-    }
+    try transaction.forEachPart(of: id, body)
   }
 
   /// Writes the content of an attachment into a file that only its owner can read.

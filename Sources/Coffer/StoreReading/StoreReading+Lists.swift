@@ -86,7 +86,7 @@ extension StoreReading where Self: ~Copyable {
     var scan = RowScan(withTexts: true)
     scan.countsAttachments = true
     try transaction.scan(record, after: previous, scan) { header, text in
-      try body(OpenedDocument(header: header, utf8: text))
+      try body(transaction.opened(header, text))
     }
   }
 
@@ -109,7 +109,7 @@ extension StoreReading where Self: ~Copyable {
       scan.proof = proof
       scan.countsAttachments = true
       try transaction.scan(record, isWhole: false, scan) { header, text in
-        try body(OpenedDocument(header: header, utf8: text), name)
+        try body(transaction.opened(header, text), name)
       }
     }
     guard isVerified else { return nil }

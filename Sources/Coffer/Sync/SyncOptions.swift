@@ -133,6 +133,8 @@ public struct SyncReport: Sendable {
   public internal(set) var updated: [DocumentID] = []
   /// The documents that were already up to date.
   public internal(set) var unchanged: [DocumentID] = []
+  /// The number of attachments that were added or replaced.
+  public internal(set) var attachments = 0
   /// The removed documents, with reasons.
   public internal(set) var deleted: [Deletion] = []
   /// The source documents that weren't stored, if the options skip them.

@@ -129,6 +129,7 @@ final class Synchronizer {
   // MARK: Stale documents
 
   func finish() throws(StoreError) {
+    report.attachments = upsert.attached
     _ = try upsert.laterParents.resolve(transaction, ignoringInvalid: options.skipsInvalid)
     let rows = try Rows(transaction, record)
     let stale = rows.ids.filter { !seen.contains($0) && !isKept($0, rows) }

@@ -12,8 +12,8 @@ extension WriteTransaction {
   ///   - collection: The collection, or `nil` to use each document's own collection, or `documents` if it doesn't
   ///     specify one. Missing collections are created.
   ///   - options: The options for IDs, placement, titles, taken keys, and progress.
-  /// - Returns: The numbers of created, updated, unchanged and skipped documents.
-  /// - Throws: Errors of the source and of `options.progress`. `alreadyExists` for a kept ID that's taken,
+  /// - Returns: The numbers of created, updated, unchanged and skipped documents, and of attachments.
+  /// - Throws: Errors of the source, of reading attachments, and of `options.progress`. `alreadyExists` for a kept ID that's taken,
   ///   `duplicateKey`, `tooLarge`, `noNumberLeft`, or `invalidArgument` for a kept parent in another collection, each
   ///   with the source's record number. The transaction must then be rolled back, which happens when the error leaves
   ///   `write`.
@@ -158,6 +158,13 @@ extension WriteTransaction {
           report.firstID = report.firstID ?? id
           report.lastID = id
           options.onInsert?(id)
+        }
+        for (row, drafts) in batch.attachments {
+          do throws(StoreError) {
+            report.attachments += try transaction.editor.attach(drafts, to: DocumentID(batch.rows[row].fields.id))
+          } catch {
+            throw error.of(record: batch.rows[row].record)
+          }
         }
         try options.progress?(WorkProgress(done: report.created))
       })

@@ -39,10 +39,12 @@ extension WriteTransaction {
       while try source.read(into: &drafts) {
         defer { drafts.removeAll() }
         for draft in drafts.drafts {
-          try synchronizer.take(try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)) { match in
+          let incoming = try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)
+          try synchronizer.take(incoming) { [attachments = incoming.attachments] match in
             guard let parts = try drafts.parts(of: draft, for: match) else { return nil }
             var incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
             incoming.isPartial = true
+            incoming.attachments = attachments
             return incoming
           }
         }

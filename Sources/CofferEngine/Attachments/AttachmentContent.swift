@@ -15,6 +15,7 @@ public struct AttachmentContent: Sendable {
     case bytes([UInt8])
     case file(String)
     case collected(SealedContents)
+    case parts(DraftAttachment.Reader)
   }
 
   private let source: Source
@@ -26,6 +27,14 @@ public struct AttachmentContent: Sendable {
   /// Bytes in memory.
   public static func bytes(_ bytes: some Sequence<UInt8>) -> AttachmentContent {
     AttachmentContent(.bytes(Array(bytes)))
+  }
+
+  package init(drafted content: DraftAttachment.Content) {
+    switch content {
+    case .bytes(let bytes): source = .bytes(bytes)
+    case .file(let path): source = .file(path)
+    case .parts(let reader): source = .parts(reader)
+    }
   }
 
   /// A regular file, which is read when it's attached.
@@ -103,6 +112,18 @@ extension AttachmentContent {
         }
       }
       return file.date
+    case .parts(let read):
+      var done = 0
+      do {
+        try read { part in
+          try passOn(part, after: done, of: 0)
+          done += part.count
+        }
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        throw StoreError(.ioFailure, "\(error)")
+      }
     }
     return nil
   }

@@ -40,7 +40,7 @@ extension DocumentEditor {
     return new
   }
 
-  private func add(
+  func add(
     _ content: AttachmentContent, to id: DocumentID, name: String, mediaType: String, _ date: Timestamp?,
     _ progress: ProgressHandler?
   ) throws(StoreError) -> Attachment {

@@ -46,7 +46,7 @@ extension StoreTransaction {
 
   func counted(_ opened: OpenedDocument) throws(StoreError) -> OpenedDocument {
     guard state.attachmentCount > 0 else { return opened }
-    return OpenedDocument(header: try counted(opened.header), utf8: opened.utf8)
+    return self.opened(try counted(opened.header), opened.utf8)
   }
 
   /// Returns the rows of a document's attachments, which aren't opened yet.

@@ -21,7 +21,8 @@ public struct BulkOptions {
   public enum Conflict: Hashable, Sendable {
     /// Throw `alreadyExists` or `duplicateKey` and end the insertion.
     case fail
-    /// Update the existing document, but keep its title or attributes if the incoming document lacks them.
+    /// Update the existing document, but keep its title or attributes if the incoming document lacks them. An incoming
+    /// attachment replaces one of the same name if their contents differ, and other attachments stay.
     case update
     /// Keep the existing document unchanged.
     case skip
@@ -41,6 +42,8 @@ public struct BulkReport: Sendable {
   public package(set) var unchanged = 0
   /// The number of documents skipped by ``BulkOptions/Conflict/skip`` because their ID or key was taken.
   public package(set) var skipped = 0
+  /// The number of attachments that were added or replaced.
+  public package(set) var attachments = 0
   /// The first created document in the source's order, or `nil` if no document was created.
   public package(set) var firstID: DocumentID?
   /// The last created document in the source's order, or `nil` if no document was created.

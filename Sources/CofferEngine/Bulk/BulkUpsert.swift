@@ -33,7 +33,9 @@ package struct BulkUpsert {
           do {
             let match = try match(incoming, in: record, upsert)
             if let match, options.onConflict == .update, let parts = try drafts.parts(of: draft, for: match) {
+              let attachments = incoming.attachments
               incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
+              incoming.attachments = attachments
             }
             try merge(incoming, with: match, in: record, &upsert, options, &report)
           } catch let error as StoreError {
@@ -43,6 +45,7 @@ package struct BulkUpsert {
         let done = report.created + report.updated + report.unchanged + report.skipped
         try options.progress?(WorkProgress(done: done))
       }
+      report.attachments = upsert.attached
       report.parentsDropped += try upsert.laterParents.resolve(transaction)
     } catch {
       try transaction.writer.fail(error)

@@ -79,7 +79,11 @@ package final class SealingStage {
   /// Seals drafts into an empty batch.
   package func fill(_ batch: SealedBatch, with drafts: DraftBatch) throws(StoreError) {
     try drafts.bytes.withBytes { bytes throws(StoreError) in
-      for draft in drafts.drafts { try seal(draft, bytes, into: batch) }
+      for draft in drafts.drafts {
+        try seal(draft, bytes, into: batch)
+        guard !draft.attachments.isEmpty else { continue }
+        batch.attachments.append((batch.rows.count - 1, Array(drafts.attachments[draft.attachments])))
+      }
     }
     try batch.sum(keys.summer)
   }

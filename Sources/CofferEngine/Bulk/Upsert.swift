@@ -16,6 +16,8 @@ package struct Incoming {
   var isComplete = false
   /// Whether a missing parent means that the parent is unknown, so the stored parent is kept.
   var keepsParent = false
+  /// The attachments, which are added to those of a stored document.
+  package var attachments: [DraftAttachment] = []
   /// Whether the record only changes the parts that it gives, even if other records replace whole documents.
   package var isPartial = false
 
@@ -55,6 +57,7 @@ extension Incoming {
       keepsParent: !(draft.isComplete && keepingIDs))
     givesText = draft.text != nil
     isUsualTitle = draft.isUsualTitle
+    attachments = Array(batch.attachments[draft.attachments])
   }
 }
 
@@ -67,6 +70,12 @@ package struct Upsert {
     case created(DocumentID)
     case updated(DocumentID)
     case unchanged(DocumentID)
+
+    fileprivate var id: DocumentID {
+      switch self {
+      case .created(let id), .updated(let id), .unchanged(let id): id
+      }
+    }
   }
 
   let transaction: StoreTransaction
@@ -79,6 +88,8 @@ package struct Upsert {
   private var positions: [UInt32: PositionRun] = [:]
   /// The parents to set at the end.
   package var laterParents = LaterParents()
+  /// The number of attachments that were added or replaced.
+  package private(set) var attached = 0
 
   package init(
     _ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool,
@@ -93,6 +104,31 @@ package struct Upsert {
 
   /// Updates `match` from the incoming document, or adds a new document if `match` is `nil`.
   package mutating func apply(
+    _ incoming: Incoming, on match: DocumentHeader?, in record: CollectionRecord, keepingID: Bool
+  ) throws(StoreError) -> Outcome {
+    guard !incoming.attachments.isEmpty else {
+      return try applyDocument(incoming, on: match, in: record, keepingID: keepingID)
+    }
+    let parents = laterParents
+    do {
+      // A caller may skip a record with an attachment that can't be read.
+      return try transaction.savepoint {
+        let outcome = try applyDocument(incoming, on: match, in: record, keepingID: keepingID)
+        let count = try transaction.editor.attach(incoming.attachments, to: outcome.id)
+        attached += count
+        if count > 0, case .unchanged(let id) = outcome { return .updated(id) }
+        return outcome
+      }
+    } catch {
+      laterParents = parents
+      guard let error = error as? StoreError else {
+        preconditionFailure("internal error: an upsert threw \(type(of: error))")
+      }
+      throw error
+    }
+  }
+
+  private mutating func applyDocument(
     _ incoming: Incoming, on match: DocumentHeader?, in record: CollectionRecord, keepingID: Bool
   ) throws(StoreError) -> Outcome {
     let rule = titleRule ?? record.titleRule
@@ -218,7 +254,7 @@ extension StoreError {
   /// Whether the error concerns a single incoming document, so the others can continue.
   package var concernsSingleDocument: Bool {
     switch code {
-    case .tooLarge, .invalidArgument, .duplicateKey, .alreadyExists: true
+    case .tooLarge, .invalidArgument, .duplicateKey, .alreadyExists, .noSuchFile: true
     default: false
     }
   }
