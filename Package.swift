@@ -80,7 +80,10 @@ let package = Package(
     target("CofferPropertyLists", ["CofferDocuments"]),
     target(
       "CofferFormats",
-      ["CofferDocuments", "CCofferText", "CofferText", "CofferSQLite", "CofferPropertyLists", "CofferPlatform"]),
+      [
+        "CofferDocuments", "CCofferText", "CofferText", "CofferSQLite", "CofferSealing", "CofferPropertyLists",
+        "CofferPlatform",
+      ]),
     target(
       "CofferEngine",
       foundations + [

@@ -10,9 +10,21 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   /// The last document's place among those of its collection, from 1, and the last places in the other collections.
   private var place: Int64 = 0
   private var places: [String: Int64] = [:]
+  /// Receives the contents of attachments; without it, only what a list shows of them is written.
+  private var folder: AttachmentFolder?
 
-  init(_ sink: Output) {
+  init(_ sink: Output, attachments folder: AttachmentFolder? = nil) {
     output = EncodedOutput(sink)
+    self.folder = folder
+  }
+
+  mutating func begin() throws(FormatError) {
+    try folder?.begin()
+  }
+
+  mutating func finish() throws(FormatError) {
+    try folder?.finish()
+    try output.finish()
   }
 
   /// Appends the object of a document.
@@ -20,9 +32,11 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   /// - Parameters:
   ///   - file: the file of the text, in whose place it is named first; there is no position then.
   ///   - withAttributes: false leaves the attributes out.
+  ///   - written: The document's attachments, if their contents are in files already.
   mutating func append(
-    _ document: OpenedDocument, inCollection name: String, file: String? = nil, withAttributes: Bool = true
-  ) throws(FormatError) {
+    _ document: OpenedDocument, inCollection name: String, file: String? = nil, withAttributes: Bool = true,
+    _ written: (attachments: [OpenedAttachment], files: [String])? = nil
+  ) throws {
     if collection != name { setCollection(name) }
     let header = document.header
     if let file {
@@ -66,6 +80,12 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
       JSONWriter.appendInteger(parent.rawValue, to: &output.buffer)
     }
     if header.isJSON { append(",\"json\":true") }
+    let attachments = try written?.attachments ?? document.attachments()
+    if !attachments.isEmpty {
+      let files = try written?.files ?? folder?.write(attachments, of: header)
+      append(",\"attachments\":")
+      output.buffer.append(attachments, files: files, &dates)
+    }
     append("}")
     try output.writeIfFull()
   }

@@ -30,7 +30,33 @@ extension JSONDocumentParser {
     if let value = self[.attributes] {
       guard case .object = value.content else { return fault(.attributes, "not an object", value) }
     }
+    if let value = self[.attachments], uses(.attachments, isExport: isExport) {
+      if let fault = fillAttachments(value, &output, bytes) { return fault }
+    }
     return self[.key].flatMap { fillKey($0, &output, scanner, bytes) }
+  }
+
+  private mutating func fillAttachments(
+    _ value: ScannedValue, _ output: inout RecordOutput, _ bytes: UnsafeRawBufferPointer
+  ) -> RecordFault? {
+    guard case .array = value.content else { return fault(.attachments, "not an array", value) }
+    var attachments: [DraftAttachment] = []
+    do {
+      for entry in try AttachmentEntry.list(bytes, in: value.source) {
+        if let attachment = try options.attachments?.attachment(entry, options) {
+          attachments.append(attachment)
+        } else {
+          attachmentsWithoutContent += 1
+        }
+      }
+    } catch let error as FormatError {
+      let reason = error.path.map { "\(error.reason): \($0)" } ?? error.reason
+      return RecordFault(code: error.code, position: value.source.lowerBound, reason: reason)
+    } catch {
+      return fault(.attachments, (error as? JSONError)?.reason ?? "\(error)", value)
+    }
+    output.attach(attachments)
+    return nil
   }
 
   /// Makes a value of the whole object: it has an id, a title and a key, as a row of a table without a text has.

@@ -24,6 +24,10 @@ struct JSONDocumentParser: Sendable {
   /// An empty string is an absent part, as an empty field of a table.
   private var ignoresEmptyParts = false
   private let valuesNameCollections: Bool
+  /// The options, for reading the contents of attachments.
+  let options: ReadingOptions
+  /// The number of attachments whose content isn't in the input.
+  var attachmentsWithoutContent = 0
   /// A member to ignore: it is no part and no attribute.
   var passedOver: StaticString?
   var dates: DateReader
@@ -41,10 +45,12 @@ struct JSONDocumentParser: Sendable {
   init(mapping: ColumnMapping, options: ReadingOptions) {
     roles = MemberRoles(mapping)
     dates = DateReader(unit: mapping.dates)
+    self.options = options
     keepsIDs = options.keepsIDs
     valuesNameCollections = options.namesCollections && options.valuesNameCollections
     var attributes = DocumentMember.position.bit
     if !options.keepsIDs { attributes |= DocumentMember.id.bit | DocumentMember.parent.bit }
+    if options.attachments == nil { attributes |= DocumentMember.attachments.bit }
     if !options.namesCollections, !roles.isMapped { attributes |= DocumentMember.collection.bit }
     attributeParts = attributes
   }

@@ -2,7 +2,7 @@ internal import CofferDocuments
 
 /// The members of our own records, in the order in which they are written.
 enum DocumentMember: UInt8, CaseIterable {
-  case collection, id, position, title, text, key, created, modified, attributes, parent, json
+  case collection, id, position, title, text, key, created, modified, attributes, parent, json, attachments
 
   var name: StaticString {
     switch self {
@@ -17,6 +17,7 @@ enum DocumentMember: UInt8, CaseIterable {
     case .attributes: "attributes"
     case .parent: "parent"
     case .json: "json"
+    case .attachments: "attachments"
     }
   }
 }
@@ -107,6 +108,7 @@ extension JSONScanner {
     case 7: return equals(name, "created") ? .created : nil
     case 8: return equals(name, "modified") ? .modified : equals(name, "position") ? .position : nil
     case 10: return equals(name, "collection") ? .collection : equals(name, "attributes") ? .attributes : nil
+    case 11: return equals(name, "attachments") ? .attachments : nil
     case -1: return DocumentMember.allCases.first { equals(name, $0.name) }
     default: return nil
     }

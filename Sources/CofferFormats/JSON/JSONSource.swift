@@ -23,6 +23,7 @@ public struct JSONSource: DraftSource, ReportingSource, Sendable {
   public var report: ReadingReport {
     var report = reader.report
     report.columns = reader.parser.columns
+    report.attachmentsWithoutContent = reader.parser.attachmentsWithoutContent
     return report
   }
 
@@ -54,6 +55,7 @@ struct JSONTextParser: RecordParser {
   }
 
   var columns: [ColumnUse] { documents.columns }
+  var attachmentsWithoutContent: Int { documents.attachmentsWithoutContent }
   var endFault: FormatError? { documents.endFault }
   var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { documents.readParts }
 

@@ -104,6 +104,7 @@ extension DocumentMember {
     case .attributes: .attributes
     case .parent: .parent
     case .json: .json
+    case .attachments: .attachments
     }
   }
 }

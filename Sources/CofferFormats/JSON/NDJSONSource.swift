@@ -4,7 +4,7 @@ public import CofferDocuments
 ///
 /// An object with a `text` is a document: `title`, `key`, `collection`, `created`, `modified`, `attributes` and `json`
 /// are its parts, and so are `id` and `parent` where ids are kept, or in a record of an export, which also has
-/// `position`. All other members become attributes. `null` is an absent part; a part with a value that it can't have
+/// `position`. So is `attachments` in such a record, or with ``ReadingOptions/attachments``. All other members become attributes. `null` is an absent part; a part with a value that it can't have
 /// makes a bad record, whose error names the member.
 ///
 /// Any other JSON is a value: a document with the JSON, unchanged, as text, marked as a value, and with its `title` or
@@ -28,6 +28,7 @@ public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
   public var report: ReadingReport {
     var report = reader.report
     report.columns = reader.parser.columns
+    report.attachmentsWithoutContent = reader.parser.attachmentsWithoutContent
     return report
   }
 
@@ -44,6 +45,7 @@ struct JSONLineParser: RecordParser {
   }
 
   var columns: [ColumnUse] { documents.columns }
+  var attachmentsWithoutContent: Int { documents.attachmentsWithoutContent }
   var endFault: FormatError? { documents.endFault }
   var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { documents.readParts }
 

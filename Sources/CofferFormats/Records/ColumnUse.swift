@@ -3,7 +3,7 @@ public struct ColumnUse: Hashable, Sendable {
   /// The use of a column: a part of the document by that name, or one of the others.
   public enum Use: String, Hashable, Sendable {
     /// The part of the document of that name.
-    case id, title, text, key, collection, created, modified, attributes, parent, json, position
+    case id, title, text, key, collection, created, modified, attributes, parent, json, position, attachments
     /// An attribute by the column's name.
     case attribute
     /// A member of a value, which is a whole record without a text.

@@ -48,6 +48,13 @@ public struct ReadingOptions: Sendable {
   /// The rows of a database's table without a text column become what `JSONDecoder` decodes: by the declared types of
   /// the columns, booleans, dates (seconds since 2001), UUIDs and data (base64) as `JSONEncoder` writes them.
   public var readsValues = false
+  /// The contents of the attachments that JSON lists. Without them, attachments are counted and left out
+  /// (``ReadingReport/attachmentsWithoutContent``). The index of a directory names files in that directory.
+  public var attachments: AttachmentFiles?
+  /// Data of property lists and archives, and the blobs of a database, become attachments, named by their place in the
+  /// record. The record refers to them by their SHA-256: `{"$attachment":"…"}`, or with ``readsValues`` a string that
+  /// `AttachmentReference` decodes.
+  public var attachesData = false
   /// The input's name in errors and rejections.
   public var path: String?
   /// Called for each record skipped under ``RecordErrorMode/skip``, in order, while reading.
@@ -103,6 +110,10 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var documents = 0
   /// Documents that are values, because their record has no text.
   public internal(set) var values = 0
+  /// The number of attachments of these documents.
+  public internal(set) var attachments = 0
+  /// The number of attachments that the input lists without their content, which are left out.
+  public internal(set) var attachmentsWithoutContent = 0
   /// Records left out because they could not be read.
   public internal(set) var rejected = 0
   /// Documents left out because their text is empty.

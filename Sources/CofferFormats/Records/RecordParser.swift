@@ -100,10 +100,27 @@ struct RecordOutput: Sendable {
   var generated: [UInt8] = []
   /// The offset of ``generated``, which will follow the buffer.
   var generatedBase = 0
+  /// The attachments of the batch's documents.
+  private(set) var attachments: [DraftAttachment] = []
+  /// The number of bytes of attachments in memory.
+  private(set) var attachedByteCount = 0
   /// The record's range, if it differs from the parsed one.
   var source: Range<Int>?
   /// The record has no text: it is a value as a whole.
   var isValue: Bool { draft.isWholeRecord }
+
+  /// Makes attachments those of the draft.
+  mutating func attach(_ new: [DraftAttachment]) {
+    draft.attachments = attachments.count..<attachments.count + new.count
+    attachments += new
+    for case .bytes(let bytes) in new.map(\.content) { attachedByteCount += bytes.count }
+  }
+
+  /// Moves the attachments to a batch, in which they keep their places.
+  mutating func takeAttachments() -> [DraftAttachment] {
+    defer { (attachments, attachedByteCount) = ([], 0) }
+    return attachments
+  }
 
   /// The range of the bytes appended to ``generated`` since it had `count` bytes.
   func range(generatedSince count: Int) -> Range<Int> {

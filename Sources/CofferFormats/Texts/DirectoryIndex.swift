@@ -5,7 +5,8 @@ internal import CofferText
 /// The index of exported texts: the document of each file, in order.
 ///
 /// One line for each, with the members of the documents' JSON, save position and text:
-/// `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`; only the file is needed.
+/// `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`; only the file is needed. ``AttachmentEntry`` has the form of
+/// attachments.
 struct DirectoryIndex {
   struct Entry: Sendable {
     /// A path within the directory, never one that leads out of it.
@@ -21,6 +22,7 @@ struct DirectoryIndex {
     fileprivate(set) var created: Timestamp?
     fileprivate(set) var modified: Timestamp?
     fileprivate(set) var isJSON = false
+    fileprivate(set) var attachments: [AttachmentEntry] = []
 
     init(file: [UInt8]) {
       self.file = file
@@ -77,15 +79,7 @@ struct DirectoryIndex {
     } catch {
       return nil
     }
-    return scanner.next == nil && isWithin(entry.file) ? entry : nil
-  }
-
-  /// True for names separated by slashes: an attacker's index must not choose files elsewhere.
-  private static func isWithin(_ path: [UInt8]) -> Bool {
-    !path.contains(0)
-      && path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
-        !$0.isEmpty && !$0.elementsEqual([0x2E]) && !$0.elementsEqual([0x2E, 0x2E])
-      }
+    return scanner.next == nil && entry.file.isPathWithinFolder ? entry : nil
   }
 }
 
@@ -122,6 +116,8 @@ extension DirectoryIndex.Entry {
       var canonical: [UInt8] = []
       try object.appendCanonicalObject(to: &canonical, keepsDigits: true)
       attributes = canonical.isEmpty ? nil : canonical
+    case (.attachments, .array):
+      attachments = try AttachmentEntry.list(bytes, in: value.source)
     case (.key, _):
       key = scanner.key(value, bytes)
       return key != nil

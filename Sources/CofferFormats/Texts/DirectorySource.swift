@@ -5,8 +5,8 @@ internal import CofferPlatform
 ///
 /// A file's content is the text, its name the title, its date that of creation and change, and its path within the
 /// directory the key if the options want that. Links, devices and names that begin with a dot are passed over and
-/// counted. The `index.ndjson` of an export restores the documents that it lists, which precede other files. A file
-/// that is no text, or can't be read, is a bad record.
+/// counted. The `index.ndjson` of an export restores the documents that it lists, with their attachments, and they
+/// precede other files. A file that is no text, or can't be read, is a bad record.
 public struct DirectorySource: DraftSource, ReportingSource, Sendable {
   /// The name of the index that an export of texts writes.
   static let indexName = "index.ndjson"
@@ -36,7 +36,7 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
         recordCount += 1
         guard let found = try walk.next() else { break }
         try readFile(found, into: &single)
-        append(single, found.entry, to: &batch)
+        append(single, found.entry, try attachments(of: found), to: &batch)
       } catch {
         if options.onError == .skip, options.shouldStop?() != true,
           [.undecodable, .malformed, .tooLarge, .unreadable].contains(error.code)
@@ -50,6 +50,7 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
     }
     report.passedOver = walk.passedOver
     report.documents += batch.drafts.count
+    report.attachments += batch.attachments.count
     if batch.isEmpty, let failure { throw failure }
     return !batch.isEmpty
   }
@@ -77,8 +78,24 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
     report.encoding = report.encoding ?? source.report.encoding
   }
 
+  private mutating func attachments(of found: FolderWalk.Found) throws(FormatError) -> [DraftAttachment] {
+    guard !found.entry.attachments.isEmpty else { return [] }
+    let files = AttachmentFiles(found.folder.directory, path: walk.name(of: found.folder.prefix))
+    var attachments: [DraftAttachment] = []
+    for entry in found.entry.attachments {
+      if let attachment = try files.attachment(entry, options) {
+        attachments.append(attachment)
+      } else {
+        report.attachmentsWithoutContent += 1
+      }
+    }
+    return attachments
+  }
+
   /// Adds the document of a file, if there is one.
-  private func append(_ single: DraftBatch, _ entry: DirectoryIndex.Entry, to batch: inout DraftBatch) {
+  private func append(
+    _ single: DraftBatch, _ entry: DirectoryIndex.Entry, _ attachments: [DraftAttachment], to batch: inout DraftBatch
+  ) {
     guard var draft = single.drafts.first else { return }
     let base = batch.bytes.count
     batch.bytes += single.bytes
@@ -103,6 +120,8 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
       draft.modified = entry.modified ?? draft.modified
       draft.isJSON = entry.isJSON
     }
+    draft.attachments = batch.attachments.count..<batch.attachments.count + attachments.count
+    batch.attachments += attachments
     batch.drafts.append(draft)
   }
 }

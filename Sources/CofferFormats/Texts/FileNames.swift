@@ -1,3 +1,5 @@
+internal import CofferDocuments
+
 /// Makes file names that are valid on any system from arbitrary titles and keys, unique in one directory.
 struct FileNames: Sendable {
   /// Assigned paths, in the form in which case-insensitive systems compare them; as hashes, since a collision only adds a
@@ -51,6 +53,37 @@ struct FileNames: Sendable {
     return key
   }
 
+  /// The folder for the attachments of a document, beside its text.
+  ///
+  /// - Parameter stem: The path of the text without its extension.
+  mutating func folder(beside stem: String, id: DocumentID) -> String {
+    unused(stem, ending: ".files", number: id.rawValue)
+  }
+
+  /// The name for the file of an attachment, with the extension of the attachment's name.
+  ///
+  /// - Parameter number: The attachment's number among those of its document, for a name of which nothing can stay.
+  mutating func name(ofAttachment name: String, number: Int) -> String {
+    let whole = Self.replacingUnsafe(name)
+    let dot = whole.lastIndex(of: ".").flatMap { $0 > whole.startIndex ? $0 : nil } ?? whole.endIndex
+    // A long extension is a part of the name.
+    let ending = whole[dot...].utf8.count <= Self.longestEnding ? whole[dot...] : ""
+    let trimmed = ending.trimming([".", " "])
+    let stem = Self.safe(String(whole.dropLast(ending.count))) ?? "attachment-\(number)"
+    return unused(stem, ending: trimmed.isEmpty ? "" : ".\(trimmed)", number: 2)
+  }
+
+  /// Assigns the name, or the name with a number from `number` on.
+  private mutating func unused(_ stem: String, ending: String, number: Int64) -> String {
+    var name = stem + ending
+    var number = number
+    while folders[Self.hash(name)] != nil || !taken.insert(Self.hash(name)).inserted {
+      name = "\(stem)-\(number)\(ending)"
+      number += 1
+    }
+    return name
+  }
+
   private static func hash(_ path: String) -> Int { path.uppercased().hashValue }
 
   /// True for what usually follows the dot of a text file's name: a few letters of one case, or digits behind them.
@@ -69,6 +102,8 @@ struct FileNames: Sendable {
 
   /// The longest name without its number, in bytes; well below the 255 of file systems.
   private static let longest = 180
+  /// The longest extension of an attachment's file in bytes, with its dot.
+  private static let longestEnding = 17
 
   /// The beginning of a file name: never empty, no path, not hidden, no device.
   static func stem(title: String?, id: Int64) -> String {
@@ -116,6 +151,15 @@ struct FileNames: Sendable {
 }
 
 extension String {
+  /// The path without the extension of its last component.
+  var withoutExtension: String {
+    guard let dot = lastIndex(of: "."), !self[dot...].contains("/"), dot > startIndex, self[index(before: dot)] != "/"
+    else { return self }
+    return String(self[..<dot])
+  }
+}
+
+extension StringProtocol {
   fileprivate func trimming(_ characters: Set<Character>) -> String {
     var rest = self[...]
     while let first = rest.first, characters.contains(first) { rest.removeFirst() }

@@ -10,6 +10,8 @@ struct FolderWalk: Sendable {
     /// The path within the folder.
     let path: [UInt8]
     let entry: DirectoryIndex.Entry
+    /// The folder whose index lists the file, or which holds it, and its path within the first folder.
+    let folder: (directory: FileDescriptor, prefix: [UInt8])
   }
 
   private struct Folder: Sendable {
@@ -52,7 +54,7 @@ struct FolderWalk: Sendable {
       guard let file = try open(entry, in: folder.directory, name) else { continue }
       switch try file.status().st_mode & S_IFMT {
       case S_IFREG:
-        return Found(file: file, path: path, entry: entry)
+        return Found(file: file, path: path, entry: entry, folder: (folder.directory, folder.prefix))
       case _ where entry.isListed:
         throw FormatError(.unreadable, "a file of the index is no file", path: name)
       case S_IFDIR where options.walksFolders:
@@ -78,15 +80,7 @@ struct FolderWalk: Sendable {
       }
       return nil
     }
-    // Never through a link: an index of a stranger must not choose files elsewhere.
-    var file = directory
-    for component in entry.file.split(separator: Self.slash) {
-      guard case .file(let next) = try file.openEntry(Array(component), followsLinks: false, path: name) else {
-        throw FormatError(.unreadable, "a file of the index is not there, or is a link", path: name)
-      }
-      file = next
-    }
-    return file
+    return try directory.openListed(entry.file, path: name)
   }
 
   private mutating func enter(_ directory: FileDescriptor, prefix: [UInt8]) throws(FormatError) {
@@ -103,7 +97,10 @@ struct FolderWalk: Sendable {
     let indexName = Array(DirectorySource.indexName.utf8)
     let index =
       names.contains(indexName) && !listed.contains(prefix + indexName) ? try DirectoryIndex(in: directory) : nil
-    for entry in index?.entries ?? [] { listed.insert(prefix + entry.file) }
+    for entry in index?.entries ?? [] {
+      listed.insert(prefix + entry.file)
+      for file in entry.attachments.compactMap(\.file) { listed.insert(prefix + file) }
+    }
     let others = names.filter { !listed.contains(prefix + $0) && !(index != nil && $0 == indexName) }
     folders.append(
       Folder(

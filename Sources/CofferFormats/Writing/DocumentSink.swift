@@ -14,8 +14,8 @@ public protocol DocumentSink {
   /// Writes one document of the collection of that name.
   ///
   /// - Throws: ``FormatError``: `unwritable`; `unencodable` for a character or key that the output can't hold. The
-  ///   output is incomplete then.
-  mutating func write(_ document: OpenedDocument, inCollection collection: String) throws(FormatError)
+  ///   output is incomplete then. Errors of reading attachments.
+  mutating func write(_ document: OpenedDocument, inCollection collection: String) throws
 
   /// Writes everything that follows the last document; afterwards the output is complete.
   ///
