@@ -41,12 +41,12 @@ struct KeyedArchive: Sendable {
 
   /// Appends a record as JSON.
   func append(
-    record: Int, _ reader: inout some PropertyListReader, to output: inout [UInt8]
+    record: Int, _ reader: inout some PropertyListReader, to output: inout [UInt8], data: PropertyList.DataWriter?
   ) throws(PropertyListFault) {
     let start = output.count
     reader.readsReferences = true
     // Shared objects are known only when all have been read; the second pass gives each of them its `$id`.
-    var writer = KeyedArchiveJSON(self, reader, output: output)
+    var writer = KeyedArchiveJSON(self, reader, output: output, data: data)
     try writer.appendRecord(at: records[record])
     if writer.needsSecondPass {
       writer.restart(keeping: start)
@@ -63,6 +63,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
   var reader: Reader
   var output: [UInt8]
   private let start: Int
+  private let data: PropertyList.DataWriter?
   /// Objects that more than one reference names; they get an `$id`.
   private(set) var shared: Set<Int> = []
   /// The element that is written as a record of its own.
@@ -74,7 +75,8 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
   private var depth = 0
   private var classes: [Int: [UInt8]] = [:]
 
-  init(_ archive: KeyedArchive, _ reader: Reader, output: [UInt8]) {
+  init(_ archive: KeyedArchive, _ reader: Reader, output: [UInt8], data: PropertyList.DataWriter? = nil) {
+    self.data = data
     self.archive = archive
     self.reader = reader
     self.output = output
@@ -111,9 +113,13 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     case .uid(let number): try appendObject(try index(of: number))
     case .beginArray: try appendArray(try elements())
     case .beginDictionary: try appendFields(try PropertyListMembers(&reader), of: nil, number: nil)
-    case let event: PropertyListJSON.append(event, reader.bytes, to: &output)
+    case let event: append(event, reader.bytes)
     }
     depth -= 1
+  }
+
+  mutating func append(_ event: PropertyListEvent, _ bytes: [UInt8]) {
+    PropertyListJSON.append(event, bytes, to: &output, data: data)
   }
 
   func object(_ number: Int) -> Int { archive.objects[number] }
@@ -149,7 +155,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     case .uid:
       throw reader.fault("an object that is a reference")
     case let event:
-      PropertyListJSON.append(event, reader.bytes, to: &output)
+      append(event, reader.bytes)
     }
   }
 

@@ -26,7 +26,7 @@ extension KeyedArchiveJSON {
       guard let place = only("NS.data", of: members) ?? only("NS.bytes", of: members),
         case (.data, let bytes)? = try scalar(at: place)
       else { return false }
-      PropertyListJSON.append(.data, bytes, to: &output)
+      append(.data, bytes)
       return true
     case "NSDate":
       return try appendDate(members)
@@ -35,7 +35,7 @@ extension KeyedArchiveJSON {
         let place = only("NS.number", of: members) ?? only("NS.boolval", of: members) ?? only("NS.intval", of: members)
           ?? only("NS.dblval", of: members), let (event, bytes) = try scalar(at: place)
       else { return false }
-      PropertyListJSON.append(event, bytes, to: &output)
+      append(event, bytes)
       return true
     case "NSURL":
       guard members.count == 3, let base = members["NS.base"], let relative = members["NS.relative"],

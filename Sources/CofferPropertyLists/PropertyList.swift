@@ -16,6 +16,9 @@ package struct PropertyList: Sendable {
     case keyedArchive
   }
 
+  /// Appends data as JSON.
+  package typealias DataWriter = (UnsafeRawBufferPointer, inout [UInt8]) -> Void
+
   /// The member in which rows of an ordered table carry their id.
   package static let rowIDName: StaticString = "wgFileDbSecretId"
 
@@ -71,34 +74,36 @@ package struct PropertyList: Sendable {
 
   /// Appends one record as JSON: members in their order, without spaces, integers exact.
   ///
+  /// - Parameter data: Appends data, possibly twice, or `nil` to append base64.
   /// - Returns: the record's range in the bytes, as far as it was read, and its fault, if it has one: the output is then
   ///   incomplete.
   package mutating func appendJSON(
-    ofRecord number: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to output: inout [UInt8]
+    ofRecord number: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to output: inout [UInt8],
+    data: DataWriter? = nil
   ) -> (range: Range<Int>, fault: PropertyListFault?) {
     switch form {
     case .xml:
       let place = layout.records[number].place
-      return append(number, XMLPropertyListReader(bytes, resumingAt: place, budget: budget), to: &output)
+      return append(number, XMLPropertyListReader(bytes, resumingAt: place, budget: budget), to: &output, data)
     case .binary(let trailer):
       let file = UnsafeRawBufferPointer(rebasing: bytes[start...])
       return append(
-        number, BinaryPropertyListReader(file, base: start, trailer: trailer, budget: budget), to: &output)
+        number, BinaryPropertyListReader(file, base: start, trailer: trailer, budget: budget), to: &output, data)
     }
   }
 
   private mutating func append(
-    _ number: Int, _ reader: some PropertyListReader, to output: inout [UInt8]
+    _ number: Int, _ reader: some PropertyListReader, to output: inout [UInt8], _ data: DataWriter?
   ) -> (range: Range<Int>, fault: PropertyListFault?) {
     var reader = reader
     let place = layout.records[number].place
     var fault: PropertyListFault?
     do throws(PropertyListFault) {
       if let archive = layout.archive {
-        try archive.append(record: number, &reader, to: &output)
+        try archive.append(record: number, &reader, to: &output, data: data)
       } else {
         reader.move(to: place)
-        var writer = PropertyListJSON()
+        var writer = PropertyListJSON(data: data)
         try writer.append(&reader, to: &output)
       }
     } catch {

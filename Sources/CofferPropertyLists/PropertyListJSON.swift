@@ -10,9 +10,15 @@ struct PropertyListJSON {
     var isEmpty = true
   }
 
+  /// Appends data in another form than base64, if that is wanted.
+  private let data: PropertyList.DataWriter?
   private var open: [Container] = []
   /// The keys of open dictionaries, as ranges of the output.
   private var keys: [Range<Int>] = []
+
+  init(data: PropertyList.DataWriter? = nil) {
+    self.data = data
+  }
 
   /// Appends the reader's next value.
   ///
@@ -46,7 +52,7 @@ struct PropertyListJSON {
         output.append(JSONByte.colon)
       default:
         separate(&output)
-        Self.append(event, reader.bytes, to: &output)
+        Self.append(event, reader.bytes, to: &output, data: data)
       }
       guard output.count - start <= Document.maximumTextByteCount else { throw reader.tooLong() }
     } while !open.isEmpty
@@ -60,11 +66,15 @@ struct PropertyListJSON {
   }
 
   /// Appends a value that is neither array nor dictionary.
-  static func append(_ event: PropertyListEvent, _ bytes: [UInt8], to output: inout [UInt8]) {
+  static func append(
+    _ event: PropertyListEvent, _ bytes: [UInt8], to output: inout [UInt8], data: PropertyList.DataWriter? = nil
+  ) {
     switch event {
     case .string, .key: appendString(bytes, to: &output)
     case .data:
-      bytes.withUnsafeBytes { JSONWriter.append(base64: $0, to: &output) }
+      bytes.withUnsafeBytes { bytes in
+        if let data { data(bytes, &output) } else { JSONWriter.append(base64: bytes, to: &output) }
+      }
     case .integer(let value): output += String(value).utf8
     case .real(let value): JSONWriter.append(real: value, to: &output)
     case .date(let date): JSONWriter.appendString(date.description, to: &output)

@@ -16,6 +16,7 @@ struct PropertyListParser: RecordParser {
 
   private let content: PropertyList.Content
   private let keepsIDs: Bool
+  private let attachesData: Bool
   private var documents: JSONDocumentParser
   private var state = State.unread
   /// nil until the property list is read.
@@ -33,6 +34,7 @@ struct PropertyListParser: RecordParser {
       case .keyedArchive: .keyedArchive
       }
     keepsIDs = options.keepsIDs
+    attachesData = options.attachesData
     documents = JSONDocumentParser(mapping: mapping, options: options)
   }
 
@@ -89,12 +91,22 @@ struct PropertyListParser: RecordParser {
   ) -> RecordOutcome {
     var list = list
     json.removeAll(keepingCapacity: true)
-    let (range, fault) = list.appendJSON(ofRecord: number, in: bytes, from: start, to: &json)
+    let extracted = attachesData ? ExtractedData() : nil
+    let (range, fault) = list.appendJSON(
+      ofRecord: number, in: bytes, from: start, to: &json, data: extracted.map { data in { data.append($0, to: &$1) } })
     output.source = range
     state = .records(list, next: number + 1)
     // The reader keeps the whole input until the last record is made, so that faults can point into it.
     if let fault = fault.map(RecordFault.init) ?? fill(&output, list.rowID(ofRecord: number)) {
       return .bad(fault, end: start)
+    }
+    if let extracted {
+      do throws(JSONError) {
+        try extracted.nameByPlace(in: json)
+      } catch {
+        return .bad(RecordFault(position: range.lowerBound, reason: error.reason), end: start)
+      }
+      output.attach(extracted.attachments)
     }
     return .record(end: start)
   }

@@ -70,7 +70,8 @@ final class SQLiteReader: @unchecked Sendable {
   private func read(_ rows: SQLiteRows, of file: SQLiteFile, into batch: inout DraftBatch) throws(FormatError) {
     let emptyText = options.emptyText ?? .store
     batch.readParts = rows.readParts
-    while batch.drafts.count < Self.batchCount, batch.bytes.count < Self.batchByteCount {
+    var attachedByteCount = 0
+    while batch.drafts.count < Self.batchCount, batch.bytes.count + attachedByteCount < Self.batchByteCount {
       guard try rows.next() else {
         try file.requireUnchanged()
         state = .ended
@@ -80,13 +81,17 @@ final class SQLiteReader: @unchecked Sendable {
       let count = batch.bytes.count
       do throws(SQLiteRows.Fault) {
         var draft = DraftBatch.Draft(text: nil, record: recordCount)
-        try rows.fill(&draft, &batch.bytes)
+        let attachments = try rows.fill(&draft, &batch.bytes)
         let isEmpty = draft.text?.isEmpty ?? true
         if isEmpty, emptyText == .fail { throw rows.fault(.emptyText, "a document without text") }
         if isEmpty, emptyText == .skip {
           report.skippedEmpty += 1
           batch.bytes.removeLast(batch.bytes.count - count)
         } else {
+          draft.attachments = batch.attachments.count..<batch.attachments.count + attachments.count
+          batch.attachments += attachments
+          for case .bytes(let bytes) in attachments.map(\.content) { attachedByteCount += bytes.count }
+          report.attachments += attachments.count
           batch.drafts.append(draft)
           if rows.areValues { report.values += 1 }
         }

@@ -20,6 +20,8 @@ final class SQLiteRows {
   /// See ``DraftBatch/readParts``.
   let readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)?
   private let maximum: Int
+  /// The blobs of the row that is read, if they become attachments.
+  private var extracted: ExtractedData?
   private var dates: DateReader
   /// The last row: rows must be in order, or a damaged tree could repeat them for ever.
   private var last: (Int64, Int64)?
@@ -90,13 +92,24 @@ final class SQLiteRows {
 
   // MARK: Parts
 
-  func fill(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) {
+  /// Fills the draft with the row's parts.
+  ///
+  /// - Returns: The attachments that the row's blobs become, if they do.
+  func fill(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) -> [DraftAttachment] {
+    extracted = options.attachesData ? ExtractedData() : nil
+    defer { extracted = nil }
     if let column = layout.id { draft.id = try id(column) }
     if let column = layout.key { draft.key = try key(column, &bytes) }
     if let column = layout.title { draft.title = try value(column, &bytes) }
     draft.isUsualTitle = layout.isUsualTitle
     if let column = layout.text {
-      if let text = try value(column, &bytes) { draft.text = text }
+      if extracted != nil, statement.storageClass(at: column) == .blob {
+        let start = bytes.count
+        appendBlob(column, &bytes)
+        draft.text = start..<bytes.count
+      } else if let text = try value(column, &bytes) {
+        draft.text = text
+      }
       if !layout.members.isEmpty { draft.attributes = try object(isCanonical: true, &bytes) }
     } else {
       draft.text = try object(isCanonical: false, &bytes)
@@ -113,6 +126,7 @@ final class SQLiteRows {
       throw Fault(error: error)
     }
     if let (code, reason) = DraftLimits.refusal(of: draft, options) { throw fault(code, reason) }
+    return extracted?.attachments ?? []
   }
 
   private func id(_ column: Int) throws(Fault) -> DocumentID? {
@@ -189,12 +203,21 @@ final class SQLiteRows {
       case .text: JSONWriter.appendString(try text(column), to: &bytes)
       case .integer: JSONWriter.append(exact: statement.int64(at: column), isCanonical: isCanonical, to: &bytes)
       case .real: JSONWriter.append(real: statement.double(at: column), isCanonical: isCanonical, to: &bytes)
-      case .blob: JSONWriter.append(base64: statement.blobPointer(at: column), to: &bytes)
+      case .blob: appendBlob(column, &bytes)
       }
     }
     if separator == JSONByte.openBrace { bytes.append(separator) }
     bytes.append(JSONByte.closeBrace)
     return start..<bytes.count
+  }
+
+  private func appendBlob(_ column: Int, _ bytes: inout [UInt8]) {
+    let blob = statement.blobPointer(at: column)
+    if let extracted {
+      extracted.append(blob, named: table.columns[column], to: &bytes)
+    } else {
+      JSONWriter.append(base64: blob, to: &bytes)
+    }
   }
 
   /// Appends a value as `JSONEncoder` writes one of the Swift type that its column is declared for.
@@ -210,6 +233,8 @@ final class SQLiteRows {
       JSONWriter.append(real: date.secondsSince2001, to: &bytes)
     case .uuid where value == .blob && statement.blobPointer(at: column).count == 16:
       JSONWriter.append(uuid: statement.blobPointer(at: column), to: &bytes)
+    case _ where value == .blob && extracted != nil:
+      extracted?.append(statement.blobPointer(at: column), named: table.columns[column], isBare: true, to: &bytes)
     case _ where value == .blob:
       bytes.append(JSONByte.quote)
       Base64.append(encoding: statement.blobPointer(at: column), to: &bytes)
