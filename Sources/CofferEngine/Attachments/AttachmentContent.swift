@@ -1,4 +1,5 @@
 internal import CofferPlatform
+package import CofferDocuments
 package import CofferRecords
 
 /// The content of a new attachment: bytes, a file or a stream.

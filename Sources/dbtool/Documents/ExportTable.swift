@@ -17,6 +17,9 @@ struct LeftOutParts {
   enum Part: String, CaseIterable {
     case keys, dates, parents
     case values = "marks of stored values"
+    case attachments
+    /// The contents of attachments, which are listed.
+    case contents = "contents of attachments"
 
     func isIn(_ header: DocumentHeader) -> Bool {
       switch self {
@@ -24,6 +27,7 @@ struct LeftOutParts {
       case .dates: true
       case .parents: header.parent != nil
       case .values: header.isJSON
+      case .attachments, .contents: header.attachmentCount > 0
       }
     }
   }
@@ -31,8 +35,17 @@ struct LeftOutParts {
   private let parts: [Part]
   private(set) var counts: [Part: Int] = [:]
 
-  init(_ format: ExportFormat) {
-    parts = format == .plist ? Part.allCases : []
+  /// - Parameters:
+  ///   - isOneText: The output is a file for one text, not a directory.
+  ///   - holdsContents: The contents of attachments go to files.
+  init(_ format: ExportFormat, isOneText: Bool, holdsContents: Bool) {
+    parts =
+      switch format {
+      case .plist: [.keys, .dates, .parents, .values, .attachments]
+      case .csv, .tsv, .sqlite: [.attachments]
+      case .text: isOneText ? [.attachments] : []
+      case .ndjson, .json: holdsContents ? [] : [.contents]
+      }
   }
 
   mutating func add(_ header: DocumentHeader) {
@@ -43,13 +56,15 @@ struct LeftOutParts {
   func note(_ format: ExportFormat) -> String? {
     let all = parts.compactMap { part in counts[part].map { "the \(part.rawValue) of \(counted($0, "document"))" } }
     guard !all.isEmpty else { return nil }
-    return "\(format.rawValue) leaves out \(all.joined(separator: ", ")): ndjson holds everything"
+    let leavesOut = "\(format.rawValue) leaves out \(all.joined(separator: ", "))"
+    if parts == [.contents] { return "\(leavesOut): --attachments DIR writes them into a folder" }
+    return "\(leavesOut): ndjson\(counts[.attachments] == nil ? "" : " with --attachments") holds everything"
   }
 
   var json: JSONValue {
     .object(
       present: parts.map { part in
-        (part == .values ? "values" : part.rawValue, counts[part].map { .integer($0) })
+        ("\(part)", counts[part].map { .integer($0) })
       })
   }
 }

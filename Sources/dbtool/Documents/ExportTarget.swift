@@ -9,6 +9,8 @@ final class ExportTarget {
   var sink: any DocumentSink
   private let file: OutputFile?
   private let directory: OutputDirectory?
+  /// The folder of the attachments' contents.
+  private let attachments: OutputDirectory?
 
   /// - Parameters:
   ///   - path: nil for standard output.
@@ -16,10 +18,14 @@ final class ExportTarget {
   ///   - inputs: files that are read, and never replaced.
   ///   - highestID: the highest id that the store has assigned.
   ///   - table: the columns and the delimiter of a table.
+  ///   - attachmentsPath: the folder for the contents of attachments that JSON lists; nil leaves them out.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
-    isOneText: Bool, inputs: [String], highestID: Int64, table: ExportTable
+    isOneText: Bool, inputs: [String], highestID: Int64, table: ExportTable, attachmentsPath: String?
   ) throws {
+    let attachments = try attachmentsPath.map { try OutputDirectory(at: $0, isForced: isForced) }
+    self.attachments = attachments
+    let contents = attachments.map { AttachmentFolder(path: $0.temporaryPath) }
     if format == .text, !isOneText {
       guard let path else {
         throw Failure.usage("texts go to a directory, a file each", hint: "name it with -o")
@@ -48,7 +54,7 @@ final class ExportTarget {
         self.file = file
         return
       }
-      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID, table)
+      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID, table, contents)
       self.file = file
       return
     }
@@ -63,13 +69,16 @@ final class ExportTarget {
           "a terminal shows UTF-8, not \(options.encoding.rawValue)", hint: "write it to a file with -o")
       }
       sink = Self.sink(
-        to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options, highestID, table)
+        to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options, highestID, table,
+        contents)
     } else {
-      sink = Self.sink(to: output, format, options, highestID, table)
+      sink = Self.sink(to: output, format, options, highestID, table, contents)
     }
   }
 
   func commit() throws {
+    // First, because the file names those of the folder.
+    try attachments?.commit()
     try file?.commit()
     try directory?.commit()
   }
@@ -77,18 +86,19 @@ final class ExportTarget {
   func discard() {
     file?.discard()
     directory?.discard()
+    attachments?.discard()
   }
 
   private static func sink<Sink: ByteSink>(
     to output: Sink, _ format: ExportFormat, _ options: WritingOptions, _ highestID: Int64,
-    _ table: ExportTable
+    _ table: ExportTable, _ contents: AttachmentFolder?
   ) -> any DocumentSink {
     switch format {
     case .csv, .tsv: DelimitedSink(output, dialect: table.dialect, columns: table.columns, options: options)
-    case .json: JSONSink(output)
+    case .json: JSONSink(output, attachments: contents)
     case .plist: PropertyListSink(output, highestID: highestID, writesAttributes: true)
     case .text: TextSink(output, options: options)
-    case .ndjson, .sqlite: NDJSONSink(output)
+    case .ndjson, .sqlite: NDJSONSink(output, attachments: contents)
     }
   }
 }

@@ -6,6 +6,8 @@ struct ImportOutcome {
   private(set) var created = 0
   private(set) var updated = 0
   private(set) var unchanged = 0
+  /// Attachments that were added or replaced.
+  private(set) var attachments = 0
   /// Documents whose id or key exists already, left unchanged.
   private(set) var conflicts = 0
   /// The changes of a synchronisation, by ids.
@@ -25,6 +27,7 @@ struct ImportOutcome {
     updated += report.updated
     unchanged += report.unchanged
     conflicts += report.skipped
+    attachments += report.attachments
     collections.merge(report.collections, uniquingKeysWith: +)
     firstID = firstID ?? report.firstID
     lastID = report.lastID ?? lastID
@@ -41,6 +44,7 @@ struct ImportOutcome {
     created = report.created.count
     updated = report.updated.count
     unchanged = report.unchanged.count
+    attachments = report.attachments
     firstID = report.created.first
     lastID = report.created.last
     let collector = IDCollector()
@@ -52,8 +56,9 @@ struct ImportOutcome {
   /// Documents that were written.
   var stored: Int { created + updated }
 
-  mutating func countOnly(_ documents: Int) {
-    created += documents
+  mutating func countOnly(_ batch: DraftBatch) {
+    created += batch.drafts.count
+    attachments += batch.drafts.reduce(0) { $0 + $1.attachments.count }
   }
 
   private var skippedEmpty: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
@@ -65,6 +70,7 @@ struct ImportOutcome {
     return Report([
       ("collection", named.map { .string($0) } ?? .null),
       ("created", .integer(created)), ("updated", .integer(updated)), ("unchanged", .integer(unchanged)),
+      ("attachments", attachments > 0 ? .integer(attachments) : nil),
       ("removed", .integer(sync?.deleted.count ?? 0)), ("skipped", .integer(skippedEmpty + conflicts)),
       ("rejected", .integer(rejected)),
       ("first_id", firstID.map { .integer($0.rawValue) } ?? .null),
@@ -80,6 +86,7 @@ struct ImportOutcome {
     if updated > 0 || isSync { line += ", \(updated) updated" }
     if unchanged > 0 || isSync { line += ", \(unchanged) unchanged" }
     if let sync { line += ", \(sync.deleted.count) removed" }
+    if attachments > 0 { line += ", \(counted(attachments, "attachment"))" }
     if conflicts > 0 { line += ", \(conflicts) there already" }
     if skippedEmpty > 0 { line += ", \(skippedEmpty) without text skipped" }
     if rejected > 0 { line += ", \(rejected) rejected" }

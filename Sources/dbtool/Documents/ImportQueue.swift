@@ -127,6 +127,11 @@ extension ImportQueue.InputReport {
       ("encoding", reading.encoding.map { .string($0.rawValue) } ?? .null),
       ("delimiter", delimiter.map { .string($0) }), ("documents", .integer(reading.documents)),
       ("values", reading.values > 0 ? .integer(reading.values) : nil),
+      ("attachments", reading.attachments > 0 ? .integer(reading.attachments) : nil),
+      (
+        "attachments_without_content",
+        reading.attachmentsWithoutContent > 0 ? .integer(reading.attachmentsWithoutContent) : nil
+      ),
       (
         "columns",
         reading.columns.isEmpty
@@ -168,6 +173,14 @@ extension ImportQueue.InputReport {
       parts.append("one field in each row (--map delimiter=CHAR says what separates fields)")
     }
     return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
+  }
+
+  /// The attachments that the input lists, and whose content it doesn't have; nil if there are none.
+  var attachmentNote: String? {
+    guard reading.attachmentsWithoutContent > 0 else { return nil }
+    let count = counted(reading.attachmentsWithoutContent, "attachment")
+    let option = format == .text ? "" : " (--attachments DIR reads the folder of 'export --attachments')"
+    return "\(path): left out without their contents: \(count)\(option)"
   }
 
   /// What each column or member became; nil if there is none.

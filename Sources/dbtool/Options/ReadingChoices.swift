@@ -28,6 +28,17 @@ struct MoreReadingChoices: ParsableArguments {
   @Flag(help: "Attributes at the beginning of a text, between two lines ---: YAML's scalars and lists of them.")
   var frontMatter = false
 
+  @Option(
+    help: ArgumentHelp(
+      "The folder of an 'export --attachments', with the contents of the attachments that ndjson and json list.",
+      valueName: "dir"),
+    completion: .directory)
+  var attachments: String?
+
+  @Flag(
+    help: "The data of plist and keyed-archive and the blobs of sqlite become attachments, in place of base64.")
+  var blobs = false
+
   @Flag(help: "Leave out documents without text.")
   var skipEmpty = false
 
@@ -73,6 +84,12 @@ struct ReadingChoices: ParsableArguments {
     if map.delimiter != nil, ![.auto, .csv, .tsv].contains(from) {
       throw ValidationError("delimiter= is for csv and tsv, not for \(from.rawValue)")
     }
+    if more.blobs, ![.auto, .plist, .keyedArchive, .sqlite].contains(from) {
+      throw ValidationError("--blobs is for plist, keyed-archive and sqlite, not for \(from.rawValue)")
+    }
+    if more.attachments != nil, ![.auto, .ndjson, .json].contains(from) {
+      throw ValidationError("--attachments is for ndjson and json, not for \(from.rawValue)")
+    }
   }
 
   /// - Parameter isRejecting: rejected records go to a file, so that they are skipped by default.
@@ -98,6 +115,8 @@ struct ReadingChoices: ParsableArguments {
     options.givesPathKeys = isSync || !isStream && InputFile.isDirectory(path)
     options.readsFrontMatter = more.frontMatter
     options.readsValues = more.values
+    options.attachesData = more.blobs
+    options.attachments = try more.attachments.map { try AttachmentFiles(path: $0) }
     let format = from.format ?? (map.delimiter == nil ? nil : .csv)
     let mapping = map.columns
     if !isStream, InputFile.isDirectory(path) {

@@ -10,10 +10,11 @@ struct ExportVerb: ParsableCommand {
     commandName: "export",
     abstract: "Write documents as plain text: NDJSON, CSV, files, SQLite, …",
     discussion: """
-      All of one moment, in order. NDJSON, JSON and SQLite keep every fact, a table for each collection in SQLite; CSV \
-      and TSV have a column for each part and attribute; plist keeps id, title, text and attributes; text makes a file \
-      each, with all else in an index.ndjson beside them. A note counts what a format leaves out. 'import --keep-ids' reads each \
-      back. The output is not encrypted: files are made for you alone.
+      All of one moment, in order. NDJSON and JSON keep every fact and list attachments, whose contents --attachments \
+      writes; SQLite keeps the rest, a table for each collection; CSV and TSV have a column for each part and attribute; \
+      plist keeps id, title, text and attributes; text makes a file each, a folder beside it for its attachments, and an \
+      index.ndjson of all else. A note counts what a format leaves out. 'import --keep-ids' reads each back. The output is \
+      not encrypted: files are made for you alone.
 
         dbtool export texts.coffer --key-file my.key > all.ndjson
         dbtool export texts.coffer -c notes -o notes.csv
@@ -50,6 +51,12 @@ struct ExportVerb: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp("The separator of fields in csv and tsv: a character, or 'tab'.", valueName: "char"))
   var delimiter: FieldDelimiter?
+
+  @Option(
+    help: ArgumentHelp(
+      "A new folder for the contents of the attachments that ndjson and json list.", valueName: "dir"),
+    completion: .directory)
+  var attachments: String?
 
   @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
   var frontMatter = false
@@ -93,12 +100,18 @@ struct ExportVerb: ParsableCommand {
     }
     if format.hasFixedEncoding, encoding != nil { throw Failure.usage(Self.fixedEncoding(format)) }
     if frontMatter, format != .text { throw Failure.usage("--front-matter belongs to --to text") }
+    if attachments != nil, format != .ndjson, format != .json {
+      throw Failure.usage(
+        "--attachments belongs to ndjson and json"
+          + (format == .text ? ": text writes attachments beside the texts" : ", not to \(format.rawValue)"))
+    }
     let isOneText = try isOneText(path, format)
     // The output is plaintext: files and directories are readable by their owner alone.
     umask(0o077)
     let store = try options.open(readOnly: true)
     var target: ExportTarget?
-    var totals = Totals(leftOut: LeftOutParts(format))
+    var totals = Totals(
+      leftOut: LeftOutParts(format, isOneText: isOneText, holdsContents: attachments != nil))
     do {
       try Interrupt.deferring {
         try store.read { reader in
@@ -113,7 +126,7 @@ struct ExportVerb: ParsableCommand {
           let opened = try ExportTarget(
             path, format: format, options: writing, separatesCollections: wanted.count > 1,
             isForced: force, isOneText: isOneText, inputs: [options.store.path] + options.keyPaths,
-            highestID: reader.highestID?.rawValue ?? 0, table: table)
+            highestID: reader.highestID?.rawValue ?? 0, table: table, attachmentsPath: attachments)
           target = opened
           try write(wanted, reader, of: store, to: opened, isTable: format.isTable, &totals)
         }
@@ -129,23 +142,30 @@ struct ExportVerb: ParsableCommand {
       if options.common.isMachineReadable {
         try Report([
           ("path", .string(path)), ("format", .string(format.rawValue)), ("documents", .integer(totals.documents)),
+          ("attachments", totals.attachments > 0 ? .integer(totals.attachments) : nil),
           ("left_out", totals.leftOut.json),
         ]).print(as: options.common.listFormat)
       } else {
         options.common.diagnostics.note("\(counted(totals.documents, "document")) written to \(path)")
       }
     }
+    if let attachments, !options.common.isMachineReadable {
+      options.common.diagnostics.note(
+        "the contents of \(counted(totals.attachments, "attachment")) written to \(attachments)")
+    }
     if let mismatch = totals.mismatch { throw mismatch }
   }
 
   private struct Totals {
     var documents = 0
+    var attachments = 0
     /// The error to throw after the output if the documents aren't the set that was written.
     var mismatch: StoreError?
     var leftOut: LeftOutParts
 
     mutating func add(_ header: DocumentHeader) {
       documents += 1
+      attachments += header.attachmentCount
       leftOut.add(header)
     }
   }
@@ -206,7 +226,12 @@ struct ExportVerb: ParsableCommand {
     defer { bar.finish() }
     try target.sink.begin()
     func visit(_ document: OpenedDocument, _ name: String) throws {
-      try target.sink.write(document, inCollection: name)
+      let done = totals.documents
+      try target.sink.write(
+        document.reporting {
+          try Interrupt.check()
+          bar.update(done, of: total)
+        }, inCollection: name)
       totals.add(document.header)
       if totals.documents & 0xFF == 0 {
         try Interrupt.check()
@@ -229,11 +254,31 @@ struct ExportVerb: ParsableCommand {
     for header in headers {
       try reader.withText(of: header.id) { document in
         let name = names[header.collection] ?? header.collection.description
-        try target.sink.write(document, inCollection: name)
+        try target.sink.write(document.reporting { try Interrupt.check() }, inCollection: name)
+        totals.add(document.header)
       }
-      totals.add(header)
       try Interrupt.check()
     }
     try target.sink.finish()
+  }
+}
+
+extension OpenedDocument {
+  /// The same document, whose attachments call `report` before each part of a content.
+  fileprivate func reporting(_ report: @escaping () throws -> Void) -> OpenedDocument {
+    guard header.attachmentCount > 0 else { return self }
+    return OpenedDocument(header: header, utf8: utf8) {
+      try attachments().map { attachment in
+        OpenedAttachment(
+          name: attachment.name, mediaType: attachment.mediaType, date: attachment.date,
+          byteCount: attachment.byteCount, sha256: attachment.sha256
+        ) { body in
+          try attachment.forEachPart { part in
+            try report()
+            try body(part)
+          }
+        }
+      }
+    }
   }
 }

@@ -36,7 +36,7 @@ struct ImportRunner {
     try Interrupt.deferring {
       _ = try queue.beginPortion(of: .max)
       while try queue.read(into: &batch) {
-        outcome.countOnly(batch.drafts.count)
+        outcome.countOnly(batch)
         batch.removeAll()
       }
     }

@@ -12,7 +12,7 @@ struct ImportVerb: ParsableCommand {
     discussion: """
       Format, encoding, delimiter and header are detected and reported. Text, lines, CSV, TSV, JSON, NDJSON, property \
       lists, keyed archives and SQLite databases are read; UTF-16 and code pages become UTF-8. A folder gives a document \
-      for each file, with its path as key. Nothing is stored if anything fails.
+      for each file, with its path as key, and the folder of an export its attachments, too. Nothing is stored if anything fails.
 
         dbtool import --create texts.coffer phrases.txt -k my.key
         dbtool import texts.coffer old.csv --encoding windows-1251 -c letters
@@ -146,6 +146,7 @@ struct ImportVerb: ParsableCommand {
     }
     outcome.inputs.compactMap(\.columnDetails).forEach { options.common.diagnostics.detail($0) }
     outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
+    outcome.inputs.compactMap(\.attachmentNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.emptyNote).forEach(options.common.diagnostics.note)
     let output = StandardOutput()
