@@ -1,5 +1,5 @@
-internal import CofferPlatform
 package import CofferDocuments
+internal import CofferPlatform
 package import CofferRecords
 
 /// The content of a new attachment: bytes, a file or a stream.

@@ -307,7 +307,9 @@ def _states():
     yield Attack(
         "forged-state-attachments-forgotten", BASE, "the state has had no attachments, and their rows are there",
         forge=forgotten, attachments=dict.fromkeys((1, 2, 3, 4, 5, 8), "damaged"),
-        attachment_lists=dict.fromkeys((1, 2, 3), "damaged"))
+        attachment_lists=dict.fromkeys((1, 2, 3), "damaged"),
+        # A list may ask the state's count first.
+        also={f"list_attachments_{id}": ["ok"] for id in (1, 2, 3)})
     yield counts("negative", 2**63, open="damaged")
     yield counts("without-tables", 1, "sealed", open="damaged")
     yield comes_next("without-tables", 2, base="sealed", open="damaged")

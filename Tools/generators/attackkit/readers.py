@@ -25,8 +25,8 @@ class SecondReader:
     """The code of Tools/read_store.py, called in this process."""
 
     name = "second reader"
-    # The features of `incompat` that it has.
-    FEATURES = frozenset({"attachments"})
+    # The features of `incompat` that it has, and whether it reads an attachment without its document.
+    FEATURES, FINDS_BY_NUMBER = frozenset({"attachments"}), True
     KINDS = {"rekey-unfinished": "unfinished", "descent-not-proved": "mismatch"}
 
     def _kind(self, action):
@@ -59,7 +59,7 @@ class SecondReader:
         """The attachments of a document, and the outcome."""
         return self._kind(lambda: [plain_attachment(one) for one in attachments.listing(self.store, document)])
 
-    def attachment(self, number):
+    def attachment(self, number, stored=None):
         """An attachment and the SHA-256 of its whole content, and the outcome."""
 
         def read():
@@ -174,7 +174,7 @@ class Dbtool:
     """The command, judged by its exit codes and its output. A second of CPU time or 16 GiB of memory ends its process."""
 
     name = "dbtool"
-    FEATURES = frozenset({"attachments"})
+    FEATURES, FINDS_BY_NUMBER = frozenset({"attachments"}), False
     # Keyed by exit code and, if that has two meanings, by the kind of the error.
     KINDS = {
         0: "ok", 10: "not-a-store", 12: "cannot-unlock", 14: "missing", 15: "newer", 16: "refused", 20: "damaged",
@@ -182,6 +182,9 @@ class Dbtool:
     BY_NAME = {
         "parameters-refused": "refused", "rolled-back": "rolled-back", "read-only": "read-only",
         "rekey-unfinished": "unfinished", "pin-unfinished": "unfinished"}
+
+    # The members of a list of attachments, and those of the kit that they equal.
+    ATTACHED = {"name": "name", "type": "media_type", "size": "length", "sha256": "sha256"}
 
     def __init__(self, program):
         # Commands run in the folder of a store.
@@ -200,6 +203,10 @@ class Dbtool:
         return f"--{kind}", str(path)
 
     def run(self, verb, *arguments):
+        kind, output = self.run_bytes(verb, *arguments)
+        return kind, output.decode()
+
+    def run_bytes(self, verb, *arguments):
         command = [
             "sh", "-c", 'ulimit -t 1; ulimit -v 16777216 2>&-; exec "$@"', "sh", self.program, *verb.split(), str(self.path), *self.key,
             "--no-input", "--quiet", *arguments]
@@ -209,11 +216,11 @@ class Dbtool:
             done = subprocess.run(
                 command, env=environment, capture_output=True, timeout=30, cwd=Path(self.path).parent)
         except subprocess.TimeoutExpired:
-            return "hangs", ""
+            return "hangs", b""
         lines = done.stderr.decode().splitlines()
         error = json.loads(lines[-1])["error"] if lines and lines[-1].startswith('{"error"') else {}
         kind = self.KINDS.get(done.returncode, f"exit {done.returncode}")
-        return self.BY_NAME.get(error.get("kind"), kind), done.stdout.decode()
+        return self.BY_NAME.get(error.get("kind"), kind), done.stdout
 
     def open(self, path, name, value, pin=None, allow_test=True):
         """The verdict from verify's output: it prints a report if the store opened."""
@@ -262,6 +269,25 @@ class Dbtool:
         if kind != "ok":
             return None, kind
         return {str(header["id"]): header.get("title") for header in json.loads(output)}, kind
+
+    def attachments(self, document):
+        """The attachments of a document, and the outcome."""
+        kind, output = self.run("attachment ls", "--json", "--", str(document))
+        return (json.loads(output), kind) if kind == "ok" else (None, kind)
+
+    def attachment(self, number, stored):
+        """The listed attachment and the SHA-256 of its whole content, and the outcome. `stored` is its document and the description."""
+        document, expected = stored
+        listed, kind = self.attachments(document)
+        if kind != "ok":
+            return None, kind
+        found = [one for one in listed if one["number"] == number]
+        if not found:
+            return None, "missing"
+        kind, content = self.run_bytes("attachment get", "--", str(document), f"#{number}")
+        is_same = {name: found[0].get(name) for name in self.ATTACHED} == {
+            name: expected[member] for name, member in self.ATTACHED.items()}
+        return (expected if is_same else None, hashlib.sha256(content).hexdigest()), kind
 
     def search(self, text):
         """The documents of the first collection that hold a text, by a scan or an index, as it is."""
