@@ -24,6 +24,7 @@ import Testing
     ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["verify", "--keyless", "s.coffer"],
     ["verify", "--anchor-only", "--save-anchor", "-", "s.coffer"],
     ["verify", "s.coffer"], ["copy", "s.coffer", "n", "--salvage", "--new-key-file", "next.key"],
+    ["attachment", "ls", "s.coffer"], ["attachment", "add", "s.coffer", "1", "in.txt"],
     ["rm", "s.coffer", "1"],
     ["mv", "s.coffer", "1", "--to", "top"], ["collection", "sort", "s.coffer", "--by", "title"],
     ["collection", "clear", "s.coffer", "documents", "--force"], ["search", "s.coffer", "x"],

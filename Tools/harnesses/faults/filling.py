@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
-from .workloads import DOCUMENTS, IN_TEXTS, NEW, NEXT, PRIMARY, STORE
+from .workloads import ATTACHED, DOCUMENTS, FILE, IN_TEXTS, NEW, NEXT, PRIMARY, STORE
 
 OLD_KEY, NEW_KEY, BOTH = map(frozenset, (["primary"], ["next"], ["primary", "next"]))
 MORE = [f"line {number} " + "x" * 900 for number in range(60)]
@@ -128,6 +128,11 @@ _EACH = {
     "merge": _on(
         "merge", "copy.coffer", reads="copy.coffer", holds=_replaced(2, LONGER),
         before=(("copy", STORE, "copy.coffer", "--editable", *PRIMARY), ("put", "copy.coffer", *PRIMARY, "--id", "2", "--text", LONGER))),
+    "attach": _on("attachment add", "5", FILE),
+    "attach-replace": _on("attachment add", "5", FILE, "--name", "recipient.txt", "--replace", before=ATTACHED),
+    "rekey-attached": _on(
+        "rekey", "--batch", "4", *NEW, keys=NEW_KEY, changes_key=True, before=ATTACHED,
+        resume=("rekey", STORE, "--batch", "4", "--resume", *NEXT)),
     "index-add": _on("index add", "-c", "one", "words", "substrings", "titles"),
     "index-update": _on("index update", before=(
         ("index", "add", STORE, *PRIMARY, "-c", "two", "words", "titles"), ("rm", STORE, *PRIMARY, "3")),

@@ -5,11 +5,13 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import KEYS, environment
+from harness import KEYS, TOOLS, environment
 
 from .calls import Runner
 
 STORE, INPUT = "s.coffer", "../in.ndjson"
+# A file of two chunks.
+FILE = TOOLS.parent / "Sources" / "Coffer" / "Coffer.docc" / "FORMAT.md"
 PRIMARY, NEXT = ["--key-file", KEYS / "primary.key"], ["--key-file", KEYS / "next.key"]
 NEW = ["--new-key-file", KEYS / "next.key"]
 # A TEST store's slots take scrypt with logN 10.
@@ -100,6 +102,18 @@ _BEHIND = (
 )
 
 
+# A document with attachments.
+ATTACHED = (
+    ("attachment", "add", STORE, *PRIMARY, "5", FILE, "--name", "file"),
+    ("attachment", "add", STORE, *PRIMARY, "5", KEYS / "recipient.txt"),
+)
+# A copy of the store with an attachment of its own, and without one of the store's.
+_OTHER_ATTACHED = (
+    *ATTACHED, ["copy", STORE, "other.coffer", "--editable", *PRIMARY],
+    ["attachment", "add", "other.coffer", *PRIMARY, "4", FILE], ["attachment", "rm", "other.coffer", *PRIMARY, "5", "file"],
+)
+
+
 def _import(*options, **fields):
     return _verb("import", INPUT, "--keep-ids", *options, **fields)
 
@@ -156,6 +170,13 @@ _EACH = {
     "rekey-indexed": _rekey(before=_BEHIND),
     "rekey-titles": _rekey("--titles", "clear", titles=("sealed", "clear")),
     "rekey-phrase": _rekey(new=NEW_PHRASE, last=PHRASE, keys=(OLD_KEY, BY_PHRASE)),
+    "attach": _verb("attachment add", "5", FILE, INPUT),
+    "attach-replace": _verb("attachment add", "5", INPUT, "--name", "file", "--replace", before=ATTACHED),
+    "attach-rm": _verb("attachment rm", "5", "file", before=ATTACHED),
+    "rm-attached": _verb("rm", "5", before=ATTACHED),
+    "rekey-attached": _rekey(before=ATTACHED),
+    "copy-attached": _verb("copy", "out.coffer", *NEW, outputs=("out.coffer",), before=ATTACHED),
+    "merge-attached": _verb("merge", "other.coffer", reads="other.coffer", before=_OTHER_ATTACHED),
     "key-add": dict(command=["key", "add", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, BOTH)),
     "key-add-phrase": dict(command=["key", "add", STORE, *PRIMARY, *NEW_PHRASE], keys=(OLD_KEY, OLD_KEY | BY_PHRASE)),
     "key-passwd": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, NEW_KEY)),
