@@ -96,7 +96,7 @@ package struct ChunkLayout: Hashable, Sendable {
   package static let maximumByteCount = 1 << 40
   /// The bits of a chunk's number below the attachment's number.
   package static let numberBits = 24
-  package static let maximumCount = 1 << numberBits
+  package static let maximumCount = 1 << 24
 
   /// The length of the content.
   package let byteCount: Int

@@ -66,7 +66,10 @@ package enum SQL {
 
   // MARK: Attachments
 
-  private static let readAttachment = "SELECT attachment,id,rev,sealed FROM coffer_attachment"
+  /// A sealed value that isn't a blob is read as NULL, so a text that isn't UTF-8 is damage of its row alone.
+  private static let readAttachment = """
+    SELECT attachment,id,rev,CASE typeof(sealed) WHEN 'blob' THEN sealed END FROM coffer_attachment
+    """
   package static let attachment = "\(readAttachment) WHERE attachment=?"
   package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>=? ORDER BY attachment LIMIT ?"
   package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"

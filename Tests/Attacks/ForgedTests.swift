@@ -103,10 +103,11 @@ struct ForgedTests {
     state.unwiped = 1 << 63
     #expect(StoreState(bytes: state.bytes) == nil)
     state.unwiped = 0
-    for (offset, byte) in [(2190, UInt8(0x15)), (2191, 0x20), (2191, 0x22), (2188, 0xFF)] {
+    // The number of the next attachment, the count of attachments, and the length of the ring.
+    for (offset, byte) in [(2180, UInt8(1)), (2187, 0), (2188, 0xFF), (2236, 1), (2238, 0x15), (2239, 0x77)] {
       var bytes = state.bytes
       bytes[offset] = byte
-      #expect(StoreState(bytes: bytes) == nil, "a ring of another length")
+      #expect(StoreState(bytes: bytes) == nil, "\(offset)")
     }
     #expect(StoreState(bytes: state.bytes.dropLast()) == nil && StoreState(bytes: state.bytes + [0]) == nil)
   }

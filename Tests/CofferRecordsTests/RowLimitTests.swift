@@ -77,6 +77,21 @@ struct RowLimitTests {
     #expect(try !readsCollection(sealedCount: 192 << 10 + 1))
   }
 
+  @Test func limitsSealedAttachment() throws {
+    func isRead(_ count: Int) throws -> Bool {
+      let rows = try database.rows("SELECT 1, 1, 1, zeroblob(\(count))")
+      do throws(StoreError) {
+        _ = try AttachmentRow(rows[0], within: .none, below: 2)
+        return true
+      } catch {
+        #expect(error.code == .damaged)
+        return false
+      }
+    }
+    #expect(try isRead(192 << 10))
+    #expect(try !isRead(192 << 10 + 1))
+  }
+
   // MARK: Header
 
   /// The root key's number and the phase.

@@ -1,4 +1,5 @@
 import Coffer
+import CofferDocuments
 import CofferRecords
 import CofferSQLite
 import CofferSealing
@@ -161,6 +162,13 @@ extension DocumentStore {
 struct SeenDocument: Hashable {
   let header: DocumentHeader
   let text: String
+
+  /// The document without the counts of its attachments.
+  var unattached: SeenDocument {
+    var header = header
+    (header.attachmentCount, header.attachmentByteCount) = (0, 0)
+    return SeenDocument(header: header, text: text)
+  }
 }
 
 extension Database {

@@ -90,7 +90,7 @@ struct OpeningErrorTests: OpeningSuite {
   }
 
   @Test(arguments: [
-    "format = \(StoreFormat.version + 1)", "incompat = incompat | 4", "incompat = incompat | (1 << 40)",
+    "format = \(StoreFormat.version + 1)", "incompat = incompat | 8", "incompat = incompat | (1 << 40)",
     "incompat = incompat | (1 << 40); CREATE TABLE coffer_later(x)",
   ])
   func rejectsNewerHeader(_ change: String) throws {

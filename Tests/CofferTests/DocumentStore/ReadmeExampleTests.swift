@@ -11,13 +11,16 @@ extension DocumentCollection {
 
 /// The README's Swift example. A ```swift block in the README repeats the lines between the markers word for word.
 struct ReadmeExampleTests {
-  private func example(url: URL, keyURL: URL) throws -> (titles: [String?], text: String, tags: [String]?) {
+  private func example(url: URL, keyURL: URL, photoURL: URL) throws -> (
+    titles: [String?], text: String, tags: [String]?
+  ) {
     // README-EXAMPLE-BEGIN
     let store = try DocumentStore.open(at: url, key: .keyFile(keyURL), creatingIfMissing: true)
 
     try store.write { tx in  // commits on return, rolls back on throw
       let id = try tx.insert(Document(title: "Plans", text: "Sail at dawn."), into: .notes, at: .top)
       try tx.update(id) { $0.text += "\n" }
+      try tx.attach(.file(photoURL), to: id)  // sealed in chunks, streamed
     }
 
     let page = try store.read { try $0.headers(in: .notes, limit: 50) }  // titles, dates, sizes: no text is opened
@@ -44,8 +47,10 @@ struct ReadmeExampleTests {
     let place = try Workplace()
     let key = place.file("real.key")
     _ = try StoreKey.generate(at: key)
+    let photo = place.file("photo.png")
+    try Data([1, 2, 3]).write(to: photo)
     for count in 1...2 {
-      let found = try example(url: place.file("notes.coffer"), keyURL: key)
+      let found = try example(url: place.file("notes.coffer"), keyURL: key, photoURL: photo)
       #expect(found.titles == Array(repeating: "Plans", count: count) + (count == 1 ? [] : ["Log", "Crew"]))
       #expect(found.tags == ["sea"])
       #expect(found.text == "Sail at dawn.\n")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from faults.workloads import NEW, NEXT, PRIMARY, STORE
+from faults.workloads import FILE, NEW, NEXT, PRIMARY, STORE
 
 LINES = b"one line\nand another\n" + b"a long one " * 500 + b"\n"
 BASE = [
@@ -34,6 +34,7 @@ def _put(*options, text="a new text " * 40):
 
 
 _INDEX = ["index", "add", STORE, "-c", "documents", "words", "titles", "n=@size:number", *PRIMARY]
+_ATTACH = ["attachment", "add", STORE, "4", FILE, *PRIMARY]
 _TEXTS = ["export", STORE, "-o", "out.text", "--to", "text", *PRIMARY]
 _EACH = [
     Workload("put", (_put(),)),
@@ -49,6 +50,8 @@ _EACH = [
     Workload("key-passwd", (["key", "passwd", STORE, *PRIMARY, *NEW],)),
     Workload("rekey-keys", (["rekey", STORE, "--keys-only", *PRIMARY, *NEW],)),
     Workload("rekey", (["rekey", STORE, "--batch", "2", *PRIMARY, *NEW], ["put", STORE, "--text", "later", *NEXT])),
+    Workload("attach", (_ATTACH, ["attachment", "rm", STORE, "4", FILE.name, *PRIMARY])),
+    Workload("rekey-attached", (["rekey", STORE, "--batch", "2", *PRIMARY, *NEW],), before=(*BASE, _ATTACH)),
     Workload("compact", (["rm", STORE, "4", *PRIMARY], ["compact", STORE])),
     Workload("create", (["create", STORE, "--test", *PRIMARY], _put()), before=()),
     Workload("keygen", (["keygen", "new.key"],), outputs=("new.key",), has_few_states=True),
