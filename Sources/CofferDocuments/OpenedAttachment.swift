@@ -1,6 +1,6 @@
 /// An attachment of a document in a bulk export, whose content is read in parts.
 public struct OpenedAttachment {
-  /// Passes the content on in parts. The bytes are valid during each call.
+  /// Passes the content on in parts, and throws what the closure throws. The bytes are valid during each call.
   public typealias Reader = ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
 
   /// The name, which can contain any characters.

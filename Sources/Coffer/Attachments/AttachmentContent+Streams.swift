@@ -12,7 +12,9 @@ extension AttachmentContent {
   ///
   /// The bytes wait in a file without a name in `TMPDIR`, sealed with a key that only this process has.
   ///
-  /// - Parameter parts: The parts, such as arrays of bytes or `Data`.
+  /// - Parameters:
+  ///   - parts: The parts, such as arrays of bytes or `Data`.
+  ///   - isolation: The actor that reads the stream, which is the caller's.
   /// - Returns: The content, which can be attached once or more.
   /// - Throws: Errors of the stream, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
   public static func stream<Parts: AsyncSequence>(
@@ -28,7 +30,15 @@ extension AttachmentContent {
     return collector.finish()
   }
 
-  /// Reads a stream of bytes to its end, as ``stream(_:isolation:)`` does with parts.
+  /// Reads a stream of bytes to its end, so that no writer waits for it.
+  ///
+  /// The bytes wait in a file without a name in `TMPDIR`, sealed with a key that only this process has.
+  ///
+  /// - Parameters:
+  ///   - bytes: The bytes, such as those of a `URL` or a `FileHandle`.
+  ///   - isolation: The actor that reads the stream, which is the caller's.
+  /// - Returns: The content, which can be attached once or more.
+  /// - Throws: Errors of the stream, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
   public static func stream<Bytes: AsyncSequence>(
     _ bytes: Bytes, isolation: isolated (any Actor)? = #isolation
   ) async throws -> AttachmentContent where Bytes.Element == UInt8 {

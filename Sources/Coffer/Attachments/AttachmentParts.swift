@@ -32,6 +32,8 @@ public struct AttachmentParts: AsyncSequence, Sendable {
       (self.store, self.attachment) = (store, attachment)
     }
 
+    /// Returns the next part, or `nil` at the end.
+    ///
     /// - Throws: `noSuchAttachment`, also if the attachment is removed meanwhile, `damaged`, `otherFormat`, `closed`, or
     ///   `CancellationError`.
     public mutating func next() async throws -> [UInt8]? {

@@ -53,6 +53,7 @@ extension StoreReading where Self: ~Copyable {
   /// compares the SHA-256, so a former holder of the store's keys could have exchanged the part.
   ///
   /// - Parameters:
+  ///   - id: The attachment.
   ///   - range: The range of bytes. Bytes beyond the end aren't returned.
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
   public func content(of id: Attachment.ID, in range: Range<Int>) throws(StoreError) -> [UInt8] {
@@ -92,6 +93,7 @@ extension StoreReading where Self: ~Copyable {
   /// mode, commits wait until then.
   ///
   /// - Parameters:
+  ///   - id: The attachment.
   ///   - url: The file. Its folder must exist.
   ///   - isReplacing: Whether to replace an existing file, which isn't a store.
   ///   - progress: Called with the number of bytes that are written.

@@ -6,7 +6,7 @@ extension WriteTransaction {
   /// Attaches a content to a document, sealed in chunks of 64 KiB.
   ///
   /// Other writers wait until the transaction ends. A stream is therefore read before, by
-  /// ``AttachmentContent/stream(_:isolation:)``.
+  /// `AttachmentContent.stream(_:)`.
   ///
   /// - Parameters:
   ///   - content: Bytes, a file or a stream.
@@ -29,7 +29,7 @@ extension WriteTransaction {
     try transaction.editor.attach(content, to: id, name: name, mediaType: type, date: date, progress)
   }
 
-  /// Attaches bytes to a document, as ``attach(_:to:name:type:date:progress:)`` does.
+  /// Attaches bytes to a document; see ``attach(_:to:name:type:date:progress:)``.
   @discardableResult
   public func attach(
     _ bytes: some Sequence<UInt8>, to id: DocumentID, name: String, type: String? = nil, date: Timestamp? = nil

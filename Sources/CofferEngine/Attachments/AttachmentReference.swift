@@ -12,6 +12,7 @@ public struct AttachmentReference: Hashable, Sendable, Codable, CustomStringConv
   /// The SHA-256 of the content, 32 bytes.
   public let sha256: [UInt8]
 
+  /// Creates a reference to the content of an attachment.
   public init(_ attachment: Attachment) {
     sha256 = attachment.sha256
   }

@@ -77,6 +77,7 @@ public struct Verdict: Sendable {
 
   /// An attachment whose content can't be read.
   public struct DamagedAttachment: Hashable, Sendable {
+    /// The attachment.
     public let id: Attachment.ID
     /// The document that the attachment belongs to.
     public let document: DocumentID

@@ -144,6 +144,7 @@ public struct SearchMatch: Sendable, Hashable {
   public struct AttachmentName: Sendable, Hashable {
     /// The attachment.
     public let attachment: Attachment.ID
+    /// The whole name.
     public let name: String
     /// The matches, as at most 100 ranges of UTF-8 bytes in the name.
     public let ranges: [Range<Int>]
