@@ -77,9 +77,8 @@ final class SealedFile {
   private static func open(in folder: String) -> Int32 {
     if let unnamed = UnnamedFile.open(in: folder) { return unnamed }
     var template = Array("\(folder)/coffer-XXXXXX".utf8CString)
-    let named = mkstemp(&template)
+    let named = mkostemp(&template, O_CLOEXEC)
     guard named >= 0 else { return named }
-    _ = fcntl(named, F_SETFD, FD_CLOEXEC)
     unlink(template)
     return named
   }
