@@ -16,6 +16,24 @@ package enum UnnamedFile {
     return descriptor
   }
 
+  /// Opens an empty file without a name that only its owner can read. If the file system doesn't support that, the file
+  /// has a random name until it's open.
+  ///
+  /// - Returns: -1, with errno, if the file can't be created.
+  package static func openScratch(in folder: String) -> Int32 {
+    if let unnamed = open(in: folder) { return unnamed }
+    for _ in 0..<16 {
+      let path = "\(folder)/\(TemporaryName.privateCopy())"
+      let named = Glibc.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+      if named >= 0 {
+        unlink(path)
+        return named
+      }
+      guard errno == EEXIST else { break }
+    }
+    return -1
+  }
+
   /// Gives the file a name, and never replaces another file.
   ///
   /// - Returns: `false`, with errno, if the name is taken or can't be given.

@@ -24,7 +24,7 @@ final class SealedFile {
     (self.content, self.hint) = (content, hint)
     sealedSize = pieceSize + XAESKey.overhead
     key = try translatingErrors { () throws(SealingError) in try XAESKey(Secret.random(byteCount: XAESKey.byteCount)) }
-    descriptor = Self.open(in: folder)
+    descriptor = UnnamedFile.openScratch(in: folder)
     guard descriptor >= 0 else { throw failure(errno) }
   }
 
@@ -71,16 +71,6 @@ final class SealedFile {
 
   private static func binding(_ number: Int) -> [UInt8] {
     withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) }
-  }
-
-  /// Opens a file without a name. If the file system doesn't support that, removes the name immediately.
-  private static func open(in folder: String) -> Int32 {
-    if let unnamed = UnnamedFile.open(in: folder) { return unnamed }
-    var template = Array("\(folder)/coffer-XXXXXX".utf8CString)
-    let named = mkostemp(&template, O_CLOEXEC)
-    guard named >= 0 else { return named }
-    unlink(template)
-    return named
   }
 
   private func failure(_ number: Int32) -> StoreError {
