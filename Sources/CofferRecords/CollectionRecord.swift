@@ -19,7 +19,7 @@ package struct CollectionRecord: Sendable, Hashable {
   package var extensionBytes: [UInt8] = []
 
   /// `uid || dots || u32 length || name || u32 length || settings || extension part`
-  private var data: [UInt8] {
+  package var data: [UInt8] {
     let name = Array(storedName.utf8)
     var builder = ByteBuilder()
     builder.append(uid)
@@ -62,22 +62,7 @@ package struct CollectionRecord: Sendable, Hashable {
       let data = try frame.withBytes { frame throws(SealingError) in
         Array(frame[try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: isPadded)])
       }
-      let parts: CollectionRecord? = data.withBytes { data in
-        var reader = ByteReader(data)
-        guard let uid = reader.uniqueID(), let (dots, isDropped) = CollectionDots.read(&reader),
-          let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
-          let name = reader.bytes(Int(count)), let length: UInt32 = reader.integer(),
-          let settings = reader.bytes(Int(length)), let rest = reader.bytes(reader.remaining),
-          let part = ExtensionPart(rest, of: .collection),
-          let name = String(validating: name, as: UTF8.self), let settings = CollectionSettings(settings)
-        else { return nil }
-        isNewer = part.isNewer
-        var record = CollectionRecord(
-          id: id, revision: revision, name: name, settings: settings, uid: uid, dots: dots)
-        record.isDropped = isDropped
-        record.extensionBytes = Array(part.bytes)
-        return record
-      }
+      let parts = data.withBytes { CollectionRecord($0, id: id, revision: revision, isNewer: &isNewer) }
       guard let parts else { throw SealingError(.malformed, "an invalid name or invalid settings") }
       self = parts
     } catch {
@@ -87,6 +72,24 @@ package struct CollectionRecord: Sendable, Hashable {
           .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "\(.verify) shows what else is"))
     }
     guard !isNewer else { throw .newerStore }
+  }
+
+  /// Reads ``data``, or returns `nil` for invalid bytes.
+  ///
+  /// - Parameter isNewer: Set if an entry of a later version must be understood.
+  package init?(_ data: UnsafeRawBufferPointer, id: UInt32, revision: UInt64, isNewer: inout Bool) {
+    var reader = ByteReader(data)
+    guard let uid = reader.uniqueID(), let (dots, isDropped) = CollectionDots.read(&reader),
+      let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
+      let name = reader.bytes(Int(count)), let length: UInt32 = reader.integer(),
+      let settings = reader.bytes(Int(length)), let rest = reader.bytes(reader.remaining),
+      let part = ExtensionPart(rest, of: .collection),
+      let name = String(validating: name, as: UTF8.self), let settings = CollectionSettings(settings)
+    else { return nil }
+    isNewer = part.isNewer
+    self.init(id: id, revision: revision, name: name, settings: settings, uid: uid, dots: dots)
+    self.isDropped = isDropped
+    extensionBytes = Array(part.bytes)
   }
 
   package init(

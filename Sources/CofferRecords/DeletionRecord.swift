@@ -24,7 +24,7 @@ package struct DeletionRecord: Hashable, Sendable {
   }
 
   /// `uid || varint count || dots || stamp || extension part`
-  private var data: [UInt8] {
+  package var data: [UInt8] {
     var builder = ByteBuilder(reserving: UniqueID.byteCount + 24)
     builder.append(uid)
     builder.append(varint: UInt64(dots.count))
@@ -59,7 +59,8 @@ package struct DeletionRecord: Hashable, Sendable {
         authenticating: Array(keys.binding.deletion(row.number, revision: row.revision, epoch: keys.active.epoch)))
       record = try frame.withBytes { frame throws(SealingError) in
         let range = try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: isPadded)
-        return DeletionRecord(UnsafeRawBufferPointer(rebasing: frame[range]), row, &part)
+        return DeletionRecord(
+          UnsafeRawBufferPointer(rebasing: frame[range]), number: row.number, revision: row.revision, &part)
       }
     } catch {
       throw .unopened(error, damage)
@@ -69,7 +70,8 @@ package struct DeletionRecord: Hashable, Sendable {
     self = record
   }
 
-  private init?(_ data: UnsafeRawBufferPointer, _ row: DeletionRow, _ part: inout ExtensionPart?) {
+  /// Reads ``data``, or returns `nil` for invalid bytes.
+  package init?(_ data: UnsafeRawBufferPointer, number: Int64, revision: UInt64, _ part: inout ExtensionPart?) {
     var reader = ByteReader(data)
     guard let uid = reader.uniqueID(), let count = reader.varint(), count >= 1, count <= UInt64(reader.remaining)
     else { return nil }
@@ -81,7 +83,7 @@ package struct DeletionRecord: Hashable, Sendable {
     guard let stamp = reader.dot(), let rest = reader.bytes(reader.remaining),
       let entries = ExtensionPart(rest, of: .deletion)
     else { return nil }
-    self.init(number: row.number, revision: row.revision, uid: uid, dots: dots, stamp: stamp)
+    self.init(number: number, revision: revision, uid: uid, dots: dots, stamp: stamp)
     extensionBytes = Array(entries.bytes)
     part = entries
   }

@@ -10,7 +10,8 @@ package struct ExtensionPart {
     package var limit: Int {
       switch self {
       case .head, .collection, .attachment: 65_536
-      case .deletion, .replicas, .state: 300
+      case .replicas: 131_072
+      case .deletion, .state: 300
       }
     }
     fileprivate var greatestPart: UInt16 { self == .head ? 5 : 0 }
@@ -66,7 +67,7 @@ package struct ExtensionPart {
         Self.part(of: type) <= owner.greatestPart
       else { return false }
       last = type
-      // This version defines no types.
+      // This version defines no type that must be understood.
       if type & Self.mustUnderstand != 0 { isNewer = true }
     }
     return true
@@ -74,26 +75,50 @@ package struct ExtensionPart {
 
   private static func part(of type: UInt16) -> UInt16 { type >> 8 & 15 }
 
+  /// The entry of replicas with the memory of a sync folder.
+  package static let syncMemory: UInt16 = 1
+
+  /// Returns the bytes of an entry, or `nil` if there is none.
+  package static func entry(_ type: UInt16, in bytes: [UInt8]) -> [UInt8]? {
+    guard !bytes.isEmpty else { return nil }
+    return entries(of: bytes).first { $0.type == type }.map { Array($0.bytes.dropFirst(entryHeaderCount)) }
+  }
+
+  /// Returns checked entries with one of them replaced, added or removed.
+  package static func setting(_ type: UInt16, to value: [UInt8]?, in bytes: [UInt8]) -> [UInt8] {
+    var all = entries(of: bytes).filter { $0.type != type }
+    if let value {
+      var builder = ByteBuilder(reserving: entryHeaderCount + value.count)
+      builder.append(type)
+      builder.append(UInt32(value.count))
+      builder.append(bytes: value)
+      all.append((type, builder.bytes))
+    }
+    return all.sorted { $0.type < $1.type }.flatMap(\.bytes)
+  }
+
+  /// The entries of checked bytes, each with its header.
+  private static func entries(of bytes: [UInt8]) -> [(type: UInt16, bytes: [UInt8])] {
+    bytes.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      var found: [(UInt16, [UInt8])] = []
+      while !reader.isAtEnd {
+        let start = bytes.count - reader.remaining
+        guard let type: UInt16 = reader.integer(), let count: UInt32 = reader.integer(),
+          reader.bytes(Int(count)) != nil
+        else { preconditionFailure("internal error: an extension part was not checked") }
+        found.append((type, Array(bytes[start..<start + entryHeaderCount + Int(count)])))
+      }
+      return found
+    }
+  }
+
   /// Returns the entries of two states of one document, each from the state that the entry's part comes from.
   ///
   /// - Parameter parts: The parts that come from the second state.
   package static func joining(_ one: [UInt8], _ other: [UInt8], taking parts: Parts) -> [UInt8] {
-    func entries(_ bytes: [UInt8], _ isWanted: (Parts) -> Bool) -> [(type: UInt16, bytes: [UInt8])] {
-      bytes.withUnsafeBytes { bytes in
-        var reader = ByteReader(bytes)
-        var found: [(UInt16, [UInt8])] = []
-        while !reader.isAtEnd {
-          let start = bytes.count - reader.remaining
-          guard let type: UInt16 = reader.integer(), let count: UInt32 = reader.integer(),
-            reader.bytes(Int(count)) != nil
-          else { preconditionFailure("internal error: an extension part was not checked") }
-          guard isWanted(Parts(rawValue: 1 << part(of: type))) else { continue }
-          found.append((type, Array(bytes[start..<start + entryHeaderCount + Int(count)])))
-        }
-        return found
-      }
-    }
-    let kept = entries(one) { parts.isDisjoint(with: $0) } + entries(other) { !parts.isDisjoint(with: $0) }
+    func isTaken(_ type: UInt16) -> Bool { parts.contains(Parts(rawValue: 1 << part(of: type))) }
+    let kept = entries(of: one).filter { !isTaken($0.type) } + entries(of: other).filter { isTaken($0.type) }
     return kept.sorted { $0.type < $1.type }.flatMap(\.bytes)
   }
 

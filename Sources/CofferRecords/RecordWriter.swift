@@ -202,10 +202,12 @@ package final class RecordWriter {
 
   /// Takes a new identity. New documents still get IDs of the same range.
   ///
-  /// - Parameter given: The replicas that take the place of the store's, which they begin with.
-  package func renewReplica(of given: Replicas? = nil) throws(StoreError) {
+  /// - Parameters:
+  ///   - given: The replicas that take the place of the store's, which they begin with.
+  ///   - name: The identity, which no replica of the store has, or `nil` for a random one.
+  package func renewReplica(of given: Replicas? = nil, named name: UniqueID? = nil) throws(StoreError) {
     isRestored = false
-    let identity = try keys.newUID()
+    let identity = if let name { name } else { try keys.newUID() }
     let range = replicas.ownReplica.range
     try changeReplicas { new throws(StoreError) in
       // The former one made no commit in this transaction.

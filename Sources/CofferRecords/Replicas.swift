@@ -52,7 +52,7 @@ package struct Replicas: Hashable, Sendable {
   package private(set) var own: UInt32
   /// The replicas by number.
   package private(set) var entries: [Replica]
-  /// The entries of later versions.
+  /// What the store knows of a sync folder, and the entries of later versions.
   private var extensionBytes: [UInt8] = []
   package private(set) var isNewer = false
 
@@ -141,8 +141,25 @@ package struct Replicas: Hashable, Sendable {
   /// The replicas for a new copy of the store, before the copy's own replica is added.
   package var copied: Replicas {
     var copy = self
+    copy.syncMemory = nil
     for index in copy.entries.indices { copy.entries[index].rose = 1 }
     return copy
+  }
+
+  /// The same replicas without commits, for a new store that takes over their changes.
+  package var withoutCommits: Replicas {
+    var copy = copied
+    for index in copy.entries.indices {
+      copy.entries[index].counter = 0
+      copy.entries[index].marks = []
+    }
+    return copy
+  }
+
+  /// What the store knows of the folder that it syncs with, or `nil` (FORMAT, "Replicas").
+  package var syncMemory: [UInt8]? {
+    get { ExtensionPart.entry(ExtensionPart.syncMemory, in: extensionBytes) }
+    set { extensionBytes = ExtensionPart.setting(ExtensionPart.syncMemory, to: newValue, in: extensionBytes) }
   }
 
   /// Takes the counters and marks of joint replicas, which must begin with these replicas.
@@ -230,7 +247,8 @@ package struct Replicas: Hashable, Sendable {
     return try sealed.withBytes { bytes throws(SealingError) in try hasher.digest(of: bytes) }
   }
 
-  var bytes: [UInt8] {
+  /// The form without a seal.
+  package var bytes: [UInt8] {
     var builder = ByteBuilder()
     builder.append(own)
     builder.append(UInt32(entries.count))
@@ -260,7 +278,7 @@ package struct Replicas: Hashable, Sendable {
   }
 
   /// Reads replicas, or returns `nil` for invalid bytes.
-  init?(_ bytes: UnsafeRawBufferPointer, generation: UInt64) {
+  package init?(_ bytes: UnsafeRawBufferPointer, generation: UInt64) {
     var reader = ByteReader(bytes)
     guard let own: UInt32 = reader.integer(), let count: UInt32 = reader.integer(),
       (1...UInt32(Self.maximumCount)).contains(count), own < count

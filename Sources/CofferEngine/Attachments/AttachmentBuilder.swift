@@ -113,6 +113,10 @@ package final class AttachmentBuilder {
       try writePending(isLast: chunks.isLast(index))
       written += count
     }
+    return try writeRow(chunks, digest)
+  }
+
+  private func writeRow(_ chunks: ChunkLayout, _ digest: TextDigest) throws(StoreError) -> Attachment {
     var record = AttachmentRecord(
       number: number, revision: writer.revision, document: fields.id, uid: description.uid, born: description.born,
       nameDot: description.nameDot, date: description.date, name: description.name, mediaType: description.mediaType,
@@ -120,6 +124,12 @@ package final class AttachmentBuilder {
     record.extensionBytes = description.extensionBytes
     try writer.insertAttachment(record, of: fields)
     return Attachment(record)
+  }
+
+  /// Writes the row of an attachment whose content is elsewhere, without chunks.
+  package func finish(withoutContentOf byteCount: Int, digest: TextDigest) throws(StoreError) -> Attachment {
+    guard let chunks = ChunkLayout(byteCount: byteCount, isPadded: isPadded) else { throw .attachmentTooLarge }
+    return try writeRow(chunks, digest)
   }
 
   /// Deletes the chunks after a failure, so that the document is as before.

@@ -95,6 +95,10 @@ public final class _StoreTransaction {
       return try connection.replicas.current()
     }
   }
+  /// Whether a program without a key has copied the file over another since the last write with keys.
+  package var isRestored: Bool {
+    get throws(StoreError) { try connection.replicas.isRestored() }
+  }
   package var values: CodableValues { connection.session.values }
   package var isWriter: Bool { rowWriter != nil }
   package var hasWritten: Bool { rowWriter?.hasWritten ?? false }

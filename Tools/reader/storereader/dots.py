@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .database import GENERATION_LIMIT, blob, integer, utf8
 from .errors import Damaged, Newer
-from .primitives import SMALL_EXTENSION_LIMIT, XAES, Cursor, extension_part, is_newer, pae
+from .primitives import REPLICAS_EXTENSION_LIMIT, XAES, Cursor, extension_part, is_newer, pae
 
 REPLICA_LIMIT, RANGE_LIMIT, MARK_LIMIT, MARK_SIZE = 4096, 8191, 32, 8
 SEALED_LIMIT = 4 << 20
@@ -65,7 +65,7 @@ class Replicas:
         self.own = fields.unsigned(4)
         count = integer(fields.unsigned(4), "replicas: their number", 1, REPLICA_LIMIT)
         self.list = [_replica(fields, state.generation) for _ in range(count)]
-        self.extension = extension_part(fields.rest(), SMALL_EXTENSION_LIMIT, 0, "replicas")
+        self.extension = extension_part(fields.rest(), REPLICAS_EXTENSION_LIMIT, 0, "replicas")
         if self.own >= count:
             raise Damaged("replicas: the own one is not among them")
         if len({replica.identity for replica in self.list}) < count:

@@ -13,7 +13,7 @@ SEAL_OVERHEAD = 40
 NONCE_SIZE = 24
 TAG_SIZE = 16
 # Extension parts: their greatest length in head data and in a collection's data, and elsewhere; bits of an entry's type.
-EXTENSION_LIMIT, SMALL_EXTENSION_LIMIT = 65536, 300
+EXTENSION_LIMIT, SMALL_EXTENSION_LIMIT, REPLICAS_EXTENSION_LIMIT = 65536, 300, 131072
 MUST_UNDERSTAND, RESERVED_BITS = 0x8000, 0x7000
 
 
