@@ -95,8 +95,9 @@ let package = Package(
         "CofferFoundation", "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferRecords",
         "CofferEngine", "CofferPatterns",
       ]),
-    target("CofferCopies", foundations + ["CofferEngine", "CofferSearch"]),
-    target("Coffer", foundations + ["CofferFoundation", "CofferEngine", "CofferSearch", "CofferCopies"]),
+    target("CofferCopies", foundations + ["CofferText", "CofferEngine", "CofferSearch"]),
+    target("CofferSync", foundations + ["CofferEngine", "CofferCopies"]),
+    target("Coffer", foundations + ["CofferFoundation", "CofferEngine", "CofferSearch", "CofferCopies", "CofferSync"]),
     target(
       "CofferReplication",
       [
@@ -109,7 +110,7 @@ let package = Package(
       name: "dbtool",
       dependencies: [
         "CofferPlatform", "CofferFoundation", "CofferDocuments", "CofferText", "CofferSealing", "CofferEngine",
-        "CofferCopies", "Coffer", "CofferReplication", "CofferFormats", "CofferTerminal", "CofferBrowser",
+        "CofferCopies", "CofferSync", "Coffer", "CofferReplication", "CofferFormats", "CofferTerminal", "CofferBrowser",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -118,6 +119,7 @@ let package = Package(
     trial("coffer-judge"),
     trial("coffer-reopen"),
     trial("coffer-replica", ["CofferReplication"]),
+    trial("coffer-sync", ["CofferSyncSimulation"]),
     example("notes"),
     example("dataset", ["CofferFormats"]),
     example("sync", ["CofferFormats"]),
@@ -127,6 +129,11 @@ let package = Package(
       dependencies: ["Coffer", "CofferCopies", "CofferEngine", "CofferFoundation", "CofferText", "CofferTestSupport"]
         + foundations,
       path: "Tests/StoreSupport", swiftSettings: settings),
+    .target(
+      name: "CofferSyncSimulation",
+      dependencies: ["Coffer", "CofferEngine", "CofferCopies", "CofferSync", "CofferFoundation", "CofferTestSupport"]
+        + foundations,
+      path: "Tests/SyncSimulation", swiftSettings: settings),
     .target(name: "CofferMergeModel", path: "Tests/MergeModel", swiftSettings: settings),
     tests(of: "CofferMergeModel", ["CofferMergeModel"]),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
@@ -144,6 +151,7 @@ let package = Package(
     storeTests(of: "CofferSearch"),
     storeTests(of: "CofferCopies", ["CofferMergeModel"]),
     storeTests(of: "Coffer", ["CofferFormats", .product(name: "Logging", package: "swift-log")]),
+    storeTests(of: "CofferSync", ["CofferSync", "CofferSyncSimulation"]),
     storeTests(of: "CofferReplication", ["CofferReplication"]),
     .testTarget(
       name: "Attacks", dependencies: storeTestDependencies + ["CofferFormats"], path: "Tests/Attacks",

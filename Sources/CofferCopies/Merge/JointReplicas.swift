@@ -1,5 +1,5 @@
-internal import CofferEngine
-internal import CofferRecords
+package import CofferEngine
+package import CofferRecords
 internal import CofferSealing
 
 /// The replicas of two stores with joint numbers, and the commits that each store includes.
@@ -24,12 +24,20 @@ struct JointReplicas {
   /// - Throws: `invalidArgument` if the stores don't share a replica, `anchorMismatch` if one replica was written in
   ///   two files, `noNumberLeft` if there are too many replicas, or `setMismatch` if a counter is unreachable.
   init(_ mine: StoreTransaction, _ theirs: StoreTransaction, base: CloneBase? = nil) throws(StoreError) {
-    let here = try mine.replicasOfStart()
-    let there = try theirs.replicasOfStart()
+    try self.init(mine, try Commits(theirs, try theirs.replicasOfStart()), areOfStore: true, base: base)
+  }
+
+  /// Compares the histories of a store and of commits from elsewhere.
+  ///
+  /// - Parameter areOfStore: Whether the commits are those of a whole store, not of a changeset.
+  init(
+    _ mine: StoreTransaction, _ theirCommits: Commits, areOfStore: Bool, base: CloneBase? = nil
+  ) throws(StoreError) {
+    let ourCommits = try Commits(mine, try mine.replicasOfStart())
+    let (here, there) = (ourCommits.replicas, theirCommits.replicas)
     try self.init(joining: here, there)
-    let (ourCommits, theirCommits) = (try Commits(mine, here), try Commits(theirs, there))
     if let base { try take(base, ourCommits, theirCommits) }
-    try requireOneHistory(ourCommits, theirCommits)
+    try requireOneHistory(ourCommits, theirCommits, areOfStore: areOfStore)
     guard self.theirs.allSatisfy({ $0 <= self.mine[Int(here.own)] || $0 - self.mine[Int(here.own)] <= 1 << 32 }) else {
       throw StoreError(.setMismatch, "the other store has a counter that no store reaches")
     }
@@ -135,7 +143,9 @@ struct JointReplicas {
 
   /// Requires each replica to have a single history: only this store raises its own counter, and a commit has equal
   /// marks in both stores.
-  private mutating func requireOneHistory(_ here: Commits, _ there: Commits) throws(StoreError) {
+  private mutating func requireOneHistory(
+    _ here: Commits, _ there: Commits, areOfStore: Bool
+  ) throws(StoreError) {
     for (number, entry) in there.replicas.entries.enumerated() {
       guard let known = here.replicas.number(of: entry.identity), split?.own != numbers[number] else { continue }
       let comparison = Commits.compare(here.marks(of: known), there.marks(of: UInt32(number)))
@@ -146,7 +156,9 @@ struct JointReplicas {
         throw areOneStore ? Self.clone : isTheirs && !isMine ? Self.putBack : Self.copiedFile
       }
       // A third copy knows fewer commits of a file that was put back.
-      if isTheirs, !isMine, comparison == .unknown, theirs[Int(known)] > 0, theirs[Int(known)] <= mine[Int(known)] {
+      if areOfStore, isTheirs, !isMine, comparison == .unknown, theirs[Int(known)] > 0,
+        theirs[Int(known)] <= mine[Int(known)]
+      {
         // This store took over the vector with the commits that it knows.
         guard zip(theirs, mine).allSatisfy({ $0 <= $1 }) else { throw Self.putBack }
         needsDocuments = true
@@ -214,27 +226,11 @@ struct JointReplicas {
   }
 
   func translate(_ dots: DocumentDots) throws(StoreError) -> DocumentDots {
-    var dots = dots
-    dots.born = try translate(dots.born)
-    dots.text = try translate(dots.text)
-    dots.title = try translate(dots.title)
-    dots.key = try translate(dots.key)
-    dots.attributes = try translate(dots.attributes)
-    dots.place = try translate(dots.place)
-    for index in dots.members.indices { dots.members[index].dot = try translate(dots.members[index].dot) }
-    dots.stamp = try translate(dots.stamp)
-    dots.kept = try translate(dots.kept)
-    return dots
+    try dots.mapped { dot throws(StoreError) in try translate(dot) }
   }
 
   func translate(_ dots: CollectionDots) throws(StoreError) -> CollectionDots {
-    var dots = dots
-    dots.born = try translate(dots.born)
-    dots.name = try translate(dots.name)
-    dots.settings = try translate(dots.settings)
-    dots.dropped = try translate(dots.dropped)
-    dots.stamp = try translate(dots.stamp)
-    return dots
+    try dots.mapped { dot throws(StoreError) in try translate(dot) }
   }
 
   private static var unknownDot: StoreError {
@@ -337,39 +333,9 @@ extension Replica {
   fileprivate func isClone(of own: Replica) -> Bool { identity != own.identity && range == own.range }
 }
 
-/// The commits of a store's replicas, as far as the store has their marks.
-private struct Commits {
-  enum Comparison { case equal, different, unknown }
-
-  let replicas: Replicas
-  /// The marks of the own commits, of which the state lists more than the replicas.
-  let own: [Replica.Mark]
-
-  /// - Parameter replicas: The replicas at the start of the transaction.
-  init(_ transaction: StoreTransaction, _ replicas: Replicas) throws(StoreError) {
-    self.replicas = replicas
-    own = try transaction.replicas.ownMarks(
-      of: transaction.start, mark: try transaction.connection.mark(of: transaction.start), limit: .max)
-  }
-
-  func marks(of number: UInt32) -> [Replica.Mark] { number == replicas.own ? own : replicas[number].marks }
-
-  /// Compares the marks of one replica in the range that both stores describe.
-  static func compare(_ one: [Replica.Mark], _ other: [Replica.Mark]) -> Comparison {
-    guard let first = one.first, let last = one.last, let otherFirst = other.first, let otherLast = other.last else {
-      return .unknown
-    }
-    let (lower, upper) = (max(first.counter, otherFirst.counter), min(last.counter, otherLast.counter))
-    guard lower <= upper else { return .unknown }
-    let range = lower...upper
-    return one.filter { range.contains($0.counter) } == other.filter { range.contains($0.counter) }
-      ? .equal : .different
-  }
-}
-
 extension StoreTransaction {
   /// The replicas at the start of the transaction, with an up-to-date own entry.
-  func replicasOfStart() throws(StoreError) -> Replicas {
+  package func replicasOfStart() throws(StoreError) -> Replicas {
     var replicas = try replicas
     replicas.noteOwn(
       counter: start.counter, marks: replicas.ownMarks(of: start, mark: try connection.mark(of: start)),

@@ -5,6 +5,8 @@ internal import CofferRecords
 /// Finds this store's documents and deletions by identity, and reads all of them only if necessary.
 final class MyDocuments {
   private let store: PairedStore
+  /// Whether commits of the other store may have other names here, so that a document can be here before its birth.
+  private let looksUpAll: Bool
   private var collections: [UInt32: UniqueID]?
   private var ids: [UniqueID: Int64]?
   private var deletions: [UniqueID: DeletionRecord]?
@@ -13,8 +15,9 @@ final class MyDocuments {
 
   private var transaction: StoreTransaction { store.transaction }
 
-  init(_ store: PairedStore) {
+  init(_ store: PairedStore, lookingUpAll looksUpAll: Bool = false) {
     self.store = store
+    self.looksUpAll = looksUpAll
   }
 
   /// Returns this store's version of the other store's document, or `nil` if this store doesn't have it.
@@ -25,7 +28,7 @@ final class MyDocuments {
     // If this store doesn't include a document's birth, it never had the document, unless the birth was renewed: by a
     // decision or a restore, which set `kept`, or when a deleted text lost again, which gives no part the new dot.
     let isFirstBirth = theirs.dots.kept.isZero && theirs.partDots.dropFirst().contains(theirs.dots.born)
-    guard replicas.iInclude(theirs.dots.born) || !isFirstBirth else { return nil }
+    guard looksUpAll || replicas.iInclude(theirs.dots.born) || !isFirstBirth else { return nil }
     return try document(theirs.uid)
   }
 

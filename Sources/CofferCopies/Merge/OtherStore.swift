@@ -9,6 +9,10 @@ final class OtherStore {
   private let store: PairedStore
   private let mine: PairedStore
   private let own: Replicas
+  /// Whether the store holds the changes of a changeset only, and none of its absent rows says anything.
+  private let isChangeset: Bool
+  /// The attachments of a changeset that it names without their contents.
+  private let absentContents: Set<UniqueID>
   private let collections: [CollectionRecord]
   private let collectionUIDs: [UInt32: UniqueID]
   /// The identities of all documents, which are read only if necessary.
@@ -17,13 +21,22 @@ final class OtherStore {
   var transaction: StoreTransaction { store.transaction }
 
   /// Compares the histories of both stores.
-  init(_ store: PairedStore, mine: PairedStore, base: CloneBase? = nil) throws(StoreError) {
+  ///
+  /// - Parameter origin: The changeset that the other store was made from, if it holds changes only.
+  init(_ store: PairedStore, mine: PairedStore, base: CloneBase? = nil, origin: ChangesetOrigin? = nil)
+    throws(StoreError)
+  {
     self.store = store
     self.mine = mine
+    isChangeset = origin != nil
+    absentContents = origin?.absentContents ?? []
     (replicas, own, collections) = try store.naming { () throws(StoreError) in
       let collections = try store.transaction.storedCollections()
       guard Set(collections.map(\.uid)).count == collections.count else {
         throw StoreError(.setMismatch, "two collections have one identity")
+      }
+      if let origin {
+        return (try JointReplicas(mine.transaction, origin.commits, areOfStore: false), origin.replicas, collections)
       }
       return (
         try JointReplicas(mine.transaction, store.transaction, base: base), try store.transaction.replicas, collections
@@ -61,21 +74,22 @@ final class OtherStore {
   /// - Parameter isWhole: Whether to prove all rows in both stores and return all of the other store's rows.
   /// - Throws: `setMismatch` if rows are missing, old or forged, or `damaged`.
   func changes(whole isWhole: Bool) throws(StoreError) -> Changes {
-    let since = isWhole ? 0 : knownGeneration
-    let needsWalk = isWhole || transaction.start.nextAttachment > 1
-    let listed = try store.naming { () throws(StoreError) in needsWalk ? nil : try changesInRing(since: since) }
-    if let listed { return listed }
-    try mine.requireWhole()
-    var changes = Changes()
-    try store.requireWhole { row, _ throws(StoreError) in
-      if row.fields.revision > since { changes.documents.append(row.fields.id) }
+    let since = isWhole || isChangeset ? 0 : knownGeneration
+    let needsWalk = isWhole || isChangeset || transaction.start.nextAttachment > 1
+    let recent: RecentChanges
+    if !needsWalk, let listed = try RecentChanges.listed(in: store, since: since) {
+      recent = listed
+    } else {
+      // This process wrote the rows of a changeset itself.
+      if !isChangeset { try mine.requireWhole() }
+      recent = try RecentChanges.walked(in: store, since: since)
     }
+    var changes = Changes()
+    (changes.documents, changes.deletedIDs) = (recent.documents, recent.deletedIDs)
     try store.naming { () throws(StoreError) in
-      try add(collections.filter { $0.revision > since }, to: &changes, whole: isWhole)
-      try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
-        if row.revision > since { try add(row, to: &changes, whole: isWhole) }
-      }
-      try addAttachments(since: since, to: &changes)
+      try add(recent.collections, to: &changes, whole: isWhole)
+      for row in recent.deletions { try add(row, to: &changes, whole: isWhole) }
+      if needsWalk { try addAttachments(since: since, to: &changes) }
     }
     return changes
   }
@@ -106,64 +120,6 @@ final class OtherStore {
     if own.ownReplica.rose == 2, !own.ownReplica.marks.isEmpty { return 2 }
     // A file that took a new identity made its first commit with that identity in generation `rose`.
     return own.ownReplica.marks.isEmpty ? own.ownReplica.rose - min(1, own.ownReplica.rose) : 0
-  }
-
-  /// Returns the changes that the ring lists, or `nil` if the ring doesn't reach back or the rows don't match it.
-  private func changesInRing(since generation: UInt64) throws(StoreError) -> Changes? {
-    guard let ring = transaction.start.ring.changes(after: generation),
-      !ring.contains(where: { $0.changes == .everything })
-    else { return nil }
-    // The latest generation that lists each document, and whether it lists the document as deleted.
-    var last: [Int64: (generation: UInt64, isDeleted: Bool)] = [:]
-    var lastOfCollections: [UInt32: UInt64] = [:]
-    for (generation, changes) in ring {
-      guard case .entries(let entries) = changes else { return nil }
-      for entry in entries {
-        if entry.kind == .collection { lastOfCollections[entry.collection] = generation }
-        for id in entry.ranges.joined() {
-          // A move to another collection is a deletion and an insertion in one generation.
-          let isSame = last[id]?.generation == generation
-          let isDeleted = entry.kind == .deleted && !(isSame && last[id]?.isDeleted == false)
-          last[id] = (generation, isDeleted)
-        }
-      }
-    }
-    var changes = Changes()
-    var deleted: [UInt64: Int] = [:]
-    for (id, named) in last {
-      do throws(StoreError) {
-        let revision = try store.row(id) { row, _ in row.fields.revision }
-        guard !named.isDeleted, revision == named.generation else { return nil }
-        changes.documents.append(id)
-      } catch {
-        switch (error.code, named.isDeleted) {
-        case (.noSuchDocument, true):
-          deleted[named.generation, default: 0] += 1
-          changes.deletedIDs.append(id)
-        case (.noSuchDocument, false): return nil
-        // A damaged row is reported when it's read.
-        case (.damaged, false): changes.documents.append(id)
-        default: throw error
-        }
-      }
-    }
-    changes.documents.sort()
-    // A collection is never removed.
-    let numbers = Set(collections.map(\.id))
-    guard lastOfCollections.keys.allSatisfy(numbers.contains) else { return nil }
-    guard collections.allSatisfy({ $0.revision == lastOfCollections[$0.id] ?? min($0.revision, generation) }) else {
-      return nil
-    }
-    try add(collections.filter { $0.revision > generation }, to: &changes, whole: false)
-    var deletions: [UInt64: Int] = [:]
-    for columns in try transaction.database.rows(SQL.deletionsSince, Int64(clamping: generation)) {
-      let row = try DeletionRow(columns, generation: transaction.limits.generation)
-      deletions[row.revision, default: 0] += 1
-      try add(row, to: &changes, whole: false)
-    }
-    // Require the deletion rows, because a later merge wouldn't find a deletion whose row is missing.
-    guard deleted.allSatisfy({ deletions[$0.key, default: 0] >= $0.value }) else { return nil }
-    return changes
   }
 
   private func add(_ records: [CollectionRecord], to changes: inout Changes, whole: Bool) throws(StoreError) {
@@ -213,6 +169,9 @@ final class OtherStore {
     try AttachmentRecord(
       try transaction.attachmentRow(Attachment.ID(rawValue: attachment.number)), transaction.keys)
   }
+
+  /// Returns whether the store has the content of an attachment, which a changeset can leave out.
+  func hasContent(of attachment: MergeAttachment) -> Bool { !absentContents.contains(attachment.uid) }
 
   /// Returns whether the store has the document with an identity, which probably has an ID.
   func hasDocument(_ uid: UniqueID, likely id: Int64) throws(StoreError) -> Bool {

@@ -73,6 +73,10 @@ extension StoreMerge {
       guard error.code == .damaged else { throw error }
       return note(.skipped, .damagedThere, otherID: theirs.document)
     }
+    guard other.hasContent(of: theirs) else {
+      debts.wanted.insert(theirs.uid)
+      return
+    }
     attachmentDecisions.append(.copy(theirs, to: home))
     if let id = home.id { changedByAttachments[id] = theirs.document }
   }
@@ -99,12 +103,14 @@ extension StoreMerge {
   /// Finds the documents with attachments that the other store lost, although it included them: it deleted the
   /// document, and has it from a store that didn't have the attachment yet.
   private func findUntold() throws(StoreError) {
-    var lost: Set<Int64> = []
+    var lost: [Int64: [UniqueID]] = [:]
     for mine in attachments.mine.values where attachments.theirs[mine.uid] == nil && !removed.contains(mine.uid) {
-      if replicas.theyInclude(mine.dots) { lost.insert(mine.document) }
+      if replicas.theyInclude(mine.dots) { lost[mine.document, default: []].append(mine.uid) }
     }
-    for id in lost.subtracting(untold) {
-      if let here = try documents.document(id: id), try other.hasDocument(here.uid, likely: id) { untold.insert(id) }
+    for (id, uids) in lost {
+      guard let here = try documents.document(id: id), try other.hasDocument(here.uid, likely: id) else { continue }
+      untold.insert(id)
+      debts.owed.formUnion(uids)
     }
   }
 

@@ -1,6 +1,7 @@
 internal import CofferDocuments
 package import CofferEngine
-internal import CofferRecords
+package import CofferRecords
+internal import CofferSealing
 
 extension StoreEngine {
   /// Merges another store's changes into this store in one transaction.
@@ -11,60 +12,122 @@ extension StoreEngine {
     _ other: StoreEngine, by older: StoreEngine? = nil, from theirs: StoreTransaction, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws -> MergeReport {
-    guard let older else { return try merge([other], base: nil, from: theirs, policy, options, progress) }
+    guard let older else { return try merge(MergeInput(theirs, [other]), policy, options, progress) }
     return try older.read { transaction in
       let base = try CloneBase(PairedStore(transaction, hint: "give a sound copy of the base"))
-      return try merge([other, older], base: base, from: theirs, policy, options, progress)
+      return try merge(MergeInput(theirs, [other, older], base: base), policy, options, progress)
     }
   }
 
-  /// - Parameter read: The stores that the merge reads, whose files must remain unchanged meanwhile.
+  /// Takes a changeset in one transaction, so that this store includes the commits that it's made of.
+  ///
+  /// - Parameters:
+  ///   - name: What errors call the changeset.
+  ///   - isRenamed: Whether the sender gave commits other names than this store may know them by.
+  ///   - note: Called before the commit.
+  package func take(
+    _ changeset: ChangesetReader, named name: String, isRenamed: Bool, _ policy: MergePolicy,
+    _ progress: ProgressHandler?,
+    noting note: @escaping (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void
+  ) throws -> MergeReport {
+    let scratch = try ScratchStore(isTest: session.header.isTest, named: name) { try changeset.write(into: $0) }
+    return try scratch.engine.read { theirs in
+      try merge(
+        MergeInput(theirs, [scratch.engine], origin: changeset.origin, isRenamed: isRenamed, note: note), policy,
+        MergeOptions(), progress)
+    }
+  }
+
   private func merge(
-    _ read: [StoreEngine], base: CloneBase?, from theirs: StoreTransaction, _ policy: MergePolicy,
-    _ options: MergeOptions, _ progress: ProgressHandler?
+    _ input: MergeInput, _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws -> MergeReport {
     let result: Result<MergeReport, any Error> = try writing { mine throws(StoreError) in
-      let result = Result {
-        guard mine.keys.session.keyring.highestCeiling == 0 else {
-          throw StoreError(
-            .rekeyUnfinished, "\(path) has an unfinished rekey, so nothing can be merged into it",
-            hint: "finish it with \(.resumeRekey)")
-        }
-        _ = try mine.writer.upcomingDot()
-        let here = PairedStore(mine)
-        let there = PairedStore(theirs, hint: "verify it, and merge with a sound copy of it")
-        if !options.allowsRekey {
-          try here.requireSameRootKey(as: there)
-          if let base { try here.requireSameRootKey(as: base.store) }
-        }
-        let store = try OtherStore(there, mine: here, base: base)
-        guard !store.replicas.isUpToDate || options.verifiesOther else {
-          return MergeReport(isMerged: !options.isDryRun)
-        }
-        let changes = try store.changes(whole: options.verifiesOther)
-        let merge = try StoreMerge(here, store, changes.attachments, policy, options, progress)
-        guard !changes.isEmpty || !merge.attachments.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
-        if !changes.isEmpty { try mine.requireSameMigrations(as: theirs, at: path, otherPath: read[0].path) }
-        var report = try merge.decide(changes)
-        if changes.isEmpty {
-          // Without changes, a commit would only be news for the other store.
-          guard merge.hasDecisions else { return MergeReport(isMerged: !options.isDryRun) }
-          try mine.requireSameMigrations(as: theirs, at: path, otherPath: read[0].path)
-        }
-        if case .fail = policy, !report.conflicts.isEmpty { return report }
-        if options.isDryRun {
-          try merge.openContents()
-        } else {
-          report = try merge.apply()
-          report.isMerged = true
-        }
-        for store in read { try store.connections.original?.requireUnchanged() }
-        return report
-      }
+      let result = Result { try merge(input, into: mine, policy, options, progress) }
       if case .success(let report) = result, report.isMerged { try mine.commit() }
       return result
     }
     return try result.get()
+  }
+
+  private func merge(
+    _ input: MergeInput, into mine: StoreTransaction, _ policy: MergePolicy, _ options: MergeOptions,
+    _ progress: ProgressHandler?
+  ) throws -> MergeReport {
+    guard mine.keys.session.keyring.highestCeiling == 0 else {
+      throw StoreError(
+        .rekeyUnfinished, "\(path) has an unfinished rekey, so nothing can be merged into it",
+        hint: "finish it with \(.resumeRekey)")
+    }
+    _ = try mine.writer.upcomingDot()
+    let (theirs, otherPath) = (input.theirs, input.read[0].path)
+    let here = PairedStore(mine)
+    let there = PairedStore(theirs, hint: input.hint)
+    if !options.allowsRekey {
+      try here.requireSameRootKey(as: there)
+      if let base = input.base { try here.requireSameRootKey(as: base.store) }
+    }
+    let store = try OtherStore(there, mine: here, base: input.base, origin: input.origin)
+    guard !store.replicas.isUpToDate || options.verifiesOther || input.origin != nil else {
+      return MergeReport(isMerged: !options.isDryRun)
+    }
+    let changes = try store.changes(whole: options.verifiesOther)
+    let merge = try StoreMerge(
+      here, store, changes.attachments, lookingUpAll: input.isRenamed, policy, options, progress)
+    // Without changes, a commit would only be news for the other store. A changeset's commits are news for this one.
+    let needsCommit = input.origin != nil || !changes.isEmpty
+    guard needsCommit || !merge.attachments.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
+    if needsCommit { try mine.requireSameMigrations(as: theirs, at: path, otherPath: otherPath) }
+    var report = try merge.decide(changes)
+    if !needsCommit {
+      guard merge.hasDecisions else { return MergeReport(isMerged: !options.isDryRun) }
+      try mine.requireSameMigrations(as: theirs, at: path, otherPath: otherPath)
+    }
+    if case .fail = policy, !report.conflicts.isEmpty { return report }
+    if options.isDryRun {
+      try merge.openContents()
+    } else {
+      report = try merge.apply()
+      report.isMerged = true
+      try input.note(mine, merge.debts)
+    }
+    for store in input.read { try store.connections.original?.requireUnchanged() }
+    return report
+  }
+}
+
+/// The attachments of which a changeset leaves one of the stores without the content.
+package struct AttachmentDebts: Sendable {
+  /// The attachments that the sender lacks, although it knew them.
+  package var owed: Set<UniqueID> = []
+  /// The attachments that the changeset names without their contents, and that this store doesn't have.
+  package var wanted: Set<UniqueID> = []
+}
+
+/// What a merge reads besides its own store.
+private struct MergeInput {
+  let theirs: StoreTransaction
+  /// The stores that the merge reads, whose files must remain unchanged meanwhile. The first one is the other store.
+  let read: [StoreEngine]
+  var base: CloneBase?
+  /// The changeset that the other store was made from, or `nil` for a whole store.
+  var origin: ChangesetOrigin?
+  /// Whether the other store gave commits other names than this store may know them by.
+  var isRenamed = false
+  /// Called before the commit.
+  var note: (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void = { _, _ throws(StoreError) in }
+
+  init(
+    _ theirs: StoreTransaction, _ read: [StoreEngine], base: CloneBase? = nil, origin: ChangesetOrigin? = nil,
+    isRenamed: Bool = false,
+    note: @escaping (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void = { _, _ throws(StoreError) in }
+  ) {
+    (self.theirs, self.read, self.base, self.origin) = (theirs, read, base, origin)
+    (self.isRenamed, self.note) = (isRenamed, note)
+  }
+
+  var hint: ErrorHint {
+    origin == nil
+      ? "verify it, and merge with a sound copy of it" : "let the device that made it publish its store again"
   }
 }
 
@@ -95,6 +158,8 @@ final class StoreMerge {
   var changedByAttachments: [Int64: Int64?] = [:]
   /// The documents whose attachments the other store lacks, although it includes their dots.
   var untold: Set<Int64> = []
+  /// The attachments whose contents one of the stores lacks, after the merge of a changeset.
+  var debts = AttachmentDebts()
   /// The documents of this store, by the other store's IDs.
   var homes: [Int64: MergeHome?] = [:]
   var entries: [MergeReport.Entry] = []
@@ -103,8 +168,8 @@ final class StoreMerge {
 
   /// - Parameter theirs: All attachments of the other store.
   init(
-    _ here: PairedStore, _ other: OtherStore, _ theirs: [UniqueID: MergeAttachment], _ policy: MergePolicy,
-    _ options: MergeOptions, _ progress: ProgressHandler?
+    _ here: PairedStore, _ other: OtherStore, _ theirs: [UniqueID: MergeAttachment], lookingUpAll looksUpAll: Bool,
+    _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws(StoreError) {
     self.here = here
     self.other = other
@@ -114,7 +179,7 @@ final class StoreMerge {
     replicas = other.replicas
     fresh = Dot(
       replica: replicas.joined.own, counter: max(replicas.greatestCounter, here.transaction.start.counter) + 1)
-    documents = MyDocuments(here)
+    documents = MyDocuments(here, lookingUpAll: looksUpAll)
     attachments = JointAttachments(mine: try MergeAttachment.all(of: here) { dot in dot }, theirs: theirs)
   }
 

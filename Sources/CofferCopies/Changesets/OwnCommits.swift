@@ -1,0 +1,209 @@
+package import CofferEngine
+package import CofferRecords
+internal import CofferSealing
+
+extension StoreTransaction {
+  /// Gives this store a new identity, and the commits that it made since one of its counters, too.
+  ///
+  /// Two files that were copied byte by byte make commits with the same names. The one that calls this keeps its changes
+  /// under new names, so that both files' changes exist. Reads all rows, and writes those with such commits.
+  ///
+  /// - Parameters:
+  ///   - counter: The last counter that both files have in common, or `nil` if nothing was committed since.
+  ///   - published: The last counter of the commits that other stores have, too. They get the name that these stores
+  ///     give them.
+  package func renewIdentity(after counter: UInt64?, published: UInt64 = 0) throws(StoreError) {
+    let writer = try writer
+    let old = try writer.upcomingDot().replica
+    let marks = try Commits(self, try replicasOfStart()).own
+    try PairedStore(self).requireWhole()
+    try writer.willWrite()
+    try writer.renewReplica()
+    let own = writer.dot.replica
+    guard let counter else { return }
+    var shared: UInt32?
+    if counter < published { shared = try addName(ofCommitsAfter: counter, through: published, of: old, marks) }
+    try renameCommits(of: old, after: counter) { dot in
+      if let shared, dot.counter <= published { return shared }
+      return own
+    }
+  }
+
+  /// Gives another replica's commits since one of its counters a name of their own, because the replica has made others
+  /// with the same names. Reads all rows, and writes those with such commits.
+  ///
+  /// - Parameter identity: The replica, which this store knows.
+  package func splitCommits(of identity: UniqueID, after counter: UInt64) throws(StoreError) {
+    guard let old = try replicas.number(of: identity) else { return }
+    let (last, marks) = (try replicas[old].counter, try replicas[old].marks)
+    guard last > counter else { return }
+    let writer = try writer
+    try PairedStore(self).requireWhole()
+    try writer.willWrite()
+    let new = try addName(ofCommitsAfter: counter, through: last, of: old, marks)
+    try renameCommits(of: old, after: counter) { _ in new }
+  }
+
+  /// Adds a replica for commits of another one, which every store that has them gives the same name.
+  private func addName(
+    ofCommitsAfter counter: UInt64, through last: UInt64, of old: UInt32, _ marks: [Replica.Mark]
+  ) throws(StoreError) -> UInt32 {
+    let writer = try writer
+    let entry = try replicas[old]
+    let name =
+      if let first = marks.first(where: { $0.counter > counter }) {
+        try UniqueID(hashing: "coffer3/fork", entry.identity.bytes + first.bytes)
+      } else {
+        try writer.keys.newUID()
+      }
+    try writer.changeReplicas { replicas throws(StoreError) in
+      if let number = replicas.number(of: name) {
+        guard replicas[number].counter < last else { return }
+        replicas[number].counter = last
+        replicas[number].rose = writer.revision
+      } else {
+        _ = try replicas.add(
+          Replica(identity: name, counter: last, range: entry.range, rose: writer.revision))
+      }
+    }
+    return try replicas.number(of: name)!
+  }
+
+  private func renameCommits(of old: UInt32, after limit: UInt64, to name: (Dot) -> UInt32) throws(StoreError) {
+    func renamed(_ dot: Dot) -> Dot {
+      dot.replica == old && dot.counter > limit ? Dot(replica: name(dot), counter: dot.counter) : dot
+    }
+    try renameCollections(renamed)
+    try renameDeletions(renamed)
+    try renameAttachments(renamed)
+    try renameDocuments(renamed)
+    try writer.changeReplicas { replicas throws(StoreError) in
+      replicas[old].counter = min(replicas[old].counter, limit)
+      replicas[old].marks.removeAll { $0.counter > limit }
+    }
+  }
+
+  /// A replica of which this store and another one have different commits with the same names.
+  package struct ForkedReplica: Sendable {
+    package let identity: UniqueID
+    /// The last counter that both stores have in common.
+    package let common: UInt64
+    /// Whether this store's commits get other names, and not the other store's.
+    package let isMineRenamed: Bool
+  }
+
+  /// Returns the replica of which this store and a changeset's sender have different commits, or `nil` if the listed
+  /// commits show none.
+  package func forkedReplica(against origin: ChangesetOrigin) throws(StoreError) -> ForkedReplica? {
+    let (here, there) = (try Commits(self, try replicasOfStart()), origin.commits)
+    for (number, entry) in there.replicas.entries.enumerated() {
+      guard let known = here.replicas.number(of: entry.identity) else { continue }
+      let (mine, theirs) = (here.marks(of: known), there.marks(of: UInt32(number)))
+      guard Commits.compare(mine, theirs) == .different,
+        let lower = [mine.first, theirs.first].compactMap({ $0?.counter }).max()
+      else { continue }
+      let pairs = zip(mine.filter { $0.counter >= lower }, theirs.filter { $0.counter >= lower })
+      let common = pairs.prefix { $0 == $1 }.last?.0.counter ?? lower - 1
+      let first = (mine.first { $0.counter > common }, theirs.first { $0.counter > common })
+      let isMineRenamed = first.0.map { one in first.1.map { one.mark > $0.mark } ?? true } ?? false
+      return ForkedReplica(identity: entry.identity, common: common, isMineRenamed: isMineRenamed)
+    }
+    return nil
+  }
+
+  private func renameCollections(_ renamed: (Dot) -> Dot) throws(StoreError) {
+    for record in try storedCollections() {
+      var changed = record
+      changed.dots = record.dots.mapped(renamed)
+      guard changed.dots != record.dots else { continue }
+      changed.revision = try writer.revision
+      try writer.replaceCollection(with: changed)
+    }
+  }
+
+  private func renameDeletions(_ renamed: (Dot) -> Dot) throws(StoreError) {
+    var changed: [(DeletionRow, DeletionRecord)] = []
+    try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
+      let record = try DeletionRecord(row, keys)
+      var new = record
+      new.dots = record.dots.map(renamed).sorted()
+      new.stamp = renamed(record.stamp)
+      if new != record { changed.append((row, new)) }
+    }
+    for (row, record) in changed {
+      var record = record
+      record.revision = try writer.revision
+      try writer.replaceDeletion(row, with: record)
+    }
+  }
+
+  private func renameAttachments(_ renamed: (Dot) -> Dot) throws(StoreError) {
+    var changed: [(AttachmentRow, AttachmentRecord)] = []
+    try forEachAttachmentRow { row throws(StoreError) in
+      var record = try AttachmentRecord(row, keys)
+      guard renamed(record.born) != record.born || renamed(record.nameDot) != record.nameDot else { return }
+      (record.born, record.nameDot) = (renamed(record.born), renamed(record.nameDot))
+      changed.append((row, record))
+    }
+    for (row, record) in changed {
+      var record = record
+      record.revision = try writer.revision
+      try writer.replaceAttachment(
+        try row.element(keys), with: record, of: try unverifiedFields(of: DocumentID(row.document)))
+    }
+  }
+
+  private func renameDocuments(_ renamed: (Dot) -> Dot) throws(StoreError) {
+    var changed: [(id: Int64, dots: DocumentDots)] = []
+    try PairedStore(self).forEachRow { row, head throws(StoreError) in
+      let dots = DocumentDots(checked: head.dots)
+      let new = dots.mapped(renamed)
+      if new != dots { changed.append((row.fields.id, new)) }
+    }
+    for (id, dots) in changed {
+      try writer.rewrite(DocumentID(id), changing: [], [], as: .head, acceptingNewer: true) {
+        content, _ throws(StoreError) in
+        content.history.dots = dots.bytes
+      }
+    }
+  }
+}
+
+extension DocumentDots {
+  /// Returns the dots after a change of each.
+  func mapped<E>(_ change: (Dot) throws(E) -> Dot) throws(E) -> DocumentDots {
+    var dots = self
+    dots.born = try change(born)
+    dots.text = try change(text)
+    dots.title = try change(title)
+    dots.key = try change(key)
+    dots.attributes = try change(attributes)
+    dots.place = try change(place)
+    for index in members.indices { dots.members[index].dot = try change(members[index].dot) }
+    dots.stamp = try change(stamp)
+    dots.kept = try change(kept)
+    return dots
+  }
+}
+
+extension CollectionDots {
+  /// Returns the dots after a change of each.
+  func mapped<E>(_ change: (Dot) throws(E) -> Dot) throws(E) -> CollectionDots {
+    var dots = self
+    dots.born = try change(born)
+    dots.name = try change(name)
+    dots.settings = try change(settings)
+    dots.dropped = try change(dropped)
+    dots.stamp = try change(stamp)
+    return dots
+  }
+}
+
+extension Replica.Mark {
+  fileprivate var bytes: [UInt8] {
+    var builder = ByteBuilder()
+    builder.append(counter)
+    builder.append(mark)
+    return builder.bytes
+  }
+}
