@@ -1,0 +1,179 @@
+package import CofferCopies
+internal import CofferEngine
+package import CofferFoundation
+package import CofferSync
+
+// MARK: - Syncing by a folder
+
+extension DocumentStore {
+  /// Begins to sync this store by a folder, which doesn't exist yet or is empty.
+  ///
+  /// ```swift
+  /// let folder = SyncFolder(at: URL(filePath: "/home/eva/Sync/notes"))
+  /// try store.startSyncing(by: folder, keys: [.passphrase { try ask() }], label: "laptop")
+  /// try store.exchange(with: folder)
+  /// ```
+  ///
+  /// The folder gets an invitation, an empty store by which other devices join. The store itself never lies in the
+  /// folder.
+  ///
+  /// - Parameters:
+  ///   - folder: The folder, which something carries to the other devices.
+  ///   - keys: The keys that open the invitation.
+  ///   - recipients: The recipients whose identities open it.
+  ///   - label: What people call this device, up to 64 bytes. Other devices see it.
+  /// - Returns: The invitation. Compare its pin on a device that joins with an identity, because whoever knows the
+  ///   recipient can make an invitation for it.
+  /// - Throws: `alreadyExists` if the folder isn't empty. `invalidArgument` if the store syncs already. `keyNeeded`
+  ///   without a key or recipient. `tooLarge`, `readOnly`, `diskFull` or `ioFailure`. The store doesn't sync then.
+  @discardableResult
+  package func startSyncing(
+    by folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [], label: String
+  ) throws -> SyncInvitation {
+    let (path, pin) = try SyncSetup.begin(
+      engine, in: SystemDirectory(folder.url.path), slots: NewSlot.slots(for: keys, recipients), label: label)
+    return SyncInvitation(url: URL(filePath: path), pin: pin)
+  }
+
+  /// Makes a store with the documents of a folder, which syncs by it from then on.
+  ///
+  /// The store is a replica of its own, and gives new documents IDs of a range of its own. It has the newest snapshot of
+  /// the folder and everything after it.
+  ///
+  /// - Parameters:
+  ///   - folder: The folder with the other devices' files.
+  ///   - url: The new store's file.
+  ///   - key: The key that opens the folder's invitation.
+  ///   - pin: The invitation's pin, from ``startSyncing(by:keys:recipients:label:)`` on the other device, or `nil` to
+  ///     accept any invitation that the key opens.
+  ///   - keys: The new store's keys.
+  ///   - recipients: The new store's recipients.
+  ///   - label: What people call this device, up to 64 bytes.
+  ///   - options: The new store's options, of which `creation` determines the journal.
+  ///   - progress: Called with the number of merged documents. Throwing from it leaves no file.
+  /// - Throws: `noSuchFile` if the folder has no invitation or no snapshot. `cannotUnlock` or `pinMismatch` for the
+  ///   invitation. `alreadyExists` if there is a file at `url`. `damaged`, `diskFull` or `ioFailure`. No store is left
+  ///   then.
+  @discardableResult
+  package static func join(
+    _ folder: SyncFolder, at url: URL, key: StoreKey, pin: StorePin? = nil, keys: [StoreKey],
+    recipients: [Recipient] = [], label: String, options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
+  ) throws -> FolderSyncReport {
+    try SyncSetup.join(
+      SystemDirectory(folder.url.path), at: url.path, key: key, pin: pin,
+      slots: NewSlot.slots(for: keys, recipients), label: label, journal: options.creation.journal, options: options,
+      progress: progress)
+  }
+
+  /// Takes what other devices published into the folder, and publishes this store's changes.
+  ///
+  /// Concurrent changes are merged by the policy. With ``MergePolicy/both``, nothing is asked and nothing is lost: of two
+  /// texts, the later one stays and the other becomes a document beside it, the same one on every device. An edited
+  /// document isn't deleted.
+  ///
+  /// Each file of another device is taken in one transaction. A run that fails or is killed is continued by the next
+  /// one. Costs a look at the folder's names if there is nothing to do.
+  ///
+  /// - Parameters:
+  ///   - folder: The folder that the store syncs by.
+  ///   - policy: How to merge concurrent changes.
+  ///   - progress: Called during work on documents. Throwing from it ends the run.
+  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone. `locked` if another
+  ///   process syncs the store. `otherFormat` if another device made a migration that this one hasn't. `diskFull`,
+  ///   `readOnly` or `ioFailure` of the folder. `cancelled`. What was taken before stays.
+  package func exchange(
+    with folder: SyncFolder, policy: MergePolicy = .both, progress: ProgressHandler? = nil
+  ) throws -> FolderSyncReport {
+    try SyncSession(engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress).run()
+  }
+
+  /// Syncs by a folder as long as the sequence is iterated.
+  ///
+  /// ```swift
+  /// for try await report in store.sync(with: folder) { show(report) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - folder: The folder that the store syncs by.
+  ///   - policy: How to merge concurrent changes.
+  ///   - interval: The time between two looks at the folder.
+  /// - Returns: The reports of all exchanges that changed something or found other problems than the one before, after
+  ///   the report of the first one.
+  package func sync(
+    with folder: SyncFolder, policy: MergePolicy = .both, every interval: Duration = .seconds(5)
+  ) -> FolderSyncReports {
+    FolderSyncReports(store: self, folder: folder, policy: policy, interval: interval)
+  }
+
+  /// Returns the devices of the folder that the store syncs by, and its problems, without changing anything.
+  ///
+  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone. `ioFailure`.
+  package func syncStatus(of folder: SyncFolder) throws(StoreError) -> FolderSyncStatus {
+    try SyncSession(engine, with: SystemDirectory(folder.url.path)).status()
+  }
+
+  /// Makes the store forget its folder. The folder's files and the other devices stay as they are.
+  ///
+  /// - Throws: `readOnly`, or errors of the commit.
+  package func stopSyncing() throws(StoreError) {
+    try SyncSetup.end(engine)
+  }
+}
+
+/// A folder by which stores on several devices sync. Anything can carry it from place to place.
+package struct SyncFolder: Sendable, Hashable {
+  /// The folder's URL.
+  package let url: URL
+
+  /// Creates a value for a folder without reading it.
+  package init(at url: URL) {
+    self.url = url
+  }
+}
+
+/// An empty store in a folder, by which other devices join.
+package struct SyncInvitation: Sendable, Hashable {
+  /// The file in the folder.
+  package let url: URL
+  /// The pin to compare on a device that joins.
+  package let pin: StorePin
+}
+
+/// The reports of a store's sync by a folder. See ``DocumentStore/sync(with:policy:every:)``.
+package struct FolderSyncReports: AsyncSequence, Sendable {
+  let store: DocumentStore
+  let folder: SyncFolder
+  let policy: MergePolicy
+  let interval: Duration
+
+  /// Returns an iterator, which begins with an exchange.
+  package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reports: self) }
+
+  /// An iterator over the reports.
+  package struct AsyncIterator: AsyncIteratorProtocol {
+    let reports: FolderSyncReports
+    private var last: FolderSyncReport?
+
+    init(reports: FolderSyncReports) {
+      self.reports = reports
+    }
+
+    /// Exchanges until there is something to report.
+    ///
+    /// - Throws: Errors of ``DocumentStore/exchange(with:policy:progress:)``, or `CancellationError`.
+    package mutating func next() async throws -> FolderSyncReport? {
+      while true {
+        if last != nil { try await Task.sleep(for: reports.interval) }
+        let (folder, policy) = (reports.folder, reports.policy)
+        let report = try await reports.store.perform { try $0.exchange(with: folder, policy: policy) }
+        let isNew =
+          last.map { last in
+            !report.taken.isEmpty || report.publishedBytes > 0 || report.isNewDevice
+              || report.problems != last.problems
+          } ?? true
+        last = report
+        if isNew { return report }
+      }
+    }
+  }
+}

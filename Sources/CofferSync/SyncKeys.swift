@@ -1,0 +1,39 @@
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// The keys of one folder, which follow from the family key of the stores that sync by it (Sync-Format, "Keys").
+final class SyncKeys {
+  let folder: UniqueID
+  let files: XAESKey
+  private let names: HMACKey
+
+  init(family: Secret, folder: UniqueID) throws(StoreError) {
+    self.folder = folder
+    (files, names) = try translatingErrors { () throws(SealingError) in
+      func derive(_ label: StaticString) throws(SealingError) -> Secret {
+        var info = ByteBuilder()
+        info.append(label: label)
+        return try hkdf(family, salt: folder.bytes, info: info.bytes)
+      }
+      return (try XAESKey(derive("coffer3/sync-files")), try HMACKey(derive("coffer3/sync-names")))
+    }
+  }
+
+  // MARK: Names
+
+  /// The name of a device's subfolder, which only says that it's one.
+  func subfolder(of device: UniqueID) throws(StoreError) -> String {
+    try name(PreAuthenticationEncoding("coffer3/sync-device").adding(device.bytes).bytes)
+  }
+
+  /// The name of one of a device's files.
+  func file(_ sequence: UInt64, of device: UniqueID) throws(StoreError) -> String {
+    try name(PreAuthenticationEncoding("coffer3/sync-file").adding(device.bytes).adding(sequence).bytes)
+  }
+
+  private func name(_ bytes: [UInt8]) throws(StoreError) -> String {
+    let code = try translatingErrors { () throws(SealingError) in try names.authenticate(bytes) }
+    return Hexadecimal.text(Array(code.prefix(16)))
+  }
+}

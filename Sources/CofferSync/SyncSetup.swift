@@ -1,0 +1,207 @@
+internal import CofferCopies
+package import CofferDocuments
+package import CofferEngine
+package import CofferRecords
+package import CofferSealing
+
+/// The beginning and the end of syncing by a folder.
+package enum SyncSetup {
+  /// The file by which other devices join: an empty store that shares the family key, in the subfolder of the device that
+  /// began.
+  static let invitationName = "join.coffer"
+
+  // MARK: Beginning
+
+  /// Makes a store sync by a folder that doesn't exist or is empty.
+  ///
+  /// - Parameters:
+  ///   - slots: The keys that open the invitation, by which other devices join.
+  ///   - label: What people call this device.
+  /// - Returns: The invitation's path and pin.
+  /// - Throws: `alreadyExists` if the folder isn't empty, or `invalidArgument` if the store syncs already.
+  package static func begin(
+    _ engine: StoreEngine, in directory: SystemDirectory, slots: [NewSlot], label: String
+  ) throws -> (path: String, pin: StorePin) {
+    try directory.makeEmpty()
+    let memory = try begin(engine, label: label)
+    let (keys, family, replicas, counter) = try engine.reading { transaction throws(StoreError) in
+      let family = transaction.keys.session.keyring.family
+      return (
+        try SyncKeys(family: family, folder: memory.folder), family, try transaction.replicas.withoutCommits,
+        transaction.start.counter
+      )
+    }
+    let path = try directory.makeSubfolder(try keys.subfolder(of: memory.device)) + "/" + invitationName
+    let maker = StoreMaker(
+      path: path, creation: engine.creationOptions, wait: engine.options.wait,
+      heritage: StoreHeritage(family: family, replicas: replicas, counter: counter, hasOwnRange: true))
+    let pin = try maker.make(slots, allowsTestKeys: engine.options.allowsTestKeys, begin: {}) { transaction in
+      try transaction.setSyncMemory(memory)
+      return StorePin(transaction.keys.session.header)
+    }
+    return (path, pin)
+  }
+
+  /// Gives a store the memory of a new folder.
+  package static func begin(_ engine: StoreEngine, label: String) throws(StoreError) -> SyncMemory {
+    try check(label)
+    try requireNoFolder(engine)
+    let folder = try translatingErrors { () throws(SealingError) in try UniqueID.random() }
+    return try engine.writing { transaction throws(StoreError) in
+      _ = try transaction.writer.upcomingDot()
+      let memory = SyncMemory(
+        folder: folder, device: try transaction.replicas.ownReplica.identity, label: label,
+        counter: try transaction.writer.dot.counter)
+      try transaction.setSyncMemory(memory)
+      try transaction.commit()
+      return memory
+    }
+  }
+
+  private static func requireNoFolder(_ engine: StoreEngine) throws(StoreError) {
+    let memory = try engine.reading { transaction throws(StoreError) in try transaction.syncMemory() }
+    guard memory == nil else {
+      throw StoreError(
+        .invalidArgument, "\(engine.path): the store syncs by a folder already",
+        hint: "end that with \(.syncLeave), and begin anew")
+    }
+  }
+
+  private static func check(_ label: String) throws(StoreError) {
+    guard SyncMemory.labels.contains(label.utf8.count) else {
+      throw StoreError(.tooLarge, "the name of a device has at most \(SyncMemory.labels.upperBound) bytes")
+    }
+  }
+
+  // MARK: Joining
+
+  /// Makes a store with the documents of a folder, which syncs by it from then on.
+  ///
+  /// - Parameters:
+  ///   - path: The new store.
+  ///   - key: The key that opens the invitation.
+  ///   - pin: The invitation's pin, or `nil` to accept any that the key opens.
+  ///   - slots: The new store's keys.
+  /// - Throws: `noSuchFile` without an invitation or a snapshot, and errors of opening one.
+  package static func join(
+    _ directory: SystemDirectory, at path: String, key: StoreKey, pin: StorePin?, slots: [NewSlot], label: String,
+    journal: CreateOptions.Journal, options: OpenOptions, progress: ProgressHandler?
+  ) throws -> FolderSyncReport {
+    try check(label)
+    var opening = options
+    opening.isReadOnly = true
+    opening.pin = pin
+    opening.migrations = nil
+    let invitation = try StoreEngine(at: try directory.invitation(), key: key, options: opening)
+    defer { try? invitation.connections.close() }
+    let (family, memory) = try invitation.reading { transaction throws(StoreError) in
+      (transaction.keys.session.keyring.family, try transaction.syncMemory())
+    }
+    guard let memory else {
+      throw StoreError(.notAStore, "\(invitation.path): the store invites to no folder")
+    }
+    var creation = invitation.creationOptions
+    creation.journal = journal
+    return try join(
+      directory, Invitation(family: family, folder: memory.folder, creation: creation), at: path, slots: slots,
+      label: label, options: options, progress: progress)
+  }
+
+  /// What a device needs to know of a folder.
+  package struct Invitation {
+    let family: Secret
+    let folder: UniqueID
+    let creation: CreateOptions
+
+    package init(family: Secret, folder: UniqueID, creation: CreateOptions) {
+      (self.family, self.folder, self.creation) = (family, folder, creation)
+    }
+  }
+
+  /// Makes a store with the documents of a folder.
+  package static func join(
+    _ directory: any SyncDirectory, _ invitation: Invitation, at path: String, slots: [NewSlot], label: String,
+    options: OpenOptions, now: @escaping () -> Timestamp = { .now() }, progress: ProgressHandler? = nil
+  ) throws -> FolderSyncReport {
+    let snapshot = try newestSnapshot(in: directory, SyncKeys(family: invitation.family, folder: invitation.folder))
+    let preamble = try SyncPreamble(snapshot)
+    let changeset = try ChangesetReader(snapshot)
+    let replicas = changeset.origin.replicas
+    let maker = StoreMaker(
+      path: path, creation: invitation.creation, wait: options.wait,
+      heritage: StoreHeritage(
+        family: invitation.family, replicas: replicas.withoutCommits, counter: replicas.greatestCounter,
+        hasOwnRange: true))
+    return try maker.make(slots, options: options, allowsTestKeys: options.allowsTestKeys, begin: {}) { engine in
+      try engine.writing { transaction throws(StoreError) in
+        try transaction.setSyncMemory(
+          SyncMemory(
+            folder: invitation.folder, device: try transaction.replicas.ownReplica.identity, label: label,
+            counter: try transaction.writer.dot.counter))
+        try transaction.commit()
+      }
+      let session = try SyncSession(engine, with: directory, now: now, progress: progress)
+      return try session.run(joiningWith: (changeset, preamble, snapshot))
+    }.result
+  }
+
+  private static func newestSnapshot(in directory: any SyncDirectory, _ keys: SyncKeys) throws(StoreError) -> SyncFile {
+    var newest: SyncFile?
+    for subfolder in try directory.subfolders() ?? [] {
+      for entry in try directory.files(in: subfolder) {
+        guard let file = try SyncFile(entry.name, in: subfolder, of: directory, keys), file.header.kind == .snapshot,
+          newest.map({ $0.header.date < file.header.date }) ?? true
+        else { continue }
+        newest = file
+      }
+    }
+    guard let newest else {
+      throw StoreError(
+        .noSuchFile, "\(directory.path): the folder has no snapshot yet",
+        hint: "sync on a device that has the documents, and let the carrier bring its files here")
+    }
+    return newest
+  }
+
+  // MARK: Ending
+
+  /// Makes a store forget its folder, whose files stay.
+  package static func end(_ engine: StoreEngine) throws(StoreError) {
+    try engine.writing { transaction throws(StoreError) in
+      try transaction.setSyncMemory(nil)
+      try transaction.commit()
+    }
+  }
+}
+
+extension SystemDirectory {
+  /// Makes the folder, which must be empty if it exists.
+  fileprivate func makeEmpty() throws(StoreError) {
+    if let names = try subfolders() {
+      guard names.isEmpty else {
+        throw StoreError(
+          .alreadyExists, "\(path): the folder isn't empty", hint: "name another folder, or join this one")
+      }
+    } else {
+      try make()
+    }
+  }
+
+  /// Returns the path of the newest invitation.
+  fileprivate func invitation() throws(StoreError) -> String {
+    for subfolder in try subfolders() ?? [] {
+      let files = try files(in: subfolder)
+      if files.contains(where: { $0.name == SyncSetup.invitationName }) {
+        return "\(path)/\(subfolder)/\(SyncSetup.invitationName)"
+      }
+    }
+    throw StoreError(
+      .noSuchFile, "\(path): the folder has no invitation",
+      hint: "begin with \(.syncInit) on a device that has the documents, and let the carrier bring its files here")
+  }
+}
+
+extension Replicas {
+  /// The greatest counter of all replicas.
+  fileprivate var greatestCounter: UInt64 { entries.map(\.counter).max() ?? 0 }
+}

@@ -1,0 +1,186 @@
+package import CofferEngine
+internal import CofferPlatform
+internal import CofferRecords
+
+/// A folder of the file system.
+package final class SystemDirectory: SyncDirectory {
+  package let path: String
+
+  package init(_ path: String) {
+    self.path = path
+  }
+
+  /// The ending of a file that isn't published yet. Carriers may copy it, and readers ignore it.
+  fileprivate static let unfinished = ".new"
+
+  private func place(_ subfolder: String, _ name: String? = nil) -> String {
+    name.map { "\(path)/\(subfolder)/\($0)" } ?? "\(path)/\(subfolder)"
+  }
+
+  /// Makes the folder.
+  func make() throws(StoreError) {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure(path) }
+  }
+
+  /// Makes a subfolder, and returns its path.
+  func makeSubfolder(_ name: String) throws(StoreError) -> String {
+    guard mkdir(place(name), 0o700) == 0 || errno == EEXIST else { throw failure(place(name)) }
+    return place(name)
+  }
+
+  package func subfolders() throws(StoreError) -> [String]? {
+    guard let names = FolderNames.of(path) else {
+      guard errno == ENOENT else { throw failure(path) }
+      return nil
+    }
+    return names.filter { name in
+      var status = stat()
+      return !name.hasPrefix(".") && lstat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }.sorted()
+  }
+
+  package func files(in subfolder: String) throws(StoreError) -> [SyncDirectoryFile] {
+    guard let names = FolderNames.of(place(subfolder)) else {
+      guard errno == ENOENT || errno == ENOTDIR else { throw failure(place(subfolder)) }
+      return []
+    }
+    var files: [SyncDirectoryFile] = []
+    for name in names where !name.hasPrefix(".") {
+      var status = stat()
+      guard lstat(place(subfolder, name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      files.append(SyncDirectoryFile(name: name, byteCount: Int(clamping: status.st_size)))
+    }
+    return files.sorted { $0.name < $1.name }
+  }
+
+  package func open(_ name: String, in subfolder: String) throws(StoreError) -> (any SyncFileBytes)? {
+    let place = place(subfolder, name)
+    let descriptor = Self.open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      guard [ENOENT, ELOOP, ENOTDIR].contains(errno) else { throw failure(place) }
+      return nil
+    }
+    return SystemFile(descriptor, at: place)
+  }
+
+  package func create(in subfolder: String) throws(StoreError) -> any SyncNewFile {
+    if mkdir(place(subfolder), 0o700) != 0, errno != EEXIST { throw failure(place(subfolder)) }
+    let temporary = place(subfolder, TemporaryName.beside("sync"))
+    let descriptor = Self.open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure(temporary) }
+    // Other runs leave a locked file alone. Without locks, they do so as long as it's new.
+    _ = flock(descriptor, LOCK_EX | LOCK_NB)
+    return SystemFile(descriptor, at: temporary)
+  }
+
+  private static func hidden(_ pending: String) -> String { ".\(pending)\(unfinished)" }
+
+  package func publish(_ pending: String, as name: String, in subfolder: String) throws(StoreError) -> Bool {
+    let place = place(subfolder, name)
+    guard Self.rename(self.place(subfolder, Self.hidden(pending)), to: place) else {
+      let number = errno
+      if number == EEXIST || number == ENOENT { return false }
+      throw failure(place, number)
+    }
+    try Durability.confirmName(of: place)
+    return true
+  }
+
+  package func removeUnfinished(except pending: String, in subfolder: String) throws(StoreError) {
+    for name in FolderNames.of(place(subfolder)) ?? [] {
+      guard name.hasPrefix("."), name.hasSuffix(Self.unfinished), name != Self.hidden(pending) else { continue }
+      let file = Self.open(place(subfolder, name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      guard file >= 0 else { continue }
+      if flock(file, LOCK_EX | LOCK_NB) == 0 { unlink(place(subfolder, name)) }
+      close(file)
+    }
+  }
+
+  /// Renames a file, unless the new name exists. Folders on USB sticks and in networks often can't do that in one step.
+  private static func rename(_ old: String, to new: String) -> Bool {
+    if AtomicRename.withoutReplacing(old, as: new) { return true }
+    guard [ENOSYS, EINVAL, ENOTSUP].contains(errno) else { return false }
+    if link(old, new) == 0 {
+      unlink(old)
+      return true
+    }
+    guard errno != EEXIST, errno != ENOENT else { return false }
+    guard access(new, F_OK) != 0 else {
+      errno = EEXIST
+      return false
+    }
+    return renameat(AT_FDCWD, old, AT_FDCWD, new) == 0
+  }
+
+  package func remove(_ name: String, in subfolder: String) throws(StoreError) {
+    guard unlink(place(subfolder, name)) == 0 || errno == ENOENT else { throw failure(place(subfolder, name)) }
+  }
+
+  private static func open(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+    openat(AT_FDCWD, path, flags, mode)
+  }
+
+  private func failure(_ path: String, _ number: Int32 = errno) -> StoreError { .ofFile(path, number) }
+}
+
+extension StoreError {
+  fileprivate static func ofFile(_ path: String, _ number: Int32) -> StoreError {
+    let isFull = number == ENOSPC || number == EDQUOT || number == EFBIG
+    let isReadOnly = number == EROFS || number == EACCES || number == EPERM
+    return StoreError(
+      isFull ? .diskFull : isReadOnly ? .readOnly : .ioFailure, "\(path): \(String(cString: strerror(number)))",
+      hint: isFull
+        ? "make room, and sync again" : isReadOnly ? "let this user write there, and sync again" : nil)
+  }
+}
+
+/// An open file of a folder.
+private final class SystemFile: SyncFileBytes, SyncNewFile {
+  private let descriptor: Int32
+  private var path: String
+
+  init(_ descriptor: Int32, at path: String) {
+    (self.descriptor, self.path) = (descriptor, path)
+  }
+
+  deinit { close(descriptor) }
+
+  func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = bytes.withUnsafeMutableBytes {
+        pread(descriptor, $0.baseAddress! + done, count - done, off_t(offset + done))
+      }
+      if got < 0, errno == EINTR { continue }
+      guard got >= 0 else { throw .ofFile(path, errno) }
+      guard got > 0 else { break }
+      done += got
+    }
+    bytes.removeLast(count - done)
+    return bytes
+  }
+
+  func write(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
+    var done = 0
+    while done < bytes.count {
+      let put = bytes.withUnsafeBytes {
+        pwrite(descriptor, $0.baseAddress! + done, bytes.count - done, off_t(offset + done))
+      }
+      if put < 0, errno == EINTR { continue }
+      guard put > 0 else { throw .ofFile(path, put < 0 ? errno : EIO) }
+      done += put
+    }
+  }
+
+  func finish(as pending: String) throws(StoreError) {
+    guard fsync(descriptor) == 0 else { throw .ofFile(path, errno) }
+    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+    let complete = "\(folder).\(pending)\(SystemDirectory.unfinished)"
+    guard renameat(AT_FDCWD, path, AT_FDCWD, complete) == 0 else { throw .ofFile(path, errno) }
+    path = complete
+    try Durability.confirmName(of: path)
+  }
+
+  func discard() { unlink(path) }
+}
