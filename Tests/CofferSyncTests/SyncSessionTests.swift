@@ -1,0 +1,282 @@
+import Coffer
+import CofferSyncSimulation
+import CofferTestSupport
+import Testing
+
+@testable import CofferEngine
+@testable import CofferRecords
+@testable import CofferStoreTestSupport
+@testable import CofferSync
+
+/// Two devices that exchange files, and what their runs report about the folder.
+struct SyncSessionTests {
+  private let place: Workplace
+  private let laptop: SimulatedDevice
+  private let phone: SimulatedDevice
+
+  init() throws {
+    place = try Workplace()
+    var options = OpenOptions.testing
+    options.creation.isTest = true
+    let key = StoreKey.published("primary")
+    laptop = try SimulatedDevice(first: "laptop", in: place.url, key: key, options: options)
+    try laptop.write("first")
+    try laptop.sync()
+    let folder = SimulatedFolder("phone")
+    folder.contents = laptop.folder.contents
+    phone = try SimulatedDevice(
+      joining: "phone", folder: folder, laptop.invitation(), in: place.url, key: key, options: options)
+  }
+
+  /// Copies all files both ways.
+  private func carry() {
+    for (one, other) in [(laptop.folder, phone.folder), (phone.folder, laptop.folder)] {
+      for (subfolder, files) in one.contents {
+        other.contents[subfolder, default: [:]].merge(files) { current, _ in current }
+      }
+    }
+  }
+
+  /// The names of a device's files in the laptop's folder, from the first on.
+  private func files(of device: SimulatedDevice) throws -> (subfolder: String, names: [String]) {
+    let session = try device.session()
+    let uid = session.memory.device
+    let names = try (1...session.memory.last.sequence).map { try session.keys.file($0, of: uid) }
+    return (try session.keys.subfolder(of: uid), names)
+  }
+
+  private func texts(_ device: SimulatedDevice) throws -> Set<String> {
+    try device.store.read { reader in
+      Set(try reader.headers(in: "notes").map { try reader.text(of: $0.id) })
+    }
+  }
+
+  @Test func joiningBringsAllDocuments() throws {
+    #expect(try texts(phone) == ["first"])
+    #expect(try phone.store.verify().isSound)
+    let ids = try phone.store.write { try $0.insert(Document(text: "second"), into: "notes").rawValue }
+    #expect(ids >= 1 << 40)
+  }
+
+  @Test func runsBringChangesBothWays() throws {
+    try laptop.write("from laptop")
+    try phone.write("from phone")
+    #expect(try laptop.sync().publishedDocuments == 1)
+    #expect(try phone.sync().publishedDocuments == 1)
+    carry()
+    #expect(try laptop.sync().taken.count == 2)
+    let report = try phone.sync()
+    #expect(report.taken.map(\.label) == ["laptop"])
+    #expect(try texts(laptop) == ["first", "from laptop", "from phone"])
+    #expect(try texts(phone) == texts(laptop))
+  }
+
+  @Test func runWithoutNewsWritesNothing() throws {
+    carry()
+    try laptop.sync()
+    let (files, generation) = (laptop.folder.contents, try laptop.store.anchor())
+    #expect(try laptop.sync() == FolderSyncReport())
+    #expect(laptop.folder.contents == files)
+    #expect(try laptop.store.anchor() == generation)
+  }
+
+  @Test func concurrentTextsStayBesideEachOther() throws {
+    let id = try laptop.store.read { try $0.headers(in: "notes")[0].id }
+    for device in [laptop, phone] {
+      try device.store.write { tx in _ = try tx.update(id) { $0.text = "of \(device.name)" } }
+      try device.sync()
+    }
+    carry()
+    for device in [laptop, phone, laptop] {
+      try device.sync()
+      carry()
+    }
+    #expect(try texts(laptop) == ["of laptop", "of phone"])
+    #expect(try texts(phone) == ["of laptop", "of phone"])
+  }
+
+  @Test func filesShowNoContents() throws {
+    try laptop.write("a secret text")
+    try laptop.sync()
+    for (subfolder, files) in laptop.folder.contents {
+      #expect(subfolder.count == 32)
+      for (name, bytes) in files {
+        #expect(name.count == 32)
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
+      }
+    }
+  }
+
+  // MARK: What a carrier does
+
+  @Test func missingFileIsWaitedFor() throws {
+    for number in 1...3 {
+      try laptop.write("text \(number)")
+      try laptop.sync()
+    }
+    carry()
+    let (subfolder, names) = try files(of: laptop)
+    let kept = phone.folder.contents[subfolder]!.removeValue(forKey: names[2])
+    let report = try phone.sync()
+    #expect(report.problems.map(\.kind) == [.waiting])
+    #expect(report.problems.first?.number == 3)
+    #expect(report.problems.first?.label == "laptop")
+    #expect(try texts(phone) == ["first", "text 1"])
+    phone.folder.contents[subfolder]![names[2]] = kept
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == ["first", "text 1", "text 2", "text 3"])
+  }
+
+  @Test func damagedFilesChangeNothing() throws {
+    try laptop.write("changed")
+    try laptop.sync()
+    carry()
+    let (subfolder, names) = try files(of: laptop)
+    let whole = phone.folder.contents[subfolder]![names[1]]!
+    for count in [0, 100, 168, whole.count - 1] {
+      phone.folder.contents[subfolder]![names[1]] = Array(whole[..<count])
+      #expect(try phone.sync().taken.isEmpty, "\(count) bytes")
+    }
+    for index in stride(from: 0, to: whole.count, by: 7) {
+      var bytes = whole
+      bytes[index] ^= 1
+      phone.folder.contents[subfolder]![names[1]] = bytes
+      #expect(try phone.sync().taken.isEmpty, "byte \(index)")
+    }
+    #expect(try phone.sync().problems.map(\.kind) == [.damaged])
+    #expect(try texts(phone) == ["first"])
+    phone.folder.contents[subfolder]![names[1]] = whole
+    #expect(try phone.sync().taken.count == 1)
+    #expect(try texts(phone) == ["first", "changed"])
+  }
+
+  @Test func exchangedAndForeignFilesAreIgnored() throws {
+    for number in 1...2 {
+      try laptop.write("text \(number)")
+      try laptop.sync()
+    }
+    carry()
+    let (subfolder, names) = try files(of: laptop)
+    let files = phone.folder.contents[subfolder]!
+    phone.folder.contents[subfolder]![names[1]] = files[names[2]]
+    phone.folder.contents[subfolder]![names[2]] = files[names[1]]
+    phone.folder.contents[subfolder]!["\(names[1]).sync-conflict"] = files[names[1]]
+    phone.folder.contents["photos"] = ["picture": [1, 2, 3]]
+    #expect(try phone.sync().taken.isEmpty)
+    #expect(try texts(phone) == ["first"])
+  }
+
+  @Test func lostFileIsReported() throws {
+    try laptop.write("changed")
+    try laptop.sync()
+    carry()
+    try phone.sync()
+    let (subfolder, names) = try files(of: laptop)
+    phone.folder.contents[subfolder]![names[1]] = nil
+    let report = try phone.sync()
+    #expect(report.problems.map(\.kind) == [.rolledBack])
+    #expect(report.problems.first?.path.hasSuffix(names[1]) == true)
+    #expect(try phone.session().status().problems == report.problems)
+  }
+
+  @Test func deviceHealsFolderThatWasPutBack() throws {
+    let earlier = laptop.folder.contents
+    try laptop.write("changed")
+    try laptop.sync()
+    laptop.folder.contents = earlier
+    #expect(try laptop.sync().problems.map(\.kind) == [.rolledBack])
+    #expect(try laptop.sync().problems.isEmpty)
+    let (subfolder, _) = try files(of: laptop)
+    phone.folder.contents[subfolder] = laptop.folder.contents[subfolder]
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == ["first", "changed"])
+  }
+
+  // MARK: What happens to devices
+
+  @Test(arguments: [false, true]) func restoredDeviceCatchesUp(isMarked: Bool) throws {
+    let backup = try laptop.backup()
+    try laptop.write("after the backup")
+    try laptop.sync()
+    try laptop.putBack(backup, asRestored: isMarked)
+    try laptop.write("after the restore")
+    let report = try laptop.sync()
+    #expect(report.isNewDevice)
+    #expect(report.problems.isEmpty)
+    carry()
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(laptop) == ["first", "after the backup", "after the restore"])
+    #expect(try texts(phone) == texts(laptop))
+  }
+
+  @Test func bothCopiesOfDeviceKeepTheirChanges() throws {
+    let copy = try SimulatedDevice(cloneOf: laptop, name: "copy", in: place.url)
+    try laptop.write("of the laptop")
+    try copy.write("of the copy")
+    try laptop.sync()
+    copy.folder.contents = laptop.folder.contents
+    #expect(try copy.sync().isNewDevice)
+    laptop.folder.contents = copy.folder.contents
+    #expect(try !laptop.sync().isNewDevice)
+    #expect(try texts(laptop) == ["first", "of the laptop", "of the copy"])
+    #expect(try texts(copy) == texts(laptop))
+  }
+
+  @Test(arguments: 0..<12) func failedRunIsContinued(calls: Int) throws {
+    try laptop.write("changed")
+    laptop.folder.callsUntilFailure = calls
+    _ = try? laptop.sync()
+    laptop.folder.callsUntilFailure = nil
+    let report = try laptop.sync()
+    #expect(report.problems.isEmpty)
+    #expect(!report.isNewDevice)
+    carry()
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == ["first", "changed"])
+  }
+
+  @Test func twoRunsAtOnceDoNotBothPublish() throws {
+    try laptop.write("changed")
+    let (one, other) = (try laptop.session(), try laptop.session())
+    #expect(try one.run().publishedDocuments == 1)
+    #expect { try other.run() } throws: { error in (error as? StoreError)?.code == .locked }
+    #expect(try laptop.sync() == FolderSyncReport())
+  }
+
+  @Test func manyRunsLeaveFewFiles() throws {
+    for number in 0..<150 {
+      try laptop.write("text \(number)")
+      try laptop.sync()
+    }
+    let (subfolder, _) = try files(of: laptop)
+    #expect(laptop.folder.contents[subfolder]!.count <= 66)
+    phone.folder.contents[subfolder] = laptop.folder.contents[subfolder]
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone).count == 151)
+  }
+
+  @Test func memoryIsReadAsWritten() throws {
+    carry()
+    try laptop.sync()
+    let memory = try laptop.session().memory
+    #expect(!memory.peers.isEmpty)
+    #expect(memory.bytes.withUnsafeBytes { SyncMemory($0) } == memory)
+    for count in 0..<memory.bytes.count {
+      #expect(memory.bytes[..<count].withUnsafeBytes { SyncMemory($0) } == nil)
+    }
+  }
+
+  @Test func otherCopiesForgetFolder() throws {
+    let copy = try DocumentStore.openEditableCopy(
+      of: laptop.url, at: place.file("editable.coffer"), key: .published("primary"), options: .testing)
+    #expect { try copy.syncStatus(of: SyncFolder(at: place.url)) } throws: { error in
+      (error as? StoreError)?.code == .invalidArgument
+    }
+  }
+}
+
+extension SimulatedDevice {
+  fileprivate func write(_ text: String) throws {
+    try store.write { tx in _ = try tx.insert(Document(title: text, text: text), into: "notes") }
+  }
+}

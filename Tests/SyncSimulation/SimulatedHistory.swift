@@ -1,0 +1,312 @@
+package import Coffer
+package import CofferEngine
+package import CofferFoundation
+package import CofferRecords
+package import CofferSync
+package import CofferTestSupport
+
+/// Devices that edit documents and exchange them by folders that a carrier keeps alike, all of it from one seed.
+///
+/// Texts are numbers that are never used twice, so a log can say which of them may be gone: those that a device edited or
+/// deleted while it showed them.
+package final class SimulatedHistory {
+  package struct Options {
+    package var devices = 3
+    package var steps = 60
+    /// Whether documents get attachments.
+    package var attachments = false
+    /// Whether files of stores are put back.
+    package var restores = false
+    /// Whether devices are copied.
+    package var clones = false
+    /// Whether runs fail in the middle.
+    package var failures = false
+    /// Whether the carrier loses, cuts, repeats and puts back files.
+    package var adversary = false
+
+    package init() {}
+  }
+
+  /// The kinds of histories.
+  package enum Kind: String, CaseIterable {
+    /// Edits of texts, attributes and places, and a carrier that delays.
+    case edits
+    case attachments
+    /// Runs fail in the middle.
+    case failures
+    /// Files of stores are restored, or put back byte by byte.
+    case restores
+    /// Devices go on beside byte copies of themselves.
+    case clones
+
+    package var options: Options {
+      var options = Options()
+      switch self {
+      case .edits: break
+      case .attachments: options.attachments = true
+      case .failures: options.failures = true
+      case .restores: options.restores = true
+      case .clones: options.clones = true
+      }
+      return options
+    }
+  }
+
+  /// Runs a history, and returns what is wrong at its end and what happened.
+  package static func outcome(
+    _ seed: UInt64, _ kind: Kind, in place: URL, key: StoreKey, openOptions: OpenOptions
+  ) -> (fault: String?, log: [String]) {
+    var log: [String] = []
+    do {
+      let history = try SimulatedHistory(seed, in: place, key: key, openOptions: openOptions, kind.options)
+      defer { log = history.log }
+      do {
+        try history.run()
+        if let fault = try history.fault() { return (fault, history.log) }
+        return (history.problems.first.map { "\($0.kind) of \($0.label) is a false alarm: \($0.advice)" }, history.log)
+      } catch {
+        return ("\(error)", history.log)
+      }
+    } catch {
+      return ("\(error)", log)
+    }
+  }
+
+  package let seed: UInt64
+  private let options: Options
+  private var random: Pseudorandom
+  private let place: URL
+  private let key: StoreKey
+  private let openOptions: OpenOptions
+  package private(set) var devices: [SimulatedDevice] = []
+  private var texts = 0
+  /// The texts that a device edited or deleted while it showed them.
+  private var replaced: Set<String> = []
+  private var written: Set<String> = []
+  private var backups: [(device: Int, file: Data)] = []
+  /// What happened, for a failing seed.
+  package private(set) var log: [String] = []
+  /// The problems that runs reported.
+  package private(set) var problems: [FolderSyncReport.Problem] = []
+
+  package init(_ seed: UInt64, in place: URL, key: StoreKey, openOptions: OpenOptions, _ options: Options) throws {
+    (self.seed, self.options, self.place, self.key, self.openOptions) = (seed, options, place, key, openOptions)
+    random = Pseudorandom(seed: seed)
+    let first = try SimulatedDevice(first: "d0", in: place, key: key, options: openOptions)
+    devices = [first]
+    for _ in 0..<3 { try edit(first) }
+    try sync(first)
+    for number in 1..<options.devices {
+      let folder = SimulatedFolder("d\(number)")
+      folder.contents = devices[random.number(below: devices.count)].folder.contents
+      devices.append(
+        try SimulatedDevice(
+          joining: "d\(number)", folder: folder, first.invitation(), in: place, key: key, options: openOptions))
+    }
+  }
+
+  package func run() throws {
+    for _ in 0..<options.steps { try step() }
+    try settle()
+  }
+
+  private func chance(_ percent: Int) -> Bool { random.number(below: 100) < percent }
+
+  private func step() throws {
+    let number = random.number(below: devices.count)
+    let device = devices[number]
+    switch random.number(below: 100) {
+    case ..<45: try edit(device)
+    case ..<75:
+      if options.failures, chance(20) { device.folder.callsUntilFailure = random.number(below: 8) }
+      try sync(device)
+    case ..<78 where options.restores:
+      // The publication before a backup means that nothing but the device's own later edits can be missing in it.
+      try sync(device)
+      backups.append((number, try device.backup()))
+    case ..<81 where options.restores && !backups.isEmpty:
+      let backup = backups.remove(at: random.number(below: backups.count))
+      try sync(devices[backup.device])
+      let isMarked = chance(50)
+      log.append("put back \(devices[backup.device].name)\(isMarked ? " as restored" : "")")
+      try devices[backup.device].putBack(backup.file, asRestored: isMarked)
+    case ..<83 where options.clones && devices.count < 6:
+      log.append("clone \(device.name) as d\(devices.count)")
+      devices.append(try SimulatedDevice(cloneOf: device, name: "d\(devices.count)", in: place))
+    default: carry(from: device, to: devices[random.number(below: devices.count)])
+    }
+  }
+
+  // MARK: Edits
+
+  private func newText() -> String {
+    texts += 1
+    let text = "text \(texts)"
+    written.insert(text)
+    return text
+  }
+
+  private func edit(_ device: SimulatedDevice) throws {
+    let notes: DocumentCollection = chance(70) ? "notes" : "plans"
+    let headers = try device.store.read { reader in
+      try reader.collections().contains { $0.name == notes.name } ? try reader.headers(in: notes) : []
+    }
+    let choice = random.number(below: 100)
+    guard choice >= 30, !headers.isEmpty else {
+      let text = newText()
+      log.append("\(device.name): insert \(text)")
+      return try device.store.write { tx in
+        try tx.insert(
+          Document(title: "title \(texts)", text: text, attributes: ["color": "red"]), into: notes)
+      }
+    }
+    let header = headers[random.number(below: headers.count)]
+    let old = try device.store.read { try $0.text(of: header.id) }
+    switch choice {
+    case ..<65:
+      let text = newText()
+      log.append("\(device.name): \(old) becomes \(text)")
+      try device.store.write { tx in _ = try tx.update(header.id) { $0.text = text } }
+      replaced.insert(old)
+    case ..<75:
+      log.append("\(device.name): delete \(old)")
+      try device.store.write { try $0.delete(header.id) }
+      replaced.insert(old)
+    case ..<85:
+      log.append("\(device.name): move \(old)")
+      try device.store.write { tx in try tx.move(header.id, to: .top) }
+    case ..<93 where options.attachments:
+      log.append("\(device.name): attach to \(old)")
+      let number = random.number(below: 1000)
+      try device.store.write { tx in
+        for one in try tx.attachments(of: header.id).prefix(1) where number % 3 == 0 { try tx.detach(one.id) }
+        try tx.attach(
+          [UInt8](repeating: UInt8(number % 256), count: number * 200), to: header.id, name: "file \(number)-\(texts)")
+      }
+    default:
+      log.append("\(device.name): color of \(old)")
+      let color = "color \(random.number(below: 1000))"
+      try device.store.write { tx in _ = try tx.update(header.id) { $0.attributes["color"] = .string(color) } }
+    }
+  }
+
+  // MARK: Exchange
+
+  private func sync(_ device: SimulatedDevice) throws {
+    let before = seen(by: device)
+    defer { noteRemovals(by: device, since: before) }
+    do {
+      let report = try device.sync()
+      device.folder.callsUntilFailure = nil
+      problems += report.problems
+      log.append(
+        "\(device.name): sync, \(report.taken.count) taken, \(report.publishedDocuments) published"
+          + (report.isNewDevice ? ", new device" : "")
+          + report.problems.map { ", \($0.kind) \($0.device) \($0.number)" }.joined())
+    } catch let error as StoreError where error.code == .ioFailure || error.code == .alreadyExists {
+      log.append("\(device.name): sync failed, \(error.code)")
+    }
+  }
+
+  /// Copies some files from one view of the folder to another, and removes those that are gone.
+  private func carry(from source: SimulatedDevice, to target: SimulatedDevice, all: Bool = false) {
+    guard source !== target else { return }
+    for (subfolder, files) in source.folder.contents.sorted(by: { $0.key < $1.key }) {
+      for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where all || chance(70) {
+        if removed.contains(Carried(subfolder, name, bytes)) { continue }
+        if let other = target.folder.contents[subfolder]?[name], other != bytes {
+          // Carriers decide such conflicts in favor of one file, and keep the other under another name.
+          let winner = winners[subfolder + name] ?? (chance(50) ? other : bytes)
+          winners[subfolder + name] = winner
+          target.folder.contents[subfolder]![name] = winner
+          if other != winner { target.folder.contents[subfolder]!["\(name).conflict"] = other }
+        } else {
+          target.folder.contents[subfolder, default: [:]][name] = bytes
+        }
+      }
+    }
+    for (subfolder, files) in target.folder.contents {
+      for (name, bytes) in files where removed.contains(Carried(subfolder, name, bytes)) {
+        target.folder.contents[subfolder]![name] = nil
+      }
+    }
+    log.append("carry \(source.name) to \(target.name)")
+  }
+
+  /// The files that the carrier decided for, by their names.
+  private var winners: [String: [UInt8]] = [:]
+
+  /// A file by its place and content.
+  private struct Carried: Hashable {
+    let place: String
+    let content: Int
+
+    init(_ subfolder: String, _ name: String, _ bytes: [UInt8]) {
+      (place, content) = ("\(subfolder)/\(name)", bytes.hashValue)
+    }
+  }
+
+  /// The files that their authors removed.
+  private var removed: Set<Carried> = []
+
+  private func seen(by device: SimulatedDevice) -> Set<Carried> {
+    var seen: Set<Carried> = []
+    for (subfolder, files) in device.folder.contents {
+      for (name, bytes) in files { seen.insert(Carried(subfolder, name, bytes)) }
+    }
+    return seen
+  }
+
+  /// Notes what a device removed from its view during a run.
+  private func noteRemovals(by device: SimulatedDevice, since before: Set<Carried>) {
+    removed.formUnion(before.subtracting(seen(by: device)))
+  }
+
+  /// Exchanges everything until all devices have the same documents.
+  private func settle() throws {
+    log.append("settle")
+    for _ in 0..<12 {
+      problems = []
+      for device in devices {
+        for other in devices { carry(from: other, to: device, all: true) }
+        device.folder.callsUntilFailure = nil
+        try sync(device)
+      }
+    }
+  }
+
+  // MARK: Judging
+
+  /// Returns what is wrong at the end, or `nil`.
+  package func fault() throws -> String? {
+    var contents: [[String]] = []
+    var shown: Set<String> = []
+    for device in devices {
+      contents.append(
+        try device.store.read { reader in
+          var lines: [String] = []
+          for collection in try reader.collections() {
+            for header in try reader.headers(in: DocumentCollection(collection.name)) {
+              let attachments = try reader.attachments(of: header.id).map { "\($0.name) \($0.sha256.prefix(4))" }
+              let text = try reader.text(of: header.id)
+              shown.insert(text)
+              lines.append(
+                "\(collection.name): \(header.title ?? "-") = \(text) \(header.attributes) \(attachments.sorted())")
+            }
+          }
+          return lines
+        })
+    }
+    for (index, lines) in contents.enumerated().dropFirst() where lines != contents[0] {
+      let differences = Set(lines).symmetricDifference(contents[0]).sorted()
+      return "\(devices[index].name) differs from \(devices[0].name): \(differences.prefix(6))"
+    }
+    let lost = written.subtracting(replaced).subtracting(shown)
+    guard lost.isEmpty else { return "lost \(lost.sorted())" }
+    for device in devices {
+      let verdict = try device.store.verify()
+      guard verdict.isSound else { return "\(device.name) is damaged: \(verdict)" }
+    }
+    return nil
+  }
+}
