@@ -73,6 +73,16 @@ enum Interrupt {
     }
   }
 
+  /// Waits for a time since a start, or until a signal arrives.
+  static func wait(_ interval: Duration, since start: ContinuousClock.Instant = .now) throws {
+    while ContinuousClock.now - start < interval {
+      try check()
+      let rest = (interval - (ContinuousClock.now - start)).components
+      let microseconds = rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000
+      usleep(UInt32(clamping: min(100_000, max(1, microseconds))))
+    }
+  }
+
   /// Waits until a descriptor has input, or a signal arrives.
   static func waitForInput(_ descriptor: Int32) {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -92,12 +92,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
         if failure.message != reported { options.common.diagnostics.warning(failure.message) }
         reported = failure.message
       }
-      while ContinuousClock.now - start < interval {
-        try Interrupt.check()
-        let rest = (interval - (ContinuousClock.now - start)).components
-        let microseconds = rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000
-        usleep(UInt32(clamping: min(100_000, max(1, microseconds))))
-      }
+      try Interrupt.wait(interval, since: start)
     }
   }
 

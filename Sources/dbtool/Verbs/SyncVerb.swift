@@ -1,0 +1,274 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferFoundation
+internal import CofferSync
+
+/// `sync init|join|run|status|leave`: the same documents on several devices, by a folder.
+struct SyncVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync",
+    abstract: "Keep the same documents on several devices, by a folder.",
+    discussion: """
+      Syncthing, Dropbox, a USB stick or any other program carries the folder from device to device; it can't read \
+      what is in it. The stores themselves never lie in the folder.
+
+        dbtool sync init laptop.coffer ~/Sync/notes --name laptop -p
+        dbtool sync join phone.coffer ~/Sync/notes --name phone -p
+        dbtool sync run laptop.coffer ~/Sync/notes -p
+      """,
+    // Not announced yet: a few simulated histories of copied devices don't end with the same documents everywhere.
+    shouldDisplay: false,
+    subcommands: [
+      SyncInitVerb.self, SyncJoinVerb.self, SyncRunVerb.self, SyncStatusVerb.self, SyncLeaveVerb.self,
+    ])
+}
+
+/// What all verbs of a folder take.
+struct SyncFolderOptions: ParsableArguments {
+  @OptionGroup var options: StoreOptions
+
+  @Argument(help: ArgumentHelp("The folder.", valueName: "directory"), completion: .directory)
+  var directory: String
+
+  var folder: SyncFolder { SyncFolder(at: URL(filePath: directory)) }
+}
+
+struct SyncNameOption: ParsableArguments {
+  @Option(help: ArgumentHelp("What people call this device (default: the computer's name).", valueName: "name"))
+  var name: String?
+
+  var label: String {
+    if let name { return name }
+    var label = ProcessInfo.processInfo.hostName
+    while label.utf8.count > 64 { label.removeLast() }
+    return label
+  }
+}
+
+struct SyncInitVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init",
+    abstract: "Begin to sync a store by an empty folder.",
+    discussion: """
+      Makes DIRECTORY with all documents in it, sealed, and an invitation by which other devices join. The key that \
+      opens STORE opens the invitation, and so does the identity of each -r. Prints the invitation's pin: a device \
+      that joins with an identity checks it with --pin, because whoever knows a recipient can make an invitation for it.
+
+        dbtool sync init laptop.coffer ~/Sync/notes --passphrase
+        dbtool sync init laptop.coffer ~/Sync/notes -k my.key -r coffer-recipient-1-…
+      """)
+
+  @OptionGroup var place: SyncFolderOptions
+  @OptionGroup var name: SyncNameOption
+  @OptionGroup var recipients: RecipientOptions
+
+  func run() throws {
+    let options = place.options
+    let key = try options.openingKey()
+    defer { key.forget() }
+    let store = try options.open(with: key, readOnly: false)
+    let invitation = try store.startSyncing(
+      by: place.folder, keys: [key], recipients: try recipients.given(), label: name.label)
+    key.forget()
+    let report = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
+    try store.close()
+    try Report([
+      ("path", .string(invitation.url.path)), ("pin", .string(invitation.pin.description)),
+      ("bytes", .integer(report.publishedBytes)),
+    ]).print(as: options.common.listFormat)
+    options.common.diagnostics.note(
+      "on another device: dbtool sync join NEW \(Shell.quoted(place.directory)), with the key of this store")
+  }
+}
+
+struct SyncJoinVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "join",
+    abstract: "Make a store with the documents of a folder.",
+    discussion: """
+      STORE is new. The key given opens the folder's invitation, and STORE unless --new-… names other keys. From then \
+      on, 'sync run' exchanges changes by DIRECTORY. New documents get ids of a range of their own.
+
+        dbtool sync join phone.coffer ~/Sync/notes --passphrase
+      """)
+
+  @OptionGroup var place: SyncFolderOptions
+  @OptionGroup var name: SyncNameOption
+  @OptionGroup var newStore: NewStoreOptions
+
+  func run() throws {
+    let options = place.options
+    let path = options.store.path
+    if InputFile.exists(path) { throw Failure.storeExists(path) }
+    let key = try options.openingKey()
+    defer { key.forget() }
+    let slots =
+      newStore.namesKeys ? try newStore.newSlots(for: path, policy: options.policy) : nil
+    defer { slots?.forget() }
+    var opening = options.openOptions(false)
+    let pin = opening.pin
+    opening.pin = nil
+    let report = try Interrupt.deferring {
+      try DocumentStore.join(
+        place.folder, at: options.store.url, key: key, pin: pin, keys: slots?.keys ?? [key],
+        recipients: slots?.recipients ?? [], label: name.label, options: opening
+      ) { _ in try Interrupt.check() }
+    }
+    try report.print(options.common)
+  }
+}
+
+struct SyncRunVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Take what other devices published, and publish what changed here.",
+    discussion: """
+      Nothing is asked and nothing is lost: of two texts that changed at once, the later one stays and the other becomes \
+      a document beside it, on every device; an edited document isn't deleted. A run that is stopped is continued by the \
+      next one. What needs a person is a warning, and the exit code is then 3.
+
+      With --watch it goes on until a signal ends it.
+
+        dbtool sync run laptop.coffer ~/Sync/notes -p
+        dbtool sync run laptop.coffer ~/Sync/notes --watch --every 10 -k my.key
+      """)
+
+  @OptionGroup var place: SyncFolderOptions
+
+  @Flag(help: "Go on, and look at the folder again and again.")
+  var watch = false
+
+  @Option(help: ArgumentHelp("With --watch, the time between two looks (default: 5).", valueName: "seconds"))
+  var every: Double?
+
+  func validate() throws {
+    guard let every else { return }
+    if !watch { throw ValidationError("--every is for --watch") }
+    if !(every > 0 && every <= 86_400) { throw ValidationError("--every takes seconds, more than 0") }
+  }
+
+  func run() throws {
+    let options = place.options
+    let store = try options.open(readOnly: false)
+    do {
+      try Interrupt.deferring {
+        var last: FolderSyncReport?
+        repeat {
+          let report = try store.exchange(with: place.folder) { _ in try Interrupt.check() }
+          if report.isWorthTelling(after: last) { try report.print(options.common, isLast: !watch) }
+          last = report
+          if watch { try Interrupt.wait(.milliseconds(Int64((every ?? 5) * 1000))) }
+        } while watch
+      }
+    } catch let failure as Failure where watch && failure.status == .interrupted {
+      options.common.diagnostics.note("stopped")
+    }
+    try store.close()
+  }
+}
+
+struct SyncStatusVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show the devices of a folder, and what is wrong with it.",
+    discussion: """
+      Changes nothing. A device that is silent is shown with the date of its last file. A problem that is more than a \
+      file on its way is a warning with the file and what to do, and the exit code is then 4.
+
+        dbtool sync status laptop.coffer ~/Sync/notes -p
+      """)
+
+  @OptionGroup var place: SyncFolderOptions
+
+  func run() throws {
+    let common = place.options.common
+    let store = try place.options.open(readOnly: true)
+    let status = try store.syncStatus(of: place.folder)
+    try store.close()
+    var table = TableWriter(
+      columns: [
+        .init(name: "device", isNumber: false), .init(name: "name", isNumber: false),
+        .init(name: "this", isNumber: false), .init(name: "files", isNumber: true),
+        .init(name: "last", isNumber: false),
+      ], format: common.listFormat)
+    for device in status.devices {
+      try table.add([
+        .string(device.id.description), .string(device.label), .bool(device.isThisStore),
+        .integer(Int(clamping: device.fileCount)), device.lastDate.map { .date($0) },
+      ])
+    }
+    try table.finish()
+    if status.hasUnpublishedChanges { common.diagnostics.note("changes of this store aren't published yet") }
+    try status.problems.tell(common, .answerIsNo)
+  }
+}
+
+struct SyncLeaveVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "leave",
+    abstract: "Stop syncing a store.",
+    discussion: """
+      STORE keeps its documents and forgets the folder, whose files stay. Other devices go on without it. Whoever has \
+      the store or its key can still read the folder.
+
+        dbtool sync leave laptop.coffer
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  func run() throws {
+    let store = try options.open(readOnly: false)
+    try store.stopSyncing()
+    try store.close()
+    options.common.diagnostics.note("\(options.store.path) doesn't sync any more")
+  }
+}
+
+extension FolderSyncReport {
+  /// Whether a report of a loop has news.
+  fileprivate func isWorthTelling(after last: FolderSyncReport?) -> Bool {
+    guard let last else { return true }
+    return !taken.isEmpty || publishedBytes > 0 || isNewDevice || problems != last.problems
+  }
+
+  /// Prints what was taken and published.
+  ///
+  /// - Parameter isLast: Whether problems end the command.
+  fileprivate func print(_ common: CommonOptions, isLast: Bool = true) throws {
+    let changes = taken.reduce(0) { $0 + $1.report.changeCount }
+    try Report([
+      ("published", .integer(publishedDocuments)), ("bytes", .integer(publishedBytes)),
+      ("files_taken", .integer(taken.count)), ("changes", .integer(changes)),
+    ]).print(as: common.listFormat)
+    if isNewDevice {
+      common.diagnostics.note("this file was restored or copied, so this device goes on under a new name")
+    }
+    if isLast {
+      try problems.tell(common, .partlyDone)
+    } else {
+      for problem in problems where problem.kind != .waiting { common.diagnostics.warning(problem.text) }
+    }
+  }
+}
+
+extension [FolderSyncReport.Problem] {
+  /// Prints the problems.
+  ///
+  /// - Throws: The exit code, if one of them is more than a file on its way.
+  fileprivate func tell(_ common: CommonOptions, _ status: ExitStatus) throws {
+    for problem in self {
+      if problem.kind == .waiting {
+        common.diagnostics.note(problem.text)
+      } else {
+        common.diagnostics.warning(problem.text)
+      }
+    }
+    if contains(where: { $0.kind != .waiting }) { throw Outcome(status) }
+  }
+}
+
+extension FolderSyncReport.Problem {
+  fileprivate var text: String {
+    "\(path): file \(number) of device \(device)\(label.isEmpty ? "" : " (\(label))"): \(advice)"
+  }
+}
