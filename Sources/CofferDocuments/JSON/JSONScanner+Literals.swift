@@ -29,6 +29,10 @@ extension JSONScanner {
         return StringToken(range: start..<offset, hasEscapes: hasEscapes)
       } else if byte == JSONByte.backslash {
         hasEscapes = true
+        if offset + 1 < end, Self.isShortEscape(self.byte(at: offset + 1)) {
+          offset += 2
+          continue
+        }
         advance(to: offset)
         try skipEscape()
         offset = position
@@ -78,18 +82,13 @@ extension JSONScanner {
       }
       offset = runEnd
       guard offset < limit else { return }
-      switch byte(at: offset + 1) {
-      case UInt8(ascii: "b"): output.append(0x08)
-      case UInt8(ascii: "t"): output.append(0x09)
-      case UInt8(ascii: "n"): output.append(0x0A)
-      case UInt8(ascii: "f"): output.append(0x0C)
-      case UInt8(ascii: "r"): output.append(0x0D)
-      case UInt8(ascii: "u"):
+      let mark = byte(at: offset + 1)
+      if mark == UInt8(ascii: "u") {
         offset += Self.appendScalar(first: hexUnit(at: offset + 2), second: { hexUnit(at: offset + 8) }, to: &output)
-        continue
-      case let other: output.append(other)
+      } else {
+        output.append(Self.value(ofShortEscape: mark))
+        offset += 2
       }
-      offset += 2
     }
   }
 
@@ -98,51 +97,64 @@ extension JSONScanner {
   /// - Returns: the number of bytes written.
   package func copyValue(of token: StringToken, to memory: UnsafeMutableRawBufferPointer) -> Int {
     precondition(memory.count >= token.range.count, "internal error: no room for a string")
-    var used = 0
-    func write(_ byte: UInt8) {
-      memory[used] = byte
-      used += 1
-    }
+    guard let target = memory.baseAddress else { return 0 }
+    let backslashes = EightBytes.repeating(JSONByte.backslash)
+    let limit = token.range.upperBound
     var offset = token.range.lowerBound
-    while true {
-      let run = offset..<nextBackslash(from: offset, to: token.range.upperBound)
-      if !run.isEmpty {
-        let bytes = UnsafeRawBufferPointer(start: base + run.lowerBound, count: run.count)
-        UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(from: bytes)
-        used += run.count
-      }
-      offset = run.upperBound
-      guard offset < token.range.upperBound else { return used }
-      switch self.byte(at: offset + 1) {
-      case UInt8(ascii: "b"): write(0x08)
-      case UInt8(ascii: "t"): write(0x09)
-      case UInt8(ascii: "n"): write(0x0A)
-      case UInt8(ascii: "f"): write(0x0C)
-      case UInt8(ascii: "r"): write(0x0D)
-      case UInt8(ascii: "u"):
-        // No scalar is longer in UTF-8 than its escape.
-        let (scalar, length) = Self.scalar(first: hexUnit(at: offset + 2)) { hexUnit(at: offset + 8) }
-        for byte in UTF8.encode(Unicode.Scalar(scalar)!)! { write(byte) }
-        offset += length
+    var used = 0
+    while limit - offset >= 8 {
+      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      // No value is longer than its escapes, so the word fits. What follows an escape overwrites the bytes behind it.
+      target.storeBytes(of: word.littleEndian, toByteOffset: used, as: UInt64.self)
+      let marks = EightBytes.marks(in: word, equalTo: backslashes)
+      // A branch, because a sum of both cases would make each address wait for the bytes before it.
+      guard marks != 0 else {
+        (offset, used) = (offset + 8, used + 8)
         continue
-      case let other: write(other)
       }
-      offset += 2
+      let plain = EightBytes.index(ofLowest: marks)
+      (offset, used) = (offset + plain, used + plain)
+      copyEscape(at: &offset, to: target, &used)
+    }
+    while offset < limit {
+      let byte = byte(at: offset)
+      if byte == JSONByte.backslash {
+        copyEscape(at: &offset, to: target, &used)
+      } else {
+        memory[used] = byte
+        (offset, used) = (offset + 1, used + 1)
+      }
+    }
+    return used
+  }
+
+  /// Writes the value of the escape at an offset, and steps over it.
+  @inline(__always)
+  private func copyEscape(at offset: inout Int, to target: UnsafeMutableRawPointer, _ used: inout Int) {
+    let mark = byte(at: offset + 1)
+    if mark == UInt8(ascii: "u") {
+      let (scalar, length) = Self.scalar(first: hexUnit(at: offset + 2)) { hexUnit(at: offset + 8) }
+      for byte in UTF8.encode(Unicode.Scalar(scalar)!)! {
+        target.storeBytes(of: byte, toByteOffset: used, as: UInt8.self)
+        used += 1
+      }
+      offset += length
+    } else {
+      target.storeBytes(of: Self.value(ofShortEscape: mark), toByteOffset: used, as: UInt8.self)
+      (offset, used) = (offset + 2, used + 1)
     }
   }
 
-  /// The offset of the next backslash in a string, or `end`.
-  private func nextBackslash(from start: Int, to end: Int) -> Int {
-    let backslashes = EightBytes.repeating(JSONByte.backslash)
-    var offset = start
-    while offset + 8 <= end {
-      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      let marks = EightBytes.marks(in: word, equalTo: backslashes)
-      if marks != 0 { return offset + EightBytes.index(ofLowest: marks) }
-      offset += 8
+  @inline(__always)
+  private static func value(ofShortEscape mark: UInt8) -> UInt8 {
+    switch mark {
+    case UInt8(ascii: "b"): 0x08
+    case UInt8(ascii: "t"): 0x09
+    case UInt8(ascii: "n"): 0x0A
+    case UInt8(ascii: "f"): 0x0C
+    case UInt8(ascii: "r"): 0x0D
+    default: mark
     }
-    while offset < end, byte(at: offset) != JSONByte.backslash { offset += 1 }
-    return offset
   }
 
   /// The value of a scanned string.
@@ -153,24 +165,33 @@ extension JSONScanner {
     return bytes
   }
 
+  /// The value of a scanned string.
+  func string(of token: StringToken) -> String {
+    guard token.hasEscapes else {
+      return String(
+        decoding: UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: token.range.count), as: UTF8.self)
+    }
+    return String(unsafeUninitializedCapacity: token.range.count) {
+      copyValue(of: token, to: UnsafeMutableRawBufferPointer($0))
+    }
+  }
+
   /// True when a scanned string has exactly this value.
   package func equals(_ token: StringToken, _ text: StaticString) -> Bool {
-    guard !token.hasEscapes else {
-      return value(of: token).elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-    guard token.range.count == text.utf8CodeUnitCount else { return false }
-    for index in 0..<token.range.count
-    where byte(at: token.range.lowerBound + index) != text.utf8Start[index] {
-      return false
-    }
-    return true
+    equals(token, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   /// True when a scanned string has exactly this value.
   package func equals(_ token: StringToken, _ value: [UInt8]) -> Bool {
-    guard !token.hasEscapes else { return self.value(of: token) == value }
-    return token.range.count == value.count
-      && value.elementsEqual(UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: value.count))
+    value.withUnsafeBytes { equals(token, $0) }
+  }
+
+  /// True when a scanned string has exactly this value.
+  func equals(_ token: StringToken, _ value: UnsafeRawBufferPointer) -> Bool {
+    guard !token.hasEscapes else { return value.elementsEqual(self.value(of: token)) }
+    guard token.range.count == value.count else { return false }
+    for (offset, byte) in zip(token.range, value) where self.byte(at: offset) != byte { return false }
+    return true
   }
 
   /// The scanned number as an integer; nil with a fraction or exponent, or beyond 64 bits.
@@ -197,27 +218,32 @@ extension JSONScanner {
     if position == start { throw malformed("a digit is missing") }
   }
 
+  /// Returns whether a byte behind a backslash ends the escape.
+  @inline(__always)
+  private static func isShortEscape(_ mark: UInt8) -> Bool {
+    switch mark {
+    case JSONByte.quote, JSONByte.backslash, UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      true
+    default: false
+    }
+  }
+
   private mutating func skipEscape() throws(JSONError) {
     let start = position
     advance(to: start + 1)
     guard let mark = next else { throw malformed("an escape is cut off") }
-    switch mark {
-    case JSONByte.quote, JSONByte.backslash, UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
-      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-      advance(to: start + 2)
-    case UInt8(ascii: "u"):
-      advance(to: start + 2)
-      let unit = try scanHexUnit()
-      if unit & 0xFC00 == 0xDC00 {
+    guard !Self.isShortEscape(mark) else { return advance(to: start + 2) }
+    guard mark == UInt8(ascii: "u") else { throw malformed("there is no such escape") }
+    advance(to: start + 2)
+    let unit = try scanHexUnit()
+    if unit & 0xFC00 == 0xDC00 {
+      throw JSONError(.loneSurrogate, at: start, "the escape of an unpaired surrogate")
+    }
+    if unit & 0xFC00 == 0xD800 {
+      guard take(JSONByte.backslash), take(UInt8(ascii: "u")), try scanHexUnit() & 0xFC00 == 0xDC00 else {
         throw JSONError(.loneSurrogate, at: start, "the escape of an unpaired surrogate")
       }
-      if unit & 0xFC00 == 0xD800 {
-        guard take(JSONByte.backslash), take(UInt8(ascii: "u")), try scanHexUnit() & 0xFC00 == 0xDC00 else {
-          throw JSONError(.loneSurrogate, at: start, "the escape of an unpaired surrogate")
-        }
-      }
-    default:
-      throw malformed("there is no such escape")
     }
   }
 

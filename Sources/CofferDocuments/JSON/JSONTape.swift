@@ -143,11 +143,8 @@ extension JSONTape {
   /// The value of a name or string, without its escapes.
   package func string(at index: Int, in bytes: UnsafeRawBufferPointer) -> String {
     let entry = entries[index]
-    if !entry.isMarked { return String(decoding: UnsafeRawBufferPointer(rebasing: bytes[entry.range]), as: UTF8.self) }
-    let token = JSONScanner.StringToken(range: entry.range, hasEscapes: true)
-    return String(unsafeUninitializedCapacity: token.range.count) { memory in
-      JSONScanner(bytes, in: token.range).copyValue(of: token, to: UnsafeMutableRawBufferPointer(memory))
-    }
+    let token = JSONScanner.StringToken(range: entry.range, hasEscapes: entry.isMarked)
+    return JSONScanner(bytes, in: token.range).string(of: token)
   }
 
   /// The value of an integer literal, or `nil` for another number, or beyond 64 bits.

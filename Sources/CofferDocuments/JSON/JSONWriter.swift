@@ -14,35 +14,95 @@ package enum JSONWriter {
 
   /// Appends valid UTF-8 with quotes, backslashes and control characters escaped.
   package static func appendEscaped(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    guard let base = bytes.baseAddress else { return }
-    let count = bytes.count
+    let escapes = countOfEscapes(in: bytes)
+    guard escapes > 0 else { return output.append(contentsOf: bytes) }
+    let start = output.count
+    output.append(contentsOf: repeatElement(0, count: bytes.count + escapes * (longestEscape - 1)))
+    let written = output.withUnsafeMutableBytes {
+      copyEscaped(bytes, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+    }
+    output.removeLast(output.count - start - written)
+  }
+
+  /// The length of an escape such as `\u001f`.
+  private static let longestEscape = 6
+
+  /// Writes the bytes to memory that has room for an escape of the greatest length in each place that needs one.
+  ///
+  /// - Returns: The number of bytes written.
+  private static func copyEscaped(
+    _ bytes: UnsafeRawBufferPointer, to memory: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    guard let base = bytes.baseAddress, let target = memory.baseAddress else { return 0 }
     let quotes = EightBytes.repeating(JSONByte.quote)
     let backslashes = EightBytes.repeating(JSONByte.backslash)
-    var runStart = 0
     var offset = 0
-    while offset < count {
-      if offset + 8 <= count {
-        let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-        let marks =
-          EightBytes.marks(in: word, equalTo: quotes) | EightBytes.marks(in: word, equalTo: backslashes)
-          | EightBytes.controlMarks(in: word)
-        if marks == 0 {
-          offset += 8
-          continue
-        }
-        offset += EightBytes.index(ofLowest: marks)
-      }
-      let byte = base.load(fromByteOffset: offset, as: UInt8.self)
-      if byte >= 0x20, byte != JSONByte.quote, byte != JSONByte.backslash {
-        offset += 1
+    var written = 0
+    while bytes.count - offset >= 8 {
+      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      // What follows an escape overwrites the bytes behind it.
+      target.storeBytes(of: word.littleEndian, toByteOffset: written, as: UInt64.self)
+      let marks =
+        EightBytes.marks(in: word, equalTo: quotes) | EightBytes.marks(in: word, equalTo: backslashes)
+        | EightBytes.controlMarks(in: word)
+      // A branch, because a sum of both cases would make each address wait for the bytes before it.
+      guard marks != 0 else {
+        offset += 8
+        written += 8
         continue
       }
-      output.append(contentsOf: UnsafeRawBufferPointer(start: base + runStart, count: offset - runStart))
-      appendEscape(of: byte, to: &output)
+      let plain = EightBytes.index(ofLowest: marks)
+      offset += plain
+      written += plain
+      written += writeEscape(of: base.load(fromByteOffset: offset, as: UInt8.self), to: target + written)
       offset += 1
-      runStart = offset
     }
-    output.append(contentsOf: UnsafeRawBufferPointer(start: base + runStart, count: count - runStart))
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      if needsEscape(byte) {
+        written += writeEscape(of: byte, to: target + written)
+      } else {
+        memory[written] = byte
+        written += 1
+      }
+      offset += 1
+    }
+    return written
+  }
+
+  /// Returns whether bytes of valid UTF-8 differ from their form in a string.
+  static func needsEscapes(_ bytes: UnsafeRawBufferPointer) -> Bool { countOfEscapes(in: bytes) > 0 }
+
+  /// Counts the bytes that need an escape.
+  private static func countOfEscapes(in bytes: UnsafeRawBufferPointer) -> Int {
+    typealias Block = SIMD16<UInt8>
+    // Operators between a vector and a number are generic functions, which would be called for each block.
+    let (quotes, backslashes) = (Block(repeating: JSONByte.quote), Block(repeating: JSONByte.backslash))
+    let (controls, one) = (Block(repeating: 0x20), Block(repeating: 1))
+    var count = 0
+    var offset = 0
+    while bytes.count - offset >= Block.scalarCount {
+      // Each lane counts to 255.
+      var lanes = Block.zero
+      let blocks = min(255, (bytes.count - offset) / Block.scalarCount)
+      for _ in 0..<blocks {
+        let block = bytes.loadUnaligned(fromByteOffset: offset, as: Block.self)
+        let isEscaped = (block .== quotes) .| (block .== backslashes) .| (block .< controls)
+        lanes.replace(with: lanes &+ one, where: isEscaped)
+        offset += Block.scalarCount
+      }
+      count += Int(SIMD16<UInt16>(truncatingIfNeeded: lanes).wrappedSum())
+    }
+    while offset < bytes.count {
+      if needsEscape(bytes[offset]) { count += 1 }
+      offset += 1
+    }
+    return count
+  }
+
+  @inline(__always)
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == JSONByte.quote || byte == JSONByte.backslash
   }
 
   /// Appends a finite number as ECMAScript's `Number::toString` prints it (RFC 8785, 3.2.2.3).
@@ -118,17 +178,24 @@ package enum JSONWriter {
     }
   }
 
-  private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
-    output.append(JSONByte.backslash)
+  /// - Returns: The length of the escape.
+  @inline(__always)
+  private static func writeEscape(of byte: UInt8, to target: UnsafeMutableRawPointer) -> Int {
+    target.storeBytes(of: JSONByte.backslash, as: UInt8.self)
+    let mark: UInt8
     switch byte {
-    case JSONByte.quote, JSONByte.backslash: output.append(byte)
-    case 0x08: output.append(UInt8(ascii: "b"))
-    case 0x09: output.append(UInt8(ascii: "t"))
-    case 0x0A: output.append(UInt8(ascii: "n"))
-    case 0x0C: output.append(UInt8(ascii: "f"))
-    case 0x0D: output.append(UInt8(ascii: "r"))
+    case JSONByte.quote, JSONByte.backslash: mark = byte
+    case 0x08: mark = UInt8(ascii: "b")
+    case 0x09: mark = UInt8(ascii: "t")
+    case 0x0A: mark = UInt8(ascii: "n")
+    case 0x0C: mark = UInt8(ascii: "f")
+    case 0x0D: mark = UInt8(ascii: "r")
     default:
-      output += [UInt8(ascii: "u"), 0x30, 0x30, Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 0xF)]
+      let rest = [UInt8(ascii: "u"), 0x30, 0x30, Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 0xF)]
+      (target + 1).copyMemory(from: rest, byteCount: rest.count)
+      return longestEscape
     }
+    target.storeBytes(of: mark, toByteOffset: 1, as: UInt8.self)
+    return 2
   }
 }

@@ -49,6 +49,38 @@ import Testing
     }
   }
 
+  /// Tests escapes at every offset in blocks of 8 and of 16 bytes, and in rows that are longer than a block counts.
+  @Test func escapesAtEachAlignment() throws {
+    let runs = [("\n", "\\n"), ("\u{1}", "\\u0001"), ("\"", "\\\""), ("\\\u{1F}", "\\\\\\u001f"), ("é", "é")]
+    for length in [Int](0..<40) + [254, 255, 256, 4079, 4080, 4081, 5000] {
+      let start = String(repeating: "x", count: length)
+      for (run, escaped) in runs {
+        let text = start + run + run + "end" + run + start
+        var output: [UInt8] = Array("before".utf8)
+        JSONWriter.appendString(text, to: &output)
+        let expected = "before\"\(start)\(escaped)\(escaped)end\(escaped)\(start)\""
+        #expect(String(decoding: output, as: UTF8.self) == expected)
+        try expectString(output.dropFirst(6), text)
+      }
+      let many = String(repeating: "\u{2}", count: length)
+      var output: [UInt8] = []
+      JSONWriter.appendString(many, to: &output)
+      #expect(output.count == 2 + 6 * length)
+      try expectString(output[...], many)
+    }
+  }
+
+  /// Reads a string in both ways.
+  private func expectString(_ json: ArraySlice<UInt8>, _ text: String) throws {
+    try Array(json).withUnsafeBytes { buffer in
+      var scanner = JSONScanner(buffer)
+      let token = try scanner.scanString()
+      #expect(scanner.position == buffer.count)
+      #expect(scanner.value(of: token) == Array(text.utf8))
+      #expect(try JSONTape(buffer).string(at: 0, in: buffer) == text)
+    }
+  }
+
   @Test func readsEscapesOfEveryScalar() throws {
     for (escaped, text) in [
       ("\\u0041\\u00e9\\u20AC\\ud83d\\uDE00", "Aé€😀"), ("\\u0000\\\"\\\\\\/\\b\\f\\n\\r\\t", "\0\"\\/\u{8}\u{C}\n\r\t"),
@@ -59,6 +91,7 @@ import Testing
         var scanner = JSONScanner(buffer)
         let token = try scanner.scanString()
         #expect(scanner.value(of: token) == Array(text.utf8))
+        #expect(try JSONTape(buffer).string(at: 0, in: buffer) == text)
       }
     }
   }
