@@ -89,31 +89,47 @@ extension TitleRule {
   }
 
   /// An object's string `title`, or else `name`; nil for other JSON. Of two members of one name, the first counts.
-  fileprivate static func titleInJSON(_ json: UnsafeRawBufferPointer) -> String? {
+  package static func titleInJSON(_ json: UnsafeRawBufferPointer) -> String? {
     var scanner = JSONScanner(json)
     scanner.skipWhitespace()
-    guard let found = try? scanner.scanTitles() else { return nil }
-    return (found.title ?? found.name).map { String(decoding: scanner.value(of: $0), as: UTF8.self) }
+    return (try? scanner.scanTitles())?.title
+  }
+}
+
+/// The members of an object that can be the title of a document, noted in the order of the text.
+struct TitleMembers {
+  /// The first member's string, or `.some(nil)` if its value is of another kind.
+  private var titled: String??
+  private var named: String??
+
+  /// The string `title`, or else `name`.
+  var title: String? { (titled ?? nil) ?? (named ?? nil) }
+
+  /// Notes a member.
+  ///
+  /// - Parameters:
+  ///   - hasName: Returns whether the member has a name.
+  ///   - string: Returns the member's value, or `nil` if it isn't a string.
+  mutating func note(_ hasName: (StaticString) -> Bool, _ string: () -> String?) {
+    if titled == nil, hasName("title") {
+      titled = .some(string())
+    } else if named == nil, hasName("name") {
+      named = .some(string())
+    }
   }
 }
 
 extension JSONScanner {
   /// Steps over the object that begins here, which must be all that is left, and finds its titles.
-  fileprivate mutating func scanTitles() throws(JSONError) -> (title: StringToken?, name: StringToken?) {
+  fileprivate mutating func scanTitles() throws(JSONError) -> TitleMembers {
     try openObject(depth: 1)
-    var found: (title: StringToken?, name: StringToken?)
-    var seen = (title: false, name: false)
+    var found = TitleMembers()
     var isFirst = true
     while let name = try nextName(isFirst: isFirst) {
-      let isTitle = !seen.title && equals(name, "title")
-      let isName = !seen.name && equals(name, "name")
-      if next == JSONByte.quote {
-        let value = try scanString()
-        if isTitle { found.title = value } else if isName { found.name = value }
-      } else {
-        try skipValue(depth: 1)
-      }
-      seen = (seen.title || isTitle, seen.name || isName)
+      var string: StringToken?
+      if next == JSONByte.quote { string = try scanString() } else { try skipValue(depth: 1) }
+      let scanner = self
+      found.note({ scanner.equals(name, $0) }) { string.map { scanner.string(of: $0) } }
       isFirst = false
     }
     skipWhitespace()

@@ -44,13 +44,15 @@ package struct JSONComposer {
   }
 
   package private(set) var isUnfit = false
+  /// The members of the whole text that can be its title.
+  private var titles = TitleMembers()
   var bytes: [UInt8] = []
   private var levels: [Level] = []
   private var members: [Member] = []
   private var lastID = 0
 
   package init() {
-    bytes.reserveCapacity(1024)
+    bytes.reserveCapacity(4096)
   }
 
   /// Marks the text as void.
@@ -58,10 +60,11 @@ package struct JSONComposer {
 
   /// Ends the text.
   ///
-  /// - Returns: The text, or `nil` if it's void or nothing was written.
-  package mutating func finish() -> String? {
+  /// - Returns: The text and the title in it (``TitleRule/titleInJSON(_:)``), or `nil` if the text is void or nothing
+  ///   was written.
+  package mutating func finish() -> (text: String, title: String?)? {
     while !levels.isEmpty { endLevel() }
-    return isUnfit || bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    return isUnfit || bytes.isEmpty ? nil : (String(decoding: bytes, as: UTF8.self), titles.title)
   }
 
   // MARK: Containers
@@ -158,8 +161,22 @@ package struct JSONComposer {
     guard let start = levels[depth].valueStart else { return }
     if start == bytes.count { bytes += [JSONByte.openBrace, JSONByte.closeBrace] }
     levels[depth].valueStart = nil
-    if levels[depth].isObject { members[members.count - 1].end = bytes.count }
+    if levels[depth].isObject {
+      members[members.count - 1].end = bytes.count
+      if depth == 0 { noteTitle(members[members.count - 1].name, start..<bytes.count) }
+    }
     bytes.append(JSONByte.comma)
+  }
+
+  /// Notes a member of the whole text, because it can be the title.
+  private mutating func noteTitle(_ name: Range<Int>, _ value: Range<Int>) {
+    bytes.withUnsafeBytes { bytes in
+      let name = JSONScanner.StringToken(range: name, hasEscapes: false)
+      titles.note({ JSONScanner(bytes, in: value).equals(name, $0) }) {
+        var scanner = JSONScanner(bytes, in: value)
+        return (try? scanner.scanString()).map { scanner.string(of: $0) }
+      }
+    }
   }
 
   private mutating func endLevel() {

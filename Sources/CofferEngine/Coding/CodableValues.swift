@@ -19,6 +19,11 @@ package struct CodableValues: Sendable {
 
   /// - Throws: `notEncodable`.
   package func text(of value: some Encodable) throws(StoreError) -> String {
+    try encoded(value).text
+  }
+
+  /// Returns a value's JSON, and the title in it.
+  private func encoded(_ value: some Encodable) throws(StoreError) -> (text: String, title: String?) {
     do {
       return try coding.writing.encode(value)
     } catch {
@@ -30,15 +35,10 @@ package struct CodableValues: Sendable {
   package func document(of value: some Encodable, title: String?, _ attributes: Attributes) throws(StoreError)
     -> Document
   {
-    try document(try text(of: value), of: type(of: value), title: title, attributes)
-  }
-
-  private func document(
-    _ text: String, of type: Any.Type, title: String?, _ attributes: Attributes
-  ) throws(StoreError) -> Document {
-    var document = Document(title: title, text: text, attributes: try stamped(attributes, for: type), isJSON: true)
-    document.title = title ?? document.titleInJSON
-    return document
+    let new = try encoded(value)
+    return Document(
+      title: title ?? new.title, text: new.text, attributes: try stamped(attributes, for: type(of: value)), isJSON: true
+    )
   }
 
   /// Returns a document with a value that replaces a stored document.
@@ -47,12 +47,11 @@ package struct CodableValues: Sendable {
   package func document(
     of value: some Encodable, replacing old: StoredDocument, title: String?, _ attributes: Attributes
   ) throws(StoreError) -> Document {
-    let new = try text(of: value)
+    let new = try encoded(value)
     // Check the stored document first, because its attributes may be kept.
-    let kept = try text(new, of: type(of: value), replacing: old)
-    var document = try document(new, of: type(of: value), title: title, attributes)
-    document.text = kept
-    return document
+    let kept = try text(new.text, of: type(of: value), replacing: old)
+    return Document(
+      title: title ?? new.title, text: kept, attributes: try stamped(attributes, for: type(of: value)), isJSON: true)
   }
 
   /// Returns the attributes with the type's schema version added, if it has one.

@@ -34,7 +34,9 @@ public struct ValueCoding: Sendable {
   /// The meaning of numbers that the encoder writes for dates, or `nil` if it writes dates in another form.
   package var dateNumbers: DateNumbers? {
     let start = Date(timeIntervalSinceReferenceDate: 0)
-    guard let text = try? writing.encode([start]), let number = Double(text.dropFirst().dropLast()) else { return nil }
+    guard let text = try? writing.encode([start]).text, let number = Double(text.dropFirst().dropLast()) else {
+      return nil
+    }
     return DateNumbers.allCases.first { $0.timestamp(number) == Timestamp(start) }
   }
 }

@@ -40,14 +40,16 @@ struct JSONWriting: Sendable {
 
   /// Encodes a value.
   ///
+  /// - Returns: The JSON, and the title in it.
   /// - Throws: The errors of `JSONEncoder.encode(_:)`, and those of the type's own code.
-  func encode(_ value: some Encodable) throws -> String {
-    if !isForeign, let text = quickText(of: value) { return text }
-    return String(decoding: try foundation.encode(value), as: UTF8.self)
+  func encode(_ value: some Encodable) throws -> (text: String, title: String?) {
+    if !isForeign, let written = quickText(of: value) { return written }
+    let data = try foundation.encode(value)
+    return (String(decoding: data, as: UTF8.self), data.withUnsafeBytes { TitleRule.titleInJSON($0) })
   }
 
-  /// Returns the JSON of a value, or `nil` if it can't be written in one pass.
-  private func quickText(of value: some Encodable) -> String? {
+  /// Returns the JSON of a value and the title in it, or `nil` if it can't be written in one pass.
+  private func quickText(of value: some Encodable) -> (text: String, title: String?)? {
     let output = JSONOutput(self)
     do {
       try JSONValueEncoder(output).writeWhole(value)
@@ -60,7 +62,8 @@ struct JSONWriting: Sendable {
 
 /// A text that is being written, and the strategies for it.
 final class JSONOutput {
-  var composer = JSONComposer()
+  // One thread writes a text, and no call of the composer leads to another one.
+  @exclusivity(unchecked) var composer = JSONComposer()
   let writing: JSONWriting
 
   init(_ writing: JSONWriting) {

@@ -1,3 +1,4 @@
+import CofferDocuments
 import CofferFoundation
 import Testing
 
@@ -18,10 +19,14 @@ struct JSONCoders {
   let writing: JSONWriting
   let reading: JSONReading
 
-  /// Compares the texts, or the errors.
+  /// Compares the texts, or the errors, and the titles with those that a scan finds in the texts.
   func compare(writing value: some Encodable, _ location: SourceLocation = #_sourceLocation) {
     let expected = JSONOutcome { String(decoding: try encoder.encode(value), as: UTF8.self) }
-    let found = JSONOutcome { try writing.encode(value) }
+    let found = JSONOutcome {
+      let written = try writing.encode(value)
+      #expect(written.title == Document(text: written.text, isJSON: true).titleInJSON, sourceLocation: location)
+      return written.text
+    }
     #expect(found == expected, "\(type(of: value))", sourceLocation: location)
   }
 

@@ -22,7 +22,7 @@ struct JSONCodingTests {
     let strategies = JSONCoders()
     let value = Value.random(&random)
     strategies.compare(writing: value)
-    let text = try strategies.writing.encode(value)
+    let text = try strategies.writing.encode(value).text
     strategies.compare(reading: text, as: type)
     strategies.compare(reading: text, as: AnyJSON.self)
     for _ in 0..<20 {
@@ -53,6 +53,39 @@ struct JSONCodingTests {
     strategies.compare(reading: "{\(sorted)}", as: [String: Int].self)
     strategies.compare(reading: "{\(sorted),\"k10\":-1}", as: [String: Int].self)
     strategies.compare(reading: "{\(sorted)}", as: Asking.self)
+  }
+
+  @Test func findsTitleOfWrittenValue() throws {
+    enum Kind: String, Codable { case title = "a kind", name }
+    struct Optionals: Encodable {
+      var title: String?
+      var name: String?
+    }
+    struct Kinds: Encodable {
+      var body = Optionals(title: "inner")
+      var title: Kind
+      var address = URL(string: "https://example.org")!
+    }
+    struct Numbered: Encodable {
+      var title = 7
+      var name = "behind a number"
+    }
+    let strategies = JSONCoders()
+    func title(_ value: some Encodable) throws -> String? {
+      strategies.compare(writing: value)
+      return try strategies.writing.encode(value).title
+    }
+    #expect(try title(Optionals(title: "One\n\"two\"", name: "a name")) == "One\n\"two\"")
+    #expect(try title(Optionals(name: "a name")) == "a name")
+    #expect(try title(Optionals(title: "", name: "a name")) == "")
+    #expect(try title(Optionals()) == nil)
+    #expect(try title(Kinds(title: .title)) == "a kind")
+    #expect(try title(Numbered()) == "behind a number")
+    #expect(try title(["name": "n", "body": "b", "title": "t"]) == "t")
+    #expect(try title(["na\nme": "n"]) == nil)
+    #expect(try title(["inner": ["title": "t"]]) == nil)
+    #expect(try title(["title", "name"]) == nil)
+    #expect(try title("title") == nil)
   }
 
   // MARK: Numbers
@@ -106,7 +139,7 @@ struct JSONCodingTests {
       strategies.compare(writing: [double])
       strategies.compare(writing: Float(bitPattern: UInt32(truncatingIfNeeded: random.next())))
       strategies.compare(writing: Numbers.random(&random) as Int)
-      let text = try strategies.writing.encode(double)
+      let text = try strategies.writing.encode(double).text
       let found = try Array(text.utf8).withUnsafeBytes { try strategies.reading.decode(Double.self, from: $0) }
       #expect(found.bitPattern == double.bitPattern)
       let short = "\(random.number(below: 1000)).\(random.next() % 1_000_000_000_000)"
