@@ -82,28 +82,56 @@ extension AttributeValue {
     }
   }
 
-  func node(depth: Int) throws(JSONError) -> JSONNode {
+  /// Appends the value in the form of RFC 8785.
+  ///
+  /// - Parameter depth: The number of arrays and objects around the value.
+  func appendCanonical(to output: inout [UInt8], depth: Int) throws(JSONError) {
     if depth > JSONScanner.maximumDepth {
       throw JSONError(.tooDeep, at: 0, "more than \(JSONScanner.maximumDepth) arrays and objects inside each other")
     }
     switch self {
-    case .null: return .null
-    case .bool(let value): return .bool(value)
+    case .null: output += "null".utf8
+    case .bool(let value): output += (value ? "true" : "false").utf8
     case .number(let value):
       guard value.isFinite else { throw JSONError(.inexactNumber, at: 0, "a number that is not finite") }
-      return .number(value)
-    case .string(let text): return .string(Array(text.utf8))
+      JSONWriter.appendNumber(value, to: &output)
+    case .string(let text): JSONWriter.appendString(text, to: &output)
     case .array(let elements):
-      var nodes: [JSONNode] = []
-      for element in elements { nodes.append(try element.node(depth: depth + 1)) }
-      return .array(nodes)
-    case .object(let members):
-      var nodes: [JSONNode.Member] = []
-      for (name, value) in members {
-        nodes.append(JSONNode.Member(name: Array(name.utf8), value: try value.node(depth: depth + 1)))
+      output.append(JSONByte.openBracket)
+      for (index, element) in elements.enumerated() {
+        if index > 0 { output.append(JSONByte.comma) }
+        try element.appendCanonical(to: &output, depth: depth + 1)
       }
-      return .object(nodes.sorted { JSONOrder.precedes($0.name, $1.name) })
+      output.append(JSONByte.closeBracket)
+    case .object(let members):
+      try Self.appendCanonical(members.map { ($0.key, $0.value) }, to: &output, depth: depth)
     case .unrepresentable(let reason): throw JSONError(.inexactNumber, at: 0, reason)
     }
+  }
+
+  /// Appends an object of members in any order.
+  ///
+  /// - Throws: Also `duplicateName`.
+  static func appendCanonical(
+    _ members: [(String, AttributeValue)], to output: inout [UInt8], depth: Int
+  ) throws(JSONError) {
+    var members = members
+    func isInOrder(_ one: Int, _ other: Int) -> Bool {
+      JSONOrder.precedes(members[one].0.utf8, members[other].0.utf8)
+    }
+    if !members.indices.dropFirst().allSatisfy({ isInOrder($0 - 1, $0) }) {
+      members.sort { JSONOrder.precedes($0.0.utf8, $1.0.utf8) }
+      guard members.indices.dropFirst().allSatisfy({ isInOrder($0 - 1, $0) }) else {
+        throw JSONError(.duplicateName, at: 0, "an attribute name twice")
+      }
+    }
+    output.append(JSONByte.openBrace)
+    for (index, (name, value)) in members.enumerated() {
+      if index > 0 { output.append(JSONByte.comma) }
+      JSONWriter.appendString(name, to: &output)
+      output.append(JSONByte.colon)
+      try value.appendCanonical(to: &output, depth: depth + 1)
+    }
+    output.append(JSONByte.closeBrace)
   }
 }

@@ -3,11 +3,7 @@ extension Attributes {
   ///
   /// - Throws: ``JSONError``: `inexactNumber` for a number that is not finite, `tooDeep` beyond 512 levels.
   public init(_ members: [String: AttributeValue]) throws(JSONError) {
-    if case .object(let nodes) = try AttributeValue.object(members).node(depth: 0) {
-      self.init(nodes)
-    } else {
-      self.init()
-    }
+    try self.init(members.map { ($0.key, $0.value) })
   }
 
   /// The value of that name; nil if there is none, or the attributes have a ``fault``.
@@ -16,18 +12,21 @@ extension Attributes {
   /// of the attributes. Each access reads the JSON again, up to that name.
   public subscript(name: String) -> AttributeValue? {
     get {
-      node(named: Array(name.utf8)).map { AttributeValue($0) }
+      guard !canonicalJSON.isEmpty else { return nil }
+      var name = name
+      return name.withUTF8 { node(named: UnsafeRawBufferPointer($0)) }.map { AttributeValue($0) }
     }
     set {
       guard fault == nil else { return }
       do throws(JSONError) {
         let wanted = Array(name.utf8)
-        var nodes = nodes.filter { $0.name != wanted }
+        var members = memberList.filter { $0.name != wanted }
         if let newValue {
-          let index = nodes.firstIndex { JSONOrder.precedes(wanted, $0.name) } ?? nodes.endIndex
-          nodes.insert(JSONNode.Member(name: wanted, value: try newValue.node(depth: 1)), at: index)
+          var value: [UInt8] = []
+          try newValue.appendCanonical(to: &value, depth: 1)
+          members.append(Member(name: wanted, value: value))
         }
-        self = Attributes(nodes)
+        self = Attributes(members)
       } catch {
         self = Attributes(fault: error)
       }
@@ -39,19 +38,29 @@ extension Attributes {
     AttributeValue.members(of: nodes)
   }
 
-  /// - Parameter nodes: sorted as canonical JSON has them.
-  private init(_ nodes: [JSONNode.Member]) {
+  private init(_ members: [(String, AttributeValue)]) throws(JSONError) {
     var output: [UInt8] = []
-    if !nodes.isEmpty { JSONNode.object(nodes).appendCanonical(to: &output) }
+    if !members.isEmpty { try AttributeValue.appendCanonical(members, to: &output, depth: 0) }
     self.init(uncheckedCanonicalJSON: output)
   }
 
-  private func node(named wanted: [UInt8]) -> JSONNode? {
+  private func node(named wanted: UnsafeRawBufferPointer) -> JSONNode? {
     canonicalJSON.withUnsafeBytes { buffer in
-      guard !buffer.isEmpty else { return nil }
+      // Most values have no attribute of the name that is asked for with every one of them.
+      guard JSONWriter.needsEscapes(wanted) || Self.contains(buffer, wanted) else { return nil }
       var scanner = JSONScanner(buffer)
       return try? scanner.scanMember(wanted)
     }
+  }
+
+  private static func contains(_ bytes: UnsafeRawBufferPointer, _ wanted: UnsafeRawBufferPointer) -> Bool {
+    guard let first = wanted.first else { return true }
+    var start = 0
+    while bytes.count - start >= wanted.count {
+      if bytes[start] == first, wanted.indices.allSatisfy({ bytes[start + $0] == wanted[$0] }) { return true }
+      start += 1
+    }
+    return false
   }
 
   var nodes: [JSONNode.Member] {
@@ -67,15 +76,7 @@ extension Attributes: ExpressibleByDictionaryLiteral {
   /// A literal that JSON can't hold, or with one name twice, has a ``fault``.
   public init(dictionaryLiteral elements: (String, AttributeValue)...) {
     do throws(JSONError) {
-      var nodes: [JSONNode.Member] = []
-      for (name, value) in elements {
-        nodes.append(JSONNode.Member(name: Array(name.utf8), value: try value.node(depth: 1)))
-      }
-      nodes.sort { JSONOrder.precedes($0.name, $1.name) }
-      guard zip(nodes, nodes.dropFirst()).allSatisfy({ $0.name != $1.name }) else {
-        throw JSONError(.duplicateName, at: 0, "an attribute name twice")
-      }
-      self.init(nodes)
+      try self.init(elements)
     } catch {
       self.init(fault: error)
     }

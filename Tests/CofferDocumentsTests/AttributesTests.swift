@@ -126,6 +126,46 @@ import Testing
       attributes.description == #"{"count":3,"done":true,"in":{"x":1},"none":null,"ratio":0.5,"tags":["a","b"]}"#)
   }
 
+  @Test func writesLiteralsInCanonicalForm() throws {
+    let literal: Attributes = [
+      "ﬀ": 1, "😀": -2.5e30, "z": ["\u{1}\n", nil, [:], []], "": true, "é": ["b": 1, "a": ["y": 2, "x": [1, "\"\\"]]],
+      "e\u{301}": "", "\"\n": 0, "schema": 3,
+    ]
+    let json = #"""
+      {"z":["\u0001\n",null,{},[]],"ﬀ":1,"😀":-2.5e30,"":true,"\u00e9":{"b":1,"a":{"y":2,"x":[1,"\"\\"]}},
+      "e\u0301":"","\"\n":0,"schema":3}
+      """#
+    #expect(literal.fault == nil)
+    #expect(try literal == Attributes(json: json))
+    #expect(try literal.canonicalJSON == Attributes(json: json).canonicalJSON)
+    var changed = literal
+    changed["schema"] = nil
+    changed["m"] = ["b": nil, "a": 1]
+    #expect(
+      try changed.canonicalJSON
+        == Attributes(json: json.replacing("\"schema\":3", with: "\"m\":{\"b\":null,\"a\":1}")).canonicalJSON)
+    changed["m"] = nil
+    changed["schema"] = 3
+    #expect(changed == literal)
+  }
+
+  @Test func findsAttributeOfAnyName() {
+    let attributes: Attributes = ["say \"hi\"\n": 1, "a": "schema", "schematic": 2, "": 3, "é": 4]
+    #expect(attributes["say \"hi\"\n"] == 1)
+    #expect(attributes[""] == 3)
+    #expect(attributes["é"] == 4)
+    #expect(attributes["schema"] == nil)
+    #expect(attributes["say \"hi\""] == nil)
+    #expect(Attributes()["a"] == nil)
+  }
+
+  @Test func refusesLiteralWithNameTwice() {
+    let twice: Attributes = ["b": 1, "a": 2, "b": 1]
+    #expect(twice.fault?.code == .duplicateName && twice.canonicalJSON.isEmpty)
+    let inner: Attributes = ["b": ["a": 1, "a": 2]]
+    #expect(inner.fault?.code == .inexactNumber)
+  }
+
   @Test func rejectsNonFiniteNumbers() {
     #expect(throws: JSONError.self) { try Attributes(["n": .number(.nan)]) }
     #expect(throws: JSONError.self) { try Attributes(["n": [.number(.infinity)]]) }

@@ -43,7 +43,7 @@ indirect enum JSONNode {
 
 extension JSONScanner {
   /// Parses the first member of a name in the object that begins here, as ``scanNode(depth:keepsDigits:)`` does.
-  mutating func scanMember(_ wanted: [UInt8]) throws(JSONError) -> JSONNode? {
+  mutating func scanMember(_ wanted: UnsafeRawBufferPointer) throws(JSONError) -> JSONNode? {
     try openObject(depth: 1)
     var isFirst = true
     while let name = try nextName(isFirst: isFirst) {
