@@ -31,6 +31,10 @@ extension RecordWriter {
       document, key: document.key, fields, at: position, blindIndex: try blindIndex(of: document.key, in: collection),
       created: document.created ?? now, modified: document.modified ?? now, history: history,
       extensionBytes: extensionBytes)
+    if !isKeyHeldElsewhere {
+      batch.describeLast(
+        record: 0, olderBlindIndexes: try keys.olderBlindIndexes(of: document.key, in: collection))
+    }
     if isNew { try insertCollection(collection) }
     try insert(batch.rows[0], of: batch)
   }

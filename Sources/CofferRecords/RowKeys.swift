@@ -123,6 +123,18 @@ package final class RowKeys {
     try blindIndex(ofFolded: collection.folded(key), in: collection.id, under: context)
   }
 
+  /// Returns a key's blind indexes under the epochs before the active epoch, during an unfinished rekey.
+  package func olderBlindIndexes(of key: DocumentKey?, in collection: CollectionRecord) throws(StoreError)
+    -> [[UInt8]]
+  {
+    guard epochs.count > 1, let key else { return [] }
+    var indexes: [[UInt8]] = []
+    for context in epochs where context !== active {
+      indexes.append(try blindIndex(of: key, in: collection, under: context))
+    }
+    return indexes
+  }
+
   package func blindIndex(ofFolded folded: [UInt8], in collection: UInt32, under context: EpochContext)
     throws(StoreError)
     -> [UInt8]

@@ -146,13 +146,9 @@ package final class SealingStage {
       throw StoreError(
         error.code, "record \(draft.record): \(error.message)", hint: error.advice, documentID: error.documentID)
     }
-    var olderIndexes: [[UInt8]] = []
-    if let key, keys.epochs.count > 1 {
-      for context in keys.epochs where context !== keys.active {
-        olderIndexes.append(try keys.blindIndex(of: DocumentKey(bytes: key), in: record, under: context))
-      }
-    }
-    batch.describeLast(record: draft.record, olderBlindIndexes: olderIndexes)
+    batch.describeLast(
+      record: draft.record,
+      olderBlindIndexes: try keys.olderBlindIndexes(of: key.map { DocumentKey(bytes: $0) }, in: record))
     targets[current].count += 1
   }
 

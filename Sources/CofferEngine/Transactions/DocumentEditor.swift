@@ -26,8 +26,10 @@ package struct DocumentEditor {
     if let wanted, try transaction.hasRow(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
     }
-    let id = try DocumentID.next(transaction.state.nextID, unless: wanted)
-    if !sharesKey { try requireUnusedKey(document.key, in: record, by: nil) }
+    let id = try DocumentID.next(transaction.nextID, unless: wanted)
+    // The first write looks for the key, so that a taken one leaves the transaction without writes. Later ones leave
+    // that to the index, which refuses the row.
+    if !sharesKey, !transaction.hasWritten { try requireUnusedKey(document.key, in: record, by: nil) }
     if requiresParent {
       try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id)
     } else {

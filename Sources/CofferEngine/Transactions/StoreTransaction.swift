@@ -104,6 +104,8 @@ public final class _StoreTransaction {
   package var hasWritten: Bool { rowWriter?.hasWritten ?? false }
   /// The state, including this transaction's changes.
   package var state: StoreState { rowWriter?.state ?? start }
+  /// The ID of the next new document, without copying the state.
+  package var nextID: UInt64 { rowWriter?.state.nextID ?? start.nextID }
   /// The number of documents that this transaction has changed, which is `Int.max` if there are too many to list.
   package var changedDocumentCount: Int {
     guard let rowWriter, rowWriter.hasWritten else { return 0 }

@@ -140,6 +140,10 @@ struct BulkTests {
         #expect(error.code == .duplicateKey && error.documentID == 13 && error.message.contains("record 2"))
       }
       expect(.duplicateKey) { try test.store.write { try $0.insert(Document(text: "", key: "7"), into: test.notes) } }
+      try test.store.write { writer in
+        try writer.insert(Document(text: "first"), into: test.notes)
+        expect(.duplicateKey) { try writer.insert(Document(text: "", key: "7"), into: test.notes) }
+      }
       #expect(try test.store.read { try $0.id(forKey: "7", in: test.notes) } == 7)
       #expect(try test.store.write { try $0.put(Document(text: "put"), into: test.notes, key: "8").id } == 8)
       try test.store.write { _ = try $0.insert(contentsOf: ListSource([.init(key: "new")]), into: test.notes) }

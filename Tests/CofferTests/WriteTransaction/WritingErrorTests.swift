@@ -94,6 +94,26 @@ struct WritingErrorTests {
     }
   }
 
+  @Test func duplicateKeyAloneWritesNothing() throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(text: "1", key: "k"), into: test.notes) }
+      let generation = try test.store.read { $0.generation }
+      try test.store.write { writer in
+        expect(.duplicateKey) { try writer.insert(Document(text: "2", key: "k"), into: test.notes) }
+      }
+      #expect(try test.store.read { $0.generation } == generation)
+      try test.store.write { writer in
+        try writer.insert(Document(text: "3"), into: test.notes)
+        for _ in 0..<3 {
+          expect(.duplicateKey) { try writer.insert(Document(text: "4", key: "k"), into: test.notes) }
+        }
+        try writer.insert(Document(text: "5", key: "l"), into: test.notes)
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["1", "3", "5"])
+      #expect(try test.store.verify().isSound)
+    }
+  }
+
   @Test func rejectsDuplicateFoldedKeys() throws {
     try withTestStore { test in
       try test.store.write { writer in
