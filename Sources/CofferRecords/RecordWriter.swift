@@ -8,9 +8,10 @@ package import CofferSealing
 /// is an INSERT and a change is an UPDATE of one row. An UPSERT could overwrite a live document after a replayed state.
 package final class RecordWriter {
   package let database: StoreDatabase
-  package private(set) var keys: RowKeys
+  // Exclusive access isn't checked for what every row changes, because only one thread at a time calls the writer.
+  @exclusivity(unchecked) package private(set) var keys: RowKeys
   /// The state that the commit seals.
-  package var state: StoreState
+  @exclusivity(unchecked) package var state: StoreState
   /// The generation that this transaction writes.
   package let revision: UInt64
   /// The store's replicas. ``changeReplicas(_:)`` changes them.
@@ -21,10 +22,10 @@ package final class RecordWriter {
   private let readMarks: (Replicas) throws(StoreError) -> [Replica.Mark]
   /// Whether the first write has to take a new identity.
   private(set) var isRestored: Bool
-  package private(set) var changes: ChangeLog
-  package private(set) var hasWritten = false
+  @exclusivity(unchecked) package private(set) var changes: ChangeLog
+  @exclusivity(unchecked) package private(set) var hasWritten = false
   /// A number that increases with every row change and every undo, so callers can detect writes.
-  package private(set) var rowsWritten = 0
+  @exclusivity(unchecked) package private(set) var rowsWritten = 0
   /// The error of an incomplete change, after which the transaction can only be rolled back.
   package private(set) var failure: StoreError?
 
@@ -46,10 +47,10 @@ package final class RecordWriter {
   private var lastParent: (id: Int64, uid: UniqueID)?
   /// The next number of a deletion, or `nil` before the first one.
   var nextDeletion: Int64?
-  private(set) var sealer: RecordSealer
+  @exclusivity(unchecked) private(set) var sealer: RecordSealer
   /// The row of a single change. Bulk operations use other batches.
   let batch = SealedBatch()
-  private var insertion: RecordStatement?
+  @exclusivity(unchecked) private var insertion: RecordStatement?
   private var updates: [Int: RecordStatement] = [:]
   private var bodies: BodyStatements?
   private let nonceSource: NonceSource

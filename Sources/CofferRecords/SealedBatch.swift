@@ -24,15 +24,16 @@ package final class SealedBatch {
     package var olderBlindIndexes: [[UInt8]] = []
   }
 
-  package private(set) var rows: [Row] = []
+  // Exclusive access isn't checked for what every row changes, because one thread at a time owns the batch.
+  @exclusivity(unchecked) package private(set) var rows: [Row] = []
   /// The collections to insert before these rows.
   package var newCollections: [CollectionRecord] = []
   /// The attachments of these rows, by the rows' indices.
   package var attachments: [(row: Int, drafts: [DraftAttachment])] = []
   /// All rows' change to the set hash, if the sealing thread has computed it (``sum(_:replacing:)``).
   package private(set) var setChange: SetHash?
-  private var memory: UnsafeMutableRawBufferPointer
-  private var used = 0
+  @exclusivity(unchecked) private var memory: UnsafeMutableRawBufferPointer
+  @exclusivity(unchecked) private var used = 0
 
   package init() {
     memory = .allocate(byteCount: 4096, alignment: 16)

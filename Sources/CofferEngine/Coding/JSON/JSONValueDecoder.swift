@@ -4,13 +4,14 @@ internal import CofferFoundation
 /// The decoder that types see. The same decoder serves nested values: `top` is the value that it stands for now.
 final class JSONValueDecoder: Decoder {
   let source: JSONSource
+  // Exclusive access isn't checked, because one thread decodes a value, and nothing keeps an access to these.
   /// The entry of the current value.
-  private(set) var top: Int
+  @exclusivity(unchecked) private(set) var top: Int
   /// The path of the current value.
-  private(set) var path: JSONCodingPath?
+  @exclusivity(unchecked) private(set) var path: JSONCodingPath?
   /// The entry behind the value found last, where the search for the next member of that object begins, because
   /// members are mostly read in order.
-  var cursor = (object: -1, next: 0)
+  @exclusivity(unchecked) var cursor = (object: -1, next: 0)
 
   init(_ source: JSONSource, top: Int, path: JSONCodingPath?) {
     self.source = source
