@@ -55,7 +55,7 @@ extension RecordWriter {
     try changing { () throws(StoreError) in
       try database.execute(SQL.insertAttachment, row.number, row.document, Int64(row.revision), row.sealed)
       state.attachmentCount += 1
-      try sum(nil, row)
+      try sum(replacing: nil, with: row.element(keys))
       noteChange { $0.attach(row.number, to: fields) }
     }
   }
@@ -73,12 +73,7 @@ extension RecordWriter {
     try changing { () throws(StoreError) in
       try database.execute(SQL.updateAttachment, Int64(row.revision), row.sealed, row.number)
       guard database.connection.lastRowsAffected == 1 else { throw .damagedAttachment(row.number, "its row is gone") }
-      let after = try row.element(keys)
-      try sum { summer, set throws(SealingError) in
-        try summer.subtract(before, from: &set)
-        try summer.add(after, to: &set)
-      }
-      countRowWrite()
+      try sum(replacing: before, with: row.element(keys))
       if let fields { noteChange { $0.renameAttachment(row.number, of: fields) } }
     }
   }
@@ -118,7 +113,7 @@ extension RecordWriter {
         throw .damagedStore("its count of attachments is lower than their rows")
       }
       state.attachmentCount -= 1
-      try sum(row, nil)
+      try sum(replacing: row.element(keys), with: nil)
       try deleteChunks(of: row.number)
     }
   }
@@ -146,16 +141,6 @@ extension RecordWriter {
     }
     try database.execute(SQL.deletesSecurely)
     if let next, numbers.contains(next) { leavesChunks = true }
-  }
-
-  private func sum(_ old: AttachmentRow?, _ new: AttachmentRow?) throws(StoreError) {
-    let before = if let old { try old.element(keys) } else { SetElement?.none }
-    let after = if let new { try new.element(keys) } else { SetElement?.none }
-    try sum { summer, set throws(SealingError) in
-      if let before { try summer.subtract(before, from: &set) }
-      if let after { try summer.add(after, to: &set) }
-    }
-    countRowWrite()
   }
 }
 

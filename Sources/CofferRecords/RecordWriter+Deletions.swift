@@ -26,7 +26,7 @@ extension RecordWriter {
     try changing { () throws(StoreError) in
       try database.execute(SQL.insertDeletion, row.number, Int64(row.revision), row.sealed)
       state.deletionCount += 1
-      try sum(nil, row)
+      try sum(replacing: nil, with: row.element(keys))
     }
     nextDeletion = next == .max ? nil : next + 1
   }
@@ -47,11 +47,7 @@ extension RecordWriter {
     try changing { () throws(StoreError) in
       try database.execute(SQL.updateDeletion, Int64(row.revision), row.sealed, row.number)
       guard database.connection.lastRowsAffected == 1 else { throw .damagedStore("deletion #\(row.number) is gone") }
-      let after = try row.element(keys)
-      try sum { summer, set throws(SealingError) in
-        try summer.subtract(before, from: &set)
-        try summer.add(after, to: &set)
-      }
+      try sum(replacing: before, with: row.element(keys))
     }
   }
 
@@ -64,7 +60,7 @@ extension RecordWriter {
         throw .damagedStore("deletion #\(row.number) is gone")
       }
       state.deletionCount -= 1
-      try sum(row, nil)
+      try sum(replacing: row.element(keys), with: nil)
     }
   }
 
@@ -97,16 +93,6 @@ extension RecordWriter {
       if identities.contains(uid) { found.insert(uid) }
     }
     return found
-  }
-
-  private func sum(_ old: DeletionRow?, _ new: DeletionRow?) throws(StoreError) {
-    let before = if let old { try old.element(keys) } else { SetElement?.none }
-    let after = if let new { try new.element(keys) } else { SetElement?.none }
-    try sum { summer, set throws(SealingError) in
-      if let before { try summer.subtract(before, from: &set) }
-      if let after { try summer.add(after, to: &set) }
-    }
-    countRowWrite()
   }
 }
 

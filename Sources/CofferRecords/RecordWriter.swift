@@ -230,8 +230,6 @@ package final class RecordWriter {
 
   func noteSharedKey() { hasSharedKeys = true }
 
-  func countRowWrite() { rowsWritten += 1 }
-
   /// Notes a change of a document's attachments, which leaves its row the same.
   func noteChange(_ note: (inout ChangeLog) -> Void) { note(&changes) }
 
@@ -331,6 +329,19 @@ package final class RecordWriter {
       failure = failure ?? error
       throw error
     }
+  }
+
+  /// Updates the set hash for a row that was inserted, replaced or deleted, and counts the change.
+  ///
+  /// - Parameters:
+  ///   - before: The element of the former row, if there was one.
+  ///   - after: The element of the row, if there is one.
+  func sum(replacing before: SetElement?, with after: SetElement?) throws(StoreError) {
+    try sum { summer, set throws(SealingError) in
+      if let before { try summer.subtract(before, from: &set) }
+      if let after { try summer.add(after, to: &set) }
+    }
+    rowsWritten += 1
   }
 
   /// Returns the reason for a rejected row, which is a taken ID or key, or a state that's older than the rows.
