@@ -73,6 +73,8 @@ package enum SQL {
   package static let attachment = "\(readAttachment) WHERE attachment=?"
   package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>=? ORDER BY attachment LIMIT ?"
   package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"
+  package static let attachedAtOrBelow = "SELECT max(id) FROM coffer_attachment WHERE id<=?"
+  package static let attachedAtOrAbove = "SELECT min(id) FROM coffer_attachment WHERE id>=?"
   package static let attachmentNumbers = """
     SELECT attachment FROM coffer_attachment NOT INDEXED WHERE attachment>=? AND attachment<? ORDER BY attachment LIMIT ?
     """

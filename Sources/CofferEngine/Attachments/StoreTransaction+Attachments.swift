@@ -28,7 +28,7 @@ extension StoreTransaction {
   ///
   /// A damaged attachment is counted without its bytes, because the document itself isn't damaged.
   package func counted(_ header: DocumentHeader) throws(StoreError) -> DocumentHeader {
-    guard state.attachmentCount > 0 else { return header }
+    guard try mayHaveAttachments(header.id.rawValue) else { return header }
     let rows = try database.rows(SQL.attachmentsOf, header.id.rawValue)
     guard !rows.isEmpty else { return header }
     var header = header
@@ -44,8 +44,23 @@ extension StoreTransaction {
     return header
   }
 
+  /// Returns `false` if the index has no attachment of a document.
+  ///
+  /// Remembers where it found none, because most of a list is such documents. A transaction that has written looks each
+  /// time.
+  private func mayHaveAttachments(_ document: Int64) throws(StoreError) -> Bool {
+    guard state.attachmentCount > 0 else { return false }
+    guard !hasWritten else { return true }
+    if unattached.contains(document) { return false }
+    let below = try database.integer(SQL.attachedAtOrBelow, document) ?? .min
+    let above = try below < document ? database.integer(SQL.attachedAtOrAbove, document) ?? .max : document
+    guard below < document, document < above else { return true }
+    unattached.insert(below + 1...above - 1)
+    return false
+  }
+
   func counted(_ opened: OpenedDocument) throws(StoreError) -> OpenedDocument {
-    guard state.attachmentCount > 0 else { return opened }
+    guard try mayHaveAttachments(opened.header.id.rawValue) else { return opened }
     return self.opened(try counted(opened.header), opened.utf8)
   }
 

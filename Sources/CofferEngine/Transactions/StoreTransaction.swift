@@ -24,6 +24,8 @@ public final class _StoreTransaction {
   var isCounted = false
   /// Whether this transaction is inserting documents from a source, which any thread may be reading.
   package var isInsertingFromSource = false
+  /// The documents without attachments that this transaction has seen.
+  var unattached = IDRanges()
   /// The notes of this transaction's reads for an observation, if it reads for one.
   package var notes: ReadNotes?
   /// The document that this transaction last added at the bottom of a collection.

@@ -206,6 +206,44 @@ struct AttachmentTests {
     }
   }
 
+  // MARK: Lists
+
+  @Test(arguments: 1...6 as ClosedRange<UInt64>) func countsAttachmentsInLists(seed: UInt64) throws {
+    var random = Pseudorandom(seed: seed)
+    let test = try TestStore()
+    var model: [DocumentID: [Int]] = [:]
+    func compare(_ reader: borrowing some StoreReading & ~Copyable) throws {
+      var listed: [DocumentID: [Int]] = [:]
+      let headers = try reader.headers(in: Self.notes)
+      for header in headers { listed[header.id] = [header.attachmentCount, header.attachmentByteCount] }
+      #expect(listed == model.mapValues { [$0.count, $0.reduce(0, +)] })
+      for header in headers.shuffled(using: &random).prefix(5) {
+        #expect(try reader.header(of: header.id).attachmentCount == model[header.id]?.count)
+      }
+    }
+    for _ in 0..<6 {
+      try test.store.write { tx throws in
+        for _ in 0..<40 {
+          let id = try tx.insert(Document(text: ""), into: Self.notes)
+          try tx.move(id, to: random.next().isMultiple(of: 2) ? .top : .bottom)
+          model[id] = []
+        }
+        for id in model.keys.sorted().shuffled(using: &random).prefix(Int(random.next() % 10)) {
+          if let last = try tx.attachments(of: id).last, random.next().isMultiple(of: 2) {
+            try tx.detach(last.id)
+            model[id]?.removeLast()
+          } else {
+            let count = Int(random.next() % 100)
+            try tx.attach(Self.bytes(count), to: id, name: "\(random.next())")
+            model[id]?.append(count)
+          }
+        }
+        try compare(tx)
+      }
+      try test.store.read { try compare($0) }
+    }
+  }
+
   // MARK: Damage
 
   /// What happens to a chunk affects its attachment, and nothing else.
