@@ -1,4 +1,4 @@
-internal import CofferEngine
+package import CofferEngine
 internal import CofferRecords
 internal import CofferSearch
 
@@ -37,17 +37,18 @@ extension StoreReading where Self: ~Copyable {
   /// Documents without a match don't stay in memory.
   ///
   /// - Parameters:
+  ///   - names: The result of ``attachmentMatches(of:fields:)`` for the same pattern and fields, or `nil` to find them.
   ///   - progress: Called periodically with the number of searched documents. Throwing from it ends the search.
   ///   - body: Called on the calling thread with each document. The document's bytes are valid during the call.
   /// - Throws: Errors of `body`, `progress` and ``search(for:in:fields:limit:)``.
   package func forEachMatch(
     of pattern: SearchPattern, in collection: DocumentCollection, fields: SearchPattern.Fields = .all,
-    limit: Int = .max, progress: ProgressHandler? = nil, _ body: (FoundDocument) throws -> Void
+    limit: Int = .max, names: AttachmentMatches? = nil, progress: ProgressHandler? = nil,
+    _ body: (FoundDocument) throws -> Void
   ) throws {
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
     var left = limit
-    let attachments =
-      try fields.contains(.attachmentNames) ? AttachmentMatches(of: pattern, in: transaction) : AttachmentMatches()
+    let attachments = if let names { names } else { try attachmentMatches(of: pattern, fields: fields) }
     if let candidates = try SubstringSearch(transaction).candidates(
       for: pattern, in: record, fields: fields, also: attachments.documents)
     {
@@ -72,6 +73,15 @@ extension StoreReading where Self: ~Copyable {
         if left == 0 { throw EnoughFound() }
       }
     } catch is EnoughFound {}
+  }
+
+  /// Returns the attachments with matching names, for a search of several collections.
+  ///
+  /// Opens the row of each attachment in the store, unless `fields` leaves names out.
+  package func attachmentMatches(of pattern: SearchPattern, fields: SearchPattern.Fields) throws(StoreError)
+    -> AttachmentMatches
+  {
+    try fields.contains(.attachmentNames) ? AttachmentMatches(of: pattern, in: transaction) : AttachmentMatches()
   }
 
   /// Searches an index's candidates in order, because only their texts show whether they match.

@@ -228,10 +228,12 @@ struct SearchVerb: ParsableCommand {
     defer { bar.finish() }
     var found = 0
     var searched = 0
+    let attachments = try reader.attachmentMatches(of: pattern, fields: parts.fields)
     for name in names where found < limit ?? .max {
       let before = searched
       try reader.forEachMatch(
         of: pattern, in: DocumentCollection(name), fields: parts.fields, limit: (limit ?? .max) - found,
+        names: attachments,
         progress: {
           searched = before + $0.done
           bar.update(searched, of: total)

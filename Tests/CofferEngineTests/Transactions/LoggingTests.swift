@@ -84,4 +84,29 @@ struct LoggingTests {
     #expect(lines.all.count > 5)
     #expect(!lines.all.contains { $0.contains(secret) || $0.contains("coffer-key") })
   }
+
+  @Test func opensAttachmentsOnceForSearchOfSeveralCollections() throws {
+    let (test, lines) = try store(.info)
+    let ids = try test.store.write { tx throws in
+      try ["one", "two", "three"].map { name throws in
+        let id = try tx.insert(Document(text: "text"), into: DocumentCollection(name))
+        try tx.attach([1], to: id, name: "photo \(name)")
+        return id
+      }
+    }
+    try test.raw().execute("UPDATE coffer_attachment SET sealed=zeroblob(300) WHERE id=?", ids[1].rawValue)
+    var found: [DocumentID] = []
+    let before = lines.all.count
+    try test.store.read { reader throws in
+      let pattern = try SearchPattern.text("photo")
+      let names = try reader.attachmentMatches(of: pattern, fields: .all)
+      for name in ["one", "two", "three"] {
+        try reader.forEachMatch(of: pattern, in: DocumentCollection(name), names: names) {
+          found.append($0.document.header.id)
+        }
+      }
+    }
+    #expect(found == [ids[0], ids[2]])
+    #expect(lines.all.count == before + 1, "\(lines.all)")
+  }
 }
