@@ -12,27 +12,23 @@ package final class ChunkCipher {
     cipher = try translatingErrors { () throws(SealingError) in try XAESKey(key) }
   }
 
-  /// Seals a chunk, which includes its padding.
-  package func seal(_ chunk: UnsafeRawBufferPointer, _ index: Int, isLast: Bool) throws(StoreError) -> [UInt8] {
-    var sealed = [UInt8](repeating: 0, count: chunk.count + XAESKey.overhead)
+  /// Seals a chunk, which includes its padding, into memory that is longer by `XAESKey.overhead`.
+  package func seal(
+    _ chunk: UnsafeRawBufferPointer, _ index: Int, isLast: Bool, into sealed: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
     try translatingErrors { () throws(SealingError) in
-      try sealed.withMutableBytes { sealed throws(SealingError) in
-        try cipher.seal(
-          chunk, authenticating: rowKeys.binding.chunk(index, of: attachment, isLast: isLast), nonces: rowKeys.nonces,
-          into: sealed)
-      }
+      try cipher.seal(
+        chunk, authenticating: rowKeys.binding.chunk(index, of: attachment, isLast: isLast), nonces: rowKeys.nonces,
+        into: sealed)
     }
-    return sealed
   }
 
   fileprivate func open(
-    _ sealed: [UInt8], _ index: Int, isLast: Bool, into memory: UnsafeMutableRawBufferPointer
+    _ sealed: UnsafeRawBufferPointer, _ index: Int, isLast: Bool, into memory: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
     do throws(SealingError) {
-      try sealed.withBytes { sealed throws(SealingError) in
-        try cipher.open(
-          sealed, authenticating: rowKeys.binding.chunk(index, of: attachment, isLast: isLast), plaintext: memory)
-      }
+      try cipher.open(
+        sealed, authenticating: rowKeys.binding.chunk(index, of: attachment, isLast: isLast), plaintext: memory)
     } catch {
       throw .unopened(error, .damagedAttachment(attachment, "chunk \(index) can't be opened"))
     }
@@ -70,10 +66,10 @@ package final class AttachmentChunks {
   package func read(_ index: Int, from database: StoreDatabase, into memory: UnsafeMutableRawBufferPointer)
     throws(StoreError)
   {
-    guard let row = try database.rows(SQL.chunk, Self.row(of: index, in: record.number)).first else {
-      throw .damagedAttachment(record.number, "chunk \(index) is missing")
-    }
-    guard case .blob(let sealed) = row[0] else {
+    let statement = try database.statement(SQL.chunk, Self.row(of: index, in: record.number))
+    defer { statement.reset() }
+    guard try statement.step() else { throw .damagedAttachment(record.number, "chunk \(index) is missing") }
+    guard let sealed = statement.blob(at: 0) else {
       throw .damagedAttachment(record.number, "chunk \(index) isn't a blob")
     }
     try open(sealed, index, into: memory)
@@ -82,7 +78,9 @@ package final class AttachmentChunks {
   /// Opens a chunk into memory that has the chunk's length with its padding.
   ///
   /// - Throws: `damaged` if it isn't the chunk that was written.
-  package func open(_ sealed: [UInt8], _ index: Int, into memory: UnsafeMutableRawBufferPointer) throws(StoreError) {
+  package func open(
+    _ sealed: UnsafeRawBufferPointer, _ index: Int, into memory: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
     guard memory.count == record.chunks.length(of: index), sealed.count == memory.count + XAESKey.overhead
     else { throw .damagedAttachment(record.number, "chunk \(index) has another length") }
     try keys.last { $0.first <= index }!.cipher
@@ -124,40 +122,6 @@ package final class AttachmentChunks {
             from: UnsafeRawBufferPointer(rebasing: whole[part.lowerBound - start..<part.upperBound - start]))
         }
       }
-    }
-  }
-
-  /// Reads the whole content chunk by chunk, and compares it with its digest at the end.
-  ///
-  /// - Throws: `damaged` if a chunk isn't the one that was written, or if the content isn't the one that was attached.
-  package func forEachChunk(
-    from database: StoreDatabase, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    try forEachChunk(
-      readBy: { index, memory throws(StoreError) in try read(index, from: database, into: memory) }, body)
-  }
-
-  /// Reads the whole content like ``forEachChunk(from:_:)``, with chunks that a closure reads into memory.
-  package func forEachChunk(
-    readBy read: (Int, UnsafeMutableRawBufferPointer) throws(StoreError) -> Void,
-    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    let layout = record.chunks
-    // Not the hasher of the keys, which the closure may use.
-    let hasher = try translatingErrors { () throws(SealingError) in try TextHasher() }
-    try translatingErrors { () throws(SealingError) in try hasher.begin() }
-    var memory = [UInt8](repeating: 0, count: min(layout.chunkSize, layout.paddedCount))
-    for index in 0..<layout.count {
-      try memory.withMutableBytes { memory throws(StoreError) in
-        let chunk = UnsafeMutableRawBufferPointer(rebasing: memory[..<layout.length(of: index)])
-        try read(index, chunk)
-        let content = UnsafeRawBufferPointer(rebasing: chunk[..<layout.contentLength(of: index)])
-        try translatingErrors { () throws(SealingError) in try hasher.update(content) }
-        try body(content)
-      }
-    }
-    guard try translatingErrors({ () throws(SealingError) in try hasher.finish() }) == record.digest else {
-      throw .otherContent(of: record.number)
     }
   }
 }

@@ -31,7 +31,12 @@ extension RecordWriter {
   package func insertChunk(_ sealed: [UInt8], _ index: Int, of attachment: Int64) throws(StoreError) {
     try willWrite()
     try changing { () throws(StoreError) in
-      try database.execute(SQL.insertChunk, AttachmentChunks.row(of: index, in: attachment), sealed)
+      let statement = try database.statement(SQL.insertChunk, AttachmentChunks.row(of: index, in: attachment))
+      defer { statement.reset() }
+      try sealed.withBytes { sealed throws(StoreError) in
+        try statement.bindBlob(sealed, at: 2)
+        _ = try statement.step()
+      }
     }
   }
 

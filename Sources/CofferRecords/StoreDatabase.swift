@@ -121,7 +121,12 @@ package struct StoreStatement {
   package func blob(of id: Int64) throws(StoreError) -> UnsafeRawBufferPointer? {
     base.reset()
     try bind(id, at: 1)
-    return try step() && base.storageClass(at: 0) == .blob ? base.blobPointer(at: 0) : nil
+    return try step() ? blob(at: 0) : nil
+  }
+
+  /// Returns a blob, or `nil` if the column isn't one. Valid until the next step or reset.
+  package func blob(at column: Int) -> UnsafeRawBufferPointer? {
+    base.storageClass(at: column) == .blob ? base.blobPointer(at: column) : nil
   }
 
   package func reset() { base.reset() }

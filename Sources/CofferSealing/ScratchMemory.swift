@@ -6,6 +6,11 @@ package final class ScratchMemory {
 
   package init() {}
 
+  /// Makes memory that gives room for exactly `byteCount` bytes.
+  package init(byteCount: Int) {
+    memory = .allocate(byteCount: byteCount, alignment: 16)
+  }
+
   deinit {
     release()
   }

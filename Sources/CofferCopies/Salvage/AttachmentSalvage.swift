@@ -147,9 +147,11 @@ final class AttachmentSalvage {
     throws(StoreError)
   {
     let number = AttachmentChunks.row(of: index, in: chunks.record.number)
-    if let sealed = try chunk(number), (try? chunks.open(sealed, index, into: memory)) != nil { return }
+    if let sealed = try chunk(number), (try? sealed.withBytes { try chunks.open($0, index, into: memory) }) != nil {
+      return
+    }
     let isFound = try walk.searchedPages()?.withBodies(number) { bytes throws(StoreError) in
-      (try? chunks.open(Array(bytes), index, into: memory)) != nil
+      (try? chunks.open(bytes, index, into: memory)) != nil
     }
     guard isFound == true else {
       throw .damagedAttachment(chunks.record.number, "chunk \(index) is missing or damaged")

@@ -32,9 +32,12 @@ package final class AttachmentBuilder {
   private let number: Int64
   private let key: Secret
   private let cipher: ChunkCipher
-  private let hasher: TextHasher
+  private let hasher: ContentHasher
   /// The chunk that isn't written yet, because it may be the last.
-  private var pending: [UInt8] = []
+  private let pending = ScratchMemory(byteCount: ChunkLayout.standardSize)
+  /// The number of bytes in that chunk.
+  private var pendingCount = 0
+  private var sealed: [UInt8] = []
   private var index = 0
   private var byteCount = 0
 
@@ -47,13 +50,9 @@ package final class AttachmentBuilder {
     self.description = description
     self.fields = fields
     number = try writer.takeAttachmentNumber()
-    (key, hasher) = try translatingErrors { () throws(SealingError) in
-      let hasher = try TextHasher()
-      try hasher.begin()
-      return (try Secret.random(byteCount: XAESKey.byteCount), hasher)
-    }
+    key = try translatingErrors { () throws(SealingError) in try Secret.random(byteCount: XAESKey.byteCount) }
     cipher = try ChunkCipher(number, key, transaction.keys)
-    pending.reserveCapacity(ChunkLayout.standardSize)
+    hasher = try ContentHasher()
   }
 
   /// The date of the attached file.
@@ -80,40 +79,49 @@ package final class AttachmentBuilder {
     guard byteCount + bytes.count <= ChunkLayout.maximumByteCount else {
       throw .attachmentTooLarge
     }
-    try translatingErrors { () throws(SealingError) in try hasher.update(bytes) }
     byteCount += bytes.count
     var rest = bytes[...]
     while !rest.isEmpty {
-      if pending.count == ChunkLayout.standardSize { try writePending(isLast: false) }
-      let part = rest.prefix(ChunkLayout.standardSize - pending.count)
-      pending.append(contentsOf: part)
+      if pendingCount == ChunkLayout.standardSize {
+        try writePending(byteCount: ChunkLayout.standardSize, isLast: false)
+      }
+      let chunk = pending.room(ChunkLayout.standardSize)
+      let part = rest.prefix(chunk.count - pendingCount)
+      UnsafeMutableRawBufferPointer(rebasing: chunk[pendingCount...])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: part))
+      pendingCount += part.count
       rest = rest.dropFirst(part.count)
     }
   }
 
-  private func writePending(isLast: Bool) throws(StoreError) {
-    let sealed = try pending.withBytes { bytes throws(StoreError) in
-      try cipher.seal(bytes, index, isLast: isLast)
+  /// Writes the next chunk.
+  ///
+  /// - Parameter byteCount: The number of bytes with the padding, which follows the pending bytes.
+  private func writePending(byteCount: Int, isLast: Bool) throws(StoreError) {
+    let chunk = pending.room(byteCount)
+    UnsafeMutableRawBufferPointer(rebasing: chunk[pendingCount...]).initializeMemory(as: UInt8.self, repeating: 0)
+    hasher.update(UnsafeRawBufferPointer(rebasing: chunk[..<pendingCount]))
+    if sealed.count != byteCount + XAESKey.overhead {
+      sealed = [UInt8](repeating: 0, count: byteCount + XAESKey.overhead)
+    }
+    try sealed.withMutableBytes { sealed throws(StoreError) in
+      try cipher.seal(UnsafeRawBufferPointer(chunk), index, isLast: isLast, into: sealed)
     }
     try writer.insertChunk(sealed, index, of: number)
-    pending.removeAll(keepingCapacity: true)
+    pendingCount = 0
     index += 1
   }
 
   /// Writes the last chunk and the row.
   package func finish() throws(StoreError) -> Attachment {
-    let digest = try translatingErrors { () throws(SealingError) in try hasher.finish() }
-    guard let chunks = ChunkLayout(byteCount: byteCount, isPadded: isPadded) else {
+    guard let layout = ChunkLayout(byteCount: byteCount, isPadded: isPadded) else {
       throw .attachmentTooLarge
     }
-    var written = index * ChunkLayout.standardSize
-    while written < chunks.paddedCount || index == 0 {
-      let count = chunks.length(of: index)
-      pending += [UInt8](repeating: 0, count: count - pending.count)
-      try writePending(isLast: chunks.isLast(index))
-      written += count
+    while index < layout.count {
+      try writePending(byteCount: layout.length(of: index), isLast: layout.isLast(index))
     }
-    return try writeRow(chunks, digest)
+    let digest = try hasher.finish()
+    return try writeRow(layout, digest)
   }
 
   private func writeRow(_ chunks: ChunkLayout, _ digest: TextDigest) throws(StoreError) -> Attachment {

@@ -83,7 +83,11 @@ final class AttachmentRekey {
         let sealed = try memory.withMutableBytes { memory throws(StoreError) in
           let chunk = UnsafeMutableRawBufferPointer(rebasing: memory[..<layout.length(of: index)])
           try old.read(index, from: transaction.database, into: chunk)
-          return try cipher.seal(UnsafeRawBufferPointer(chunk), index, isLast: layout.isLast(index))
+          var sealed = [UInt8](repeating: 0, count: chunk.count + XAESKey.overhead)
+          try sealed.withMutableBytes { sealed throws(StoreError) in
+            try cipher.seal(UnsafeRawBufferPointer(chunk), index, isLast: layout.isLast(index), into: sealed)
+          }
+          return sealed
         }
         try writer.replaceChunk(sealed, index, of: record.number)
         left -= sealed.count
