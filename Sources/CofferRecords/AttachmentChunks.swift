@@ -1,4 +1,4 @@
-internal import CofferSQLite
+package import CofferSQLite
 package import CofferSealing
 
 /// Seals and opens chunks of one attachment with one of its keys. Use it on one thread at a time.
@@ -32,6 +32,16 @@ package final class ChunkCipher {
     } catch {
       throw .unopened(error, .damagedAttachment(attachment, "chunk \(index) can't be opened"))
     }
+  }
+}
+
+extension StoreDatabase {
+  /// The memory that SQLite's cache may grow to while the chunks of a larger content are read, written or deleted.
+  package static let chunkCacheBytes = 512 << 10
+
+  /// Limits SQLite's cache of pages as long as the result is referenced, because the pages of chunks are needed once.
+  package func limitCacheForChunks() throws(StoreError) -> CacheLimit {
+    try translatingErrors { () throws(SQLiteError) in try CacheLimit(connection, byteCount: Self.chunkCacheBytes) }
   }
 }
 

@@ -132,6 +132,8 @@ extension RecordWriter {
     let numbers = AttachmentChunks.rows(of: attachment)
     var next = try database.integer(SQL.firstChunkFrom, numbers.lowerBound)
     guard let chunk = next, numbers.contains(chunk) else { return }
+    let limit = try database.limitCacheForChunks()
+    defer { withExtendedLifetime(limit) {} }
     try database.execute(SQL.deletesFast)
     do throws(StoreError) {
       while let chunk = next, numbers.contains(chunk), deletedChunks < Self.maximumDeletedChunks {

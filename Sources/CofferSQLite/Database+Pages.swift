@@ -31,12 +31,4 @@ extension Database {
     try statement("PRAGMA synchronous = OFF").run()
     try setCache(byteCount: cacheBytes)
   }
-
-  /// Sets the most memory for pages, beside those that a transaction has changed. Pages beyond it are released.
-  package func setCache(byteCount: Int) throws(SQLiteError) {
-    // SQLite sets it when it compiles the pragma: a statement from the cache would do nothing.
-    try connection.runAll("PRAGMA cache_size = -\(max(byteCount >> 10, 64))") { statement throws(SQLiteError) in
-      try statement.run()
-    }
-  }
 }

@@ -1,4 +1,5 @@
 internal import CofferRecords
+internal import CofferSQLite
 internal import CofferSealing
 
 /// Writes the content of a new attachment in a transaction, chunk by chunk, and then its row.
@@ -38,6 +39,7 @@ package final class AttachmentBuilder {
   /// The number of bytes in that chunk.
   private var pendingCount = 0
   private var sealed: [UInt8] = []
+  private var cacheLimit: CacheLimit?
   private var index = 0
   private var byteCount = 0
 
@@ -110,6 +112,9 @@ package final class AttachmentBuilder {
     try writer.insertChunk(sealed, index, of: number)
     pendingCount = 0
     index += 1
+    if index * ChunkLayout.standardSize == StoreDatabase.chunkCacheBytes {
+      cacheLimit = try writer.database.limitCacheForChunks()
+    }
   }
 
   /// Writes the last chunk and the row.
@@ -120,6 +125,7 @@ package final class AttachmentBuilder {
     while index < layout.count {
       try writePending(byteCount: layout.length(of: index), isLast: layout.isLast(index))
     }
+    cacheLimit = nil
     let digest = try hasher.finish()
     return try writeRow(layout, digest)
   }
@@ -142,6 +148,7 @@ package final class AttachmentBuilder {
 
   /// Deletes the chunks after a failure, so that the document is as before.
   package func abandon() {
+    cacheLimit = nil
     do throws(StoreError) {
       try writer.deleteChunks(of: number)
     } catch {

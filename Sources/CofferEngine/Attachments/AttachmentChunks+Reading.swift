@@ -1,4 +1,5 @@
 package import CofferRecords
+internal import CofferSQLite
 internal import CofferSealing
 
 // Reading a whole content.
@@ -10,6 +11,9 @@ extension AttachmentChunks {
   package func forEachChunk(
     from database: StoreDatabase, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
+    let isLarge = record.chunks.paddedCount > StoreDatabase.chunkCacheBytes
+    let limit = isLarge ? try database.limitCacheForChunks() : nil
+    defer { withExtendedLifetime(limit) {} }
     try forEachChunk(
       readBy: { index, memory throws(StoreError) in try read(index, from: database, into: memory) }, body)
   }
