@@ -35,10 +35,7 @@ def described(bench, ours, plain, found, missing, options):
     all_sides = [ours, plain, *found]
     sql = plain.sql()
     return {
-        "machine": machine(),
-        "commit": commit(),
-        "rounds": options.rounds,
-        "documents": options.documents,
+        **heading(options.rounds, options.documents),
         "sides": {side.name: {"label": side.label} for side in all_sides},
         "settings": {
             cache: {side.name: side.settings(cache) for side in [plain, *found]} for cache in ("64", "default")},
@@ -50,6 +47,11 @@ def described(bench, ours, plain, found, missing, options):
         "commands": {},
         "curves": {},
     }
+
+
+def heading(rounds, documents):
+    """Where and how it was measured."""
+    return {"machine": machine(), "commit": commit(), "rounds": rounds, "documents": documents}
 
 
 def table(result, ours, plain, found, names, cache, options, progress):

@@ -20,6 +20,8 @@ def rewrite(page, result):
 
 
 def section(result):
+    if "attachments" in result:
+        return "\n".join([*_run(result), *_attachments(result)])
     parts = [*_run(result)]
     if result["tables"]:
         parts += [
@@ -57,7 +59,24 @@ def _run(result):
     lines = [f"{machine['processor']}, {machine['cores']} cores, {machine['memory']}, {machine['system']}, Linux "
              f"{machine['kernel']}, load {machine['load']} at the start; commit {result['commit']}; "
              f"{result['documents']:,} documents of 1 KiB, medians of {result['rounds']} rounds.", ""]
-    return lines + [f"Missing: {label} ({reason})." for label, reason in result["missing"].items()]
+    return lines + [f"Missing: {label} ({reason})." for label, reason in result.get("missing", {}).items()]
+
+
+def _attachments(result):
+    rows = [[row["what"], f"{row['beside']['wall']:.4f}", f"{row['ours']['wall']:.4f}",
+             _ratios(row["ours"], row["beside"]), _spread(row), f"{row['limit']:g}" if row["limit"] else "–"] for row in result["attachments"]]
+    file = result["file"]
+    return [
+        *_table(["work", "beside, s", "ours, s", "ratio (CPU)", "rounds", "limit"], rows),
+        f"A file with {file['contents']:,} bytes of contents, in attachments of 10 MiB, has {file['bytes']:,} bytes: "
+        f"{100 * (file['bytes'] / file['contents'] - 1):.1f} % more, and at most "
+        f"{100 * (file['limit'] - 1):.0f} % more.", ""]
+
+
+def _spread(row):
+    """The least and the greatest ratio of a round."""
+    ratios = [ours / beside for ours, beside in zip(row["ours"]["walls"], row["beside"]["walls"])]
+    return f"{min(ratios):.2f} to {max(ratios):.2f}"
 
 
 def _settings(result, cache):

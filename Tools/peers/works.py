@@ -47,6 +47,18 @@ class Work:
         return "clear" if self.start == "clear" else "sealed"
 
 
+# The works of attachments, beside plain SQLite with the same rows of chunks.
+ATTACHMENT_WORKS = ["attach", "attach-read", "attach-range"]
+# Lists of documents of which some have an attachment, beside the same documents without any: the work, what they are, the
+# store, the ratio to hold.
+LISTS = [
+    ("list", "list titles, 1 of 1,000 with a file (beside none)", "attached-few", 1.1),
+    ("pages", "list by pages, 1 of 1,000 with a file (beside none)", "attached-few", 1.1),
+    ("list", "list titles, 1 of 10 with a file (beside none)", "attached-many", None),
+]
+# The file of attachments of 10 MiB, beside the bytes of their contents: the ratio to hold.
+FILE_LIMIT = 1.02
+
 # Attachments of 10 MiB, 1 GiB in all; each is a text of the other works.
 ATTACHMENTS = Shape(102, 10 << 20)
 

@@ -50,6 +50,8 @@ struct Works {
     case "values-get": try getValues()
     case "values-read": readValues
     case "values-put": try putValues()
+    case "attached-few": attachToSome(1000)
+    case "attached-many": attachToSome(10)
     case "attach": attach
     case "attach-read": try readAttachments()
     case "attach-range": try readRanges()
@@ -271,6 +273,19 @@ struct Works {
           _ = try tx.put(
             samples.note(number, text: number + 5), into: notes, key: DocumentKey("key \(number)"),
             attributes: samples.attributes(number))
+        }
+      }
+    }
+  }
+
+  /// Inserts documents, and attaches 4 KiB to every so many.
+  private func attachToSome(_ step: Int) -> () throws -> Void {
+    {
+      try insert()
+      try store.write { tx in
+        for number in stride(from: step, through: count, by: step) {
+          let content = samples.block[(number % 1000)...].prefix(4096)
+          _ = try tx.attach(.bytes(content), to: DocumentID(number), name: "file")
         }
       }
     }
