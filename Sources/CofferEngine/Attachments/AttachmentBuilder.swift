@@ -109,12 +109,11 @@ package final class AttachmentBuilder {
     try sealed.withMutableBytes { sealed throws(StoreError) in
       try cipher.seal(UnsafeRawBufferPointer(chunk), index, isLast: isLast, into: sealed)
     }
+    // Before the first chunk of several, because the cache would otherwise grow with each attachment.
+    if !isLast, cacheLimit == nil { cacheLimit = try writer.database.limitCacheForChunks() }
     try writer.insertChunk(sealed, index, of: number)
     pendingCount = 0
     index += 1
-    if index * ChunkLayout.standardSize == StoreDatabase.chunkCacheBytes {
-      cacheLimit = try writer.database.limitCacheForChunks()
-    }
   }
 
   /// Writes the last chunk and the row.

@@ -1,5 +1,4 @@
 internal import CofferRecords
-internal import CofferSQLite
 internal import CofferSealing
 
 /// Seals the chunks of attachments under new keys, with some MiB per transaction, after all documents.
@@ -74,8 +73,6 @@ final class AttachmentRekey {
     }
     let old = try AttachmentChunks(former, transaction.keys)
     let cipher = try ChunkCipher(record.number, record.keys[0].key, transaction.keys)
-    let limit = try transaction.database.limitCacheForChunks()
-    defer { withExtendedLifetime(limit) {} }
     let layout = record.chunks
     var index = former.keyEpoch < target ? 0 : Int(former.keys[1].first)
     let start = index

@@ -14,6 +14,7 @@ struct AttachmentMemoryTests {
     await #expect(processExitsWith: .success) {
       let test = try TestStore()
       let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+      let other = try test.store.write { try $0.insert(Document(text: "other"), into: test.notes) }
       func attach(_ count: Int, _ name: String) throws -> CofferEngine.Attachment.ID {
         let file = test.place.file(name)
         #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
@@ -45,6 +46,12 @@ struct AttachmentMemoryTests {
       try deleteAndRestore()
       var large: CofferEngine.Attachment.ID?
       try expectLittleMore("attaching") { large = try attach(count, "large") }
+      try expectLittleMore("attaching many") {
+        try test.store.write { tx throws in
+          let content = [UInt8](repeating: 7, count: 600_000)
+          for number in 0..<40 { try tx.attach(content, to: other, name: "\(number)") }
+        }
+      }
       let attached = try #require(large)
       var bytes = 0
       try expectLittleMore("reading") { bytes = try read(attached) }
