@@ -1,10 +1,10 @@
 package import Coffer
 package import CofferEngine
 package import CofferFoundation
-package import CofferRecords
+internal import CofferRecords
 internal import CofferSQLite
 package import CofferSync
-package import CofferTestSupport
+internal import CofferTestSupport
 
 /// A device with its store and its view of the folder.
 package final class SimulatedDevice {

@@ -1,9 +1,9 @@
-package import Coffer
+internal import Coffer
 package import CofferEngine
 package import CofferFoundation
-package import CofferRecords
+internal import CofferRecords
 package import CofferSync
-package import CofferTestSupport
+internal import CofferTestSupport
 
 /// Devices that edit documents and exchange them by folders that a carrier keeps alike, all of it from one seed.
 ///

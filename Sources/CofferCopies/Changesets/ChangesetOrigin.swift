@@ -1,6 +1,6 @@
-package import CofferEngine
+internal import CofferEngine
 package import CofferRecords
-package import CofferSealing
+internal import CofferSealing
 
 /// What the sender of a changeset included when it made it (Sync-Format, "Payload").
 package struct ChangesetOrigin: Sendable {
