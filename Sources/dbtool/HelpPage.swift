@@ -55,7 +55,7 @@ struct HelpPage {
       configuration.discussion,
     ]
     for group in configuration.groupedSubcommands where group.name != Dbtool.moreGroup {
-      let verbs = group.subcommands.map {
+      let verbs = group.subcommands.filter { $0.configuration.shouldDisplay }.map {
         entry($0.configuration.commandName ?? "", Self.withoutPeriod($0.configuration.abstract), indent: 14)
       }
       blocks.append(([group.name] + verbs).joined(separator: "\n"))

@@ -73,7 +73,8 @@ struct JSONCodingTests {
     let strategies = JSONCoders()
     func title(_ value: some Encodable) throws -> String? {
       strategies.compare(writing: value)
-      return strategies.writing.encode(value).title
+      let stored = try strategies.writing.encode(value)
+      return stored.title
     }
     #expect(try title(Optionals(title: "One\n\"two\"", name: "a name")) == "One\n\"two\"")
     #expect(try title(Optionals(name: "a name")) == "a name")
