@@ -9,7 +9,8 @@ from .layout import extension_entry as entry
 ONE, TWO = entry(1, b"one"), entry(2, b"two")
 LAST_PART = {"head": 5, "collection": 0, "attachment": 0, "deletion": 0, "state": 0, "replicas": 0}
 LIMIT = dict.fromkeys(("head", "collection", "attachment"), layout.EXTENSION_SIZE)
-LIMIT |= dict.fromkeys(("deletion", "state", "replicas"), layout.SMALL_EXTENSION_SIZE)
+LIMIT |= dict.fromkeys(("deletion", "state"), layout.SMALL_EXTENSION_SIZE)
+LIMIT["replicas"] = layout.REPLICAS_EXTENSION_SIZE
 
 
 def ill_formed(place):

@@ -74,7 +74,7 @@ forged-header-: compat incompat ro-compat newer older older-in-row phase-* rk-ge
 forged-sound-: pos-greatest pos-least dots-*
 forged-extension-: head-* collection-falling collection-length-beyond collection-part-1 collection-newer
   attachment-falling attachment-part-1 attachment-length-beyond deletion-falling deletion-part-1 deletion-of-301-bytes deletion-newer state-falling state-length-beyond state-part-1
-  state-of-301-bytes state-newer replicas-falling replicas-part-1 replicas-of-301-bytes replicas-newer
+  state-of-301-bytes state-newer replicas-falling replicas-part-1 replicas-newer
 forged-state-: attachment-count-more attachment-count-2-to-39 attachment-count-negative
   attachment-count-without-tables attachments-forgotten next-attachment-*
   bound-greatest bound-high bound-low count-more cursor-without-target generation-above generation-greatest
