@@ -40,8 +40,8 @@ extension StoreDatabase {
   package static let chunkCacheBytes = 512 << 10
 
   /// Limits SQLite's cache of pages as long as the result is referenced, because the pages of chunks are needed once.
-  package func limitCacheForChunks() throws(StoreError) -> CacheLimit {
-    try translatingErrors { () throws(SQLiteError) in try CacheLimit(connection, byteCount: Self.chunkCacheBytes) }
+  package func limitCacheForChunks(to byteCount: Int = chunkCacheBytes) throws(StoreError) -> CacheLimit {
+    try translatingErrors { () throws(SQLiteError) in try CacheLimit(connection, byteCount: byteCount) }
   }
 }
 

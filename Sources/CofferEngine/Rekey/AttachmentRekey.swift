@@ -3,7 +3,10 @@ internal import CofferSealing
 
 /// Seals the chunks of attachments under new keys, with some MiB per transaction, after all documents.
 final class AttachmentRekey {
-  private static let greatestTransaction = 24 << 20
+  private static let greatestTransaction = 16 << 20
+  /// The memory for SQLite's cache, which holds all pages of a transaction. Fewer would be written before its end, and
+  /// the journal synced each time.
+  private static let cacheBytes = 20 << 20
 
   private let store: StoreEngine
   /// The number of bytes that ends a transaction.
@@ -29,12 +32,17 @@ final class AttachmentRekey {
       var pass = report
       var left = transactionBytes
       var (done, hasEnd) = (last, false)
-      while left > 0, !hasEnd {
-        guard let row = try nextRow(after: done, target, transaction) else {
-          hasEnd = true
-          continue
+      // The limit ends before the commit, which may wait for readers.
+      do {
+        let limit = try transaction.database.limitCacheForChunks(to: Self.cacheBytes)
+        defer { withExtendedLifetime(limit) {} }
+        while left > 0, !hasEnd {
+          guard let row = try nextRow(after: done, target, transaction) else {
+            hasEnd = true
+            continue
+          }
+          if try seal(row, target, transaction, &left, &pass) { done = row.number }
         }
-        if try seal(row, target, transaction, &left, &pass) { done = row.number }
       }
       guard transaction.hasWritten || done > last else { return false }
       if transaction.hasWritten { try transaction.commit() }
