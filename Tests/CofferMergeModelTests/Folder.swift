@@ -1,6 +1,6 @@
 @testable import CofferMergeModel
 
-/// Participants that meet only in a folder, which delays, repeats, reorders and loses files.
+/// Participants that meet only in a folder, which delays, repeats and reorders files, and loses some unless it's faithful.
 struct Folder {
   /// A file in the folder: a changeset, and its sender as it was.
   struct File {
@@ -17,6 +17,8 @@ struct Folder {
     var heard = VersionVector()
     /// The vector at the end of the member's last file.
     var sent: VersionVector
+    /// What the files in the folder hold, as far as the member knows them.
+    var published: VersionVector { sent.union(heard) }
 
     init(_ participant: Participant) {
       self.participant = participant
@@ -27,16 +29,19 @@ struct Folder {
   let world: World
   /// Whether members send on what they have read from others.
   let relays: Bool
+  /// Whether every file arrives sooner or later, so a file holds nothing that its sender read in another one.
+  let isFaithful: Bool
   var members: [Member]
   var files: [File] = []
   var backups: [Participant] = []
   /// The numbers of the files that nobody can read any more.
   var lost: Set<Int> = []
 
-  init(world: World, participants: [Participant]) {
+  init(world: World, participants: [Participant], isFaithful: Bool = false) {
     self.world = world
+    self.isFaithful = isFaithful
     members = participants.map { Member($0) }
-    relays = world.chance(0.5)
+    relays = !isFaithful && world.chance(0.5)
     for index in members.indices {
       publish(from: index, since: VersionVector())
     }
@@ -49,8 +54,8 @@ struct Folder {
     case ..<0.50:
       try members[index].participant.act()
     case ..<0.70:
-      let sent = members[index].sent
-      publish(from: index, since: relays ? sent : sent.union(members[index].heard))
+      publish(from: index, since: relays ? members[index].sent : members[index].published)
+    case ..<0.80 where isFaithful: break
     case ..<0.72:
       backups.append(members[index].participant)
     case ..<0.74 where !backups.isEmpty:
@@ -77,9 +82,9 @@ struct Folder {
       members.shuffle(using: &world.generator)
       for index in members.indices {
         try read(files.filter { !lost.contains($0.number) }, by: index)
-        publish(from: index, since: commonBase(for: index))
+        publish(from: index, since: isFaithful ? members[index].published : commonBase(for: index))
       }
-      files = files.suffix(3 * members.count)
+      if !isFaithful { files = files.suffix(3 * members.count) }
       if members.map(\.participant).agree { return true }
     }
     return false

@@ -27,7 +27,7 @@ extension Participant {
       for document in try store.dropCollection(world.pick(listed)) {
         noteDeletion(of: document)
       }
-    case ..<0.25:
+    case ..<0.25 where documents.count < world.documents:
       try insertDocuments(into: world.pick(listed))
     case _ where documents.isEmpty:
       try insertDocuments(into: world.pick(listed))

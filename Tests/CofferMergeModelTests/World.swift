@@ -31,8 +31,11 @@ final class World {
   /// The documents that keep a text which lost a conflict.
   var copies: Set<RecordID> = []
   var runs: [Run] = []
+  /// The number of documents that participants edit and delete rather than inserting others.
+  let documents: Int
 
-  init(seed: UInt64) {
+  init(seed: UInt64, documents: Int = .max) {
+    self.documents = documents
     generator = SeededGenerator(seed: seed)
   }
 

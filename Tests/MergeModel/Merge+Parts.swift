@@ -58,7 +58,10 @@ extension Merge {
     if parts != own.parts {
       note(.changed, id)
     }
-    let kept = accepted ? mergeDot() : max(own.kept, other.kept)
+    // Each side may have kept the document against a deletion that the other one doesn't know yet. Only a new dot tells
+    // the others that the result outlives both.
+    let areKeptApart = !mine.vector.covers(other.kept) && !theirs.end.covers(own.kept) && own.kept != other.kept
+    let kept = accepted || areKeptApart ? mergeDot() : max(own.kept, other.kept)
     let stamps = [own, other].filter { $0.parts == parts && $0.kept == kept }.map(\.stamp)
     return ModelRecord(parts: parts, stamp: stamps.max() ?? mergeDot(), kept: kept)
   }

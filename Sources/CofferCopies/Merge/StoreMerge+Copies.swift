@@ -10,7 +10,7 @@ struct CopyDecision {
   let id: Int64
   let otherID: Int64
   /// The new document's identity, which every replica that loses this text gives it.
-  let uid: UniqueID
+  private(set) var uid: UniqueID
   /// Whether the store doesn't have the new document yet.
   var isNew = true
   /// Whether either store had the new document before and deleted it.
@@ -24,7 +24,14 @@ struct CopyDecision {
     document = side == .mine ? here : there
     self.side = side
     (id, otherID) = (here.id, there.id)
-    uid = try UniqueID(hashing: "coffer3/copy", here.uid.bytes + replicas.bytes(of: document.dots.text))
+    uid = here.uid
+    try step(replicas)
+  }
+
+  /// Takes the next identity for the text: the one of the document that it becomes beside the document with the present
+  /// identity.
+  mutating func step(_ replicas: JointReplicas) throws(StoreError) {
+    uid = try UniqueID(hashing: "coffer3/copy", uid.bytes + replicas.bytes(of: document.dots.text))
   }
 }
 
@@ -32,13 +39,18 @@ extension StoreMerge {
   /// Decides which losing texts become new documents, after all other documents and deletions are decided.
   ///
   /// A text can lose again although the document that it became was deleted, in this store, or by this merge. Then the
-  /// document returns, and its deletion doesn't remain beside it.
+  /// document returns, and its deletion doesn't remain beside it. If that document has another text now, the losing text
+  /// becomes one more document.
   func decideCopies() throws {
     guard !copies.isEmpty else { return }
     var indexes: [UniqueID: Int] = [:]
     for (index, decision) in decisions.enumerated() { indexes[decision.uid] = index }
     var isDropped = Set<Int>()
-    for (number, copy) in copies.enumerated() {
+    for number in copies.indices {
+      while let text = try textDot(of: copies[number].uid, indexes), text != copies[number].document.dots.text {
+        try copies[number].step(replicas)
+      }
+      let copy = copies[number]
       let index = indexes[copy.uid]
       switch index.map({ decisions[$0] }) {
       case .add, .join, .keep: copies[number].isNew = false
@@ -52,6 +64,16 @@ extension StoreMerge {
       copies[number].wasDeleted = index != nil || copies[number].deletion != nil
     }
     decisions = decisions.enumerated().filter { !isDropped.contains($0.offset) }.map(\.element)
+  }
+
+  /// Returns the dot of the text that a document has after the merge, or `nil` if there is no such document.
+  private func textDot(of uid: UniqueID, _ indexes: [UniqueID: Int]) throws(StoreError) -> Dot? {
+    switch indexes[uid].map({ decisions[$0] }) {
+    case .add(let document, _, _), .keep(let document, _): document.dots.text
+    case .join(_, _, let joined, _): joined.text.dot
+    case .delete, .remove, .deletion, .newDeletion: nil
+    case nil: try documents.document(uid)?.dots.text
+    }
   }
 }
 

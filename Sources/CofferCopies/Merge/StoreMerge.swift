@@ -276,7 +276,11 @@ final class StoreMerge {
     let values = joined.memberValues(here, there)
     let memberDots = joined.members.mapValues(\.dot).filter { !$0.value.isZero || values[$0.key] != nil }
     dots.setMembers(memberDots, present: Array(values.keys))
-    dots.kept = joined.takesByChoice ? fresh : replicas.later(here.dots.kept, there.dots.kept)
+    // Each side may have kept the document against a deletion that the other one doesn't know yet. Only a new dot tells
+    // the others that the result outlives both.
+    let areKeptApart =
+      here.dots.kept != there.dots.kept && !replicas.iInclude(there.dots.kept) && !replicas.theyInclude(here.dots.kept)
+    dots.kept = joined.takesByChoice || areKeptApart ? fresh : replicas.later(here.dots.kept, there.dots.kept)
     let isMine = joined.parts.allSatisfy(\.isMine) && dots.kept == here.dots.kept
     let isTheirs = joined.parts.allSatisfy(\.isTheirs) && dots.kept == there.dots.kept
     switch (isMine, isTheirs) {
