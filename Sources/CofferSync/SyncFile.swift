@@ -51,7 +51,8 @@ struct SyncFileHeader: Sendable {
     return builder.bytes
   }
 
-  static let noFile = [UInt8](repeating: 0, count: TextDigest.byteCount)
+  static let hashCount = 16
+  static let noFile = [UInt8](repeating: 0, count: hashCount)
 
   init(
     kind: Kind, device: UniqueID, sequence: UInt64, previous: [UInt8], identity: UniqueID, date: Timestamp
@@ -66,7 +67,7 @@ struct SyncFileHeader: Sendable {
     guard let version: UInt16 = reader.integer(), version == 1, let kind: UInt8 = reader.integer(),
       let kind = Kind(rawValue: kind), let zero: UInt8 = reader.integer(), zero == 0, let device = reader.uniqueID(),
       let sequence: UInt64 = reader.integer(), (1...UInt64(StoreFormat.maximumGeneration)).contains(sequence),
-      let previous = reader.bytes(TextDigest.byteCount), let identity = reader.uniqueID(),
+      let previous = reader.bytes(Self.hashCount), let identity = reader.uniqueID(),
       let date: Int64 = reader.integer(), Timestamp(millisecondsSince1970: date).isStorable,
       let count: UInt64 = reader.integer(), count >= 1, count < 1 << 48
     else { return nil }
@@ -106,27 +107,28 @@ struct SyncFileHeader: Sendable {
     return builder.bytes
   }
 
-  /// The hash that names a file in the next one: SHA-256 of its sealed header.
+  /// The hash that names a file in the next one: the first half of SHA-256 of its sealed header.
   static func hash(of sealed: [UInt8]) throws(StoreError) -> [UInt8] {
     try translatingErrors { () throws(SealingError) in
       let hasher = try TextHasher()
       let digest = try sealed.withBytes { bytes throws(SealingError) in try hasher.digest(of: bytes) }
       var bytes = [UInt8](repeating: 0, count: TextDigest.byteCount)
       bytes.withUnsafeMutableBytes { digest.write(to: $0) }
-      return bytes
+      return Array(bytes.prefix(hashCount))
     }
   }
 }
 
 extension SyncFileHeader {
   /// What a complete file is called until it has its name.
-  static func pendingName(_ hash: [UInt8]) -> String { Hexadecimal.text(Array(hash.prefix(16))) }
+  static func pendingName(_ hash: [UInt8]) -> String { Hexadecimal.text(hash) }
 }
 
 /// A file of a device, opened for reading. Its parts are proved as they're read.
 final class SyncFile: ChangesetBytes {
   let header: SyncFileHeader
-  let hash: [UInt8]
+  let file: SyncMemory.File
+  /// The file's path.
   let name: String
   private let source: any SyncFileBytes
   private let keys: SyncKeys
@@ -146,7 +148,7 @@ final class SyncFile: ChangesetBytes {
     self.header = header
     self.keys = keys
     self.name = "\(directory.path)/\(subfolder)/\(name)"
-    hash = try SyncFileHeader.hash(of: sealed)
+    file = SyncMemory.File(sequence: header.sequence, hash: try SyncFileHeader.hash(of: sealed))
     left = Int(header.payloadCount)
   }
 

@@ -27,9 +27,20 @@ final class SyncKeys {
     try name(PreAuthenticationEncoding("coffer3/sync-device").adding(device.bytes).bytes)
   }
 
-  /// The name of one of a device's files.
-  func file(_ sequence: UInt64, of device: UniqueID) throws(StoreError) -> String {
+  /// How the names of a device's files with a number begin. Copies of a device give several files one number.
+  func beginning(_ sequence: UInt64, of device: UniqueID) throws(StoreError) -> String {
     try name(PreAuthenticationEncoding("coffer3/sync-file").adding(device.bytes).adding(sequence).bytes)
+  }
+
+  /// The name of one of a device's files.
+  func name(of file: SyncMemory.File, of device: UniqueID) throws(StoreError) -> String {
+    let encoding = PreAuthenticationEncoding("coffer3/sync-name").adding(device.bytes).adding(file.sequence)
+    return try beginning(file.sequence, of: device) + name(encoding.adding(file.hash).bytes).prefix(8)
+  }
+
+  /// Returns whether a file can be one of a device's, judging by its name.
+  static func isName(_ name: String) -> Bool {
+    name.utf8.count == 40 && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
   private func name(_ bytes: [UInt8]) throws(StoreError) -> String {

@@ -9,17 +9,13 @@ struct SyncPreamble {
   var label: String
   /// Whether the device gave commits other names, after it or another device was copied.
   var hasRenamed: Bool
-  /// The device's former names, if it was copied.
-  var forks: [SyncMemory.Fork]
   /// The attachments that the device lacks.
   var wanted: Set<UniqueID>
-  /// The last file of each other device that the device had taken.
-  var heads: [UniqueID: SyncMemory.File]
+  /// The files of all devices that the device had written or taken, without this one.
+  var lines: [UniqueID: SyncMemory.Line]
 
   init(_ memory: SyncMemory) {
-    label = memory.label
-    (hasRenamed, forks, wanted) = (memory.hasRenamed, memory.forks, memory.wanted)
-    heads = memory.peers.mapValues(\.file)
+    (label, hasRenamed, wanted, lines) = (memory.own.label, memory.hasRenamed, memory.wanted, memory.lines)
   }
 
   var bytes: [UInt8] {
@@ -27,14 +23,8 @@ struct SyncPreamble {
     builder.append(UInt8(label.utf8.count))
     builder.append(bytes: Array(label.utf8))
     builder.append(UInt8(hasRenamed ? 1 : 0))
-    SyncMemory.Fork.append(forks, to: &builder)
     builder.append(wanted)
-    builder.append(UInt32(heads.count))
-    for (device, file) in heads.sorted(by: { $0.key < $1.key }) {
-      builder.append(device)
-      builder.append(file.sequence)
-      builder.append(bytes: file.hash)
-    }
+    builder.append(lines)
     return builder.bytes
   }
 
@@ -59,16 +49,8 @@ struct SyncPreamble {
   private init?(_ bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
     guard let label = SyncMemory.label(&reader), let renamed: UInt8 = reader.integer(), renamed <= 1,
-      let forks = SyncMemory.Fork.read(&reader), let wanted = reader.uniqueIDs(), let count: UInt32 = reader.integer(),
-      count <= UInt32(SyncMemory.maximumPeers)
+      let wanted = reader.uniqueIDs(), let lines = reader.syncLines(), reader.isAtEnd
     else { return nil }
-    (self.label, hasRenamed, self.forks, self.wanted, heads) = (label, renamed == 1, forks, wanted, [:])
-    for _ in 0..<count {
-      guard let device = reader.uniqueID(), let sequence: UInt64 = reader.integer(),
-        let hash = reader.bytes(TextDigest.byteCount)
-      else { return nil }
-      heads[device] = SyncMemory.File(sequence: sequence, hash: Array(hash))
-    }
-    guard reader.isAtEnd else { return nil }
+    (self.label, hasRenamed, self.wanted, self.lines) = (label, renamed == 1, wanted, lines)
   }
 }

@@ -30,19 +30,16 @@ struct SyncSessionTests {
 
   /// Copies all files both ways.
   private func carry() {
-    for (one, other) in [(laptop.folder, phone.folder), (phone.folder, laptop.folder)] {
-      for (subfolder, files) in one.contents {
-        other.contents[subfolder, default: [:]].merge(files) { current, _ in current }
-      }
-    }
+    phone.folder.merge(laptop.folder)
+    laptop.folder.merge(phone.folder)
   }
 
-  /// The names of a device's files in the laptop's folder, from the first on.
+  /// The names of a device's last files, from the first on if it has few.
   private func files(of device: SimulatedDevice) throws -> (subfolder: String, names: [String]) {
     let session = try device.session()
     let uid = session.memory.device
-    let names = try (1...session.memory.last.sequence).map { try session.keys.file($0, of: uid) }
-    return (try session.keys.subfolder(of: uid), names)
+    let files = session.memory.own.publications.map(\.file).filter { $0.sequence > 0 }
+    return (try session.keys.subfolder(of: uid), try files.map { try session.keys.name(of: $0, of: uid) })
   }
 
   private func texts(_ device: SimulatedDevice) throws -> Set<String> {
@@ -101,7 +98,7 @@ struct SyncSessionTests {
     for (subfolder, files) in laptop.folder.contents {
       #expect(subfolder.count == 32)
       for (name, bytes) in files {
-        #expect(name.count == 32)
+        #expect(name.count == 40)
         #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
       }
     }
@@ -222,6 +219,43 @@ struct SyncSessionTests {
     #expect(try texts(copy) == texts(laptop))
   }
 
+  /// Both copies publish a file with the same number, and other devices take one of them.
+  @Test func publishedChangesOfBothCopiesReachAll() throws {
+    carry()
+    try laptop.sync()
+    let tablet = SimulatedFolder("tablet")
+    tablet.contents = laptop.folder.contents
+    let third = try SimulatedDevice(
+      joining: "tablet", folder: tablet, laptop.invitation(), in: place.url, key: .published("primary"),
+      options: laptop.options)
+    let copy = try SimulatedDevice(cloneOf: laptop, name: "copy", in: place.url)
+    for (device, reader) in [(laptop, phone), (copy, third)] {
+      try device.write("of the \(device.name)")
+      try device.sync()
+      reader.folder.merge(device.folder)
+      try reader.sync()
+      try reader.write("of the \(reader.name)")
+      try reader.sync()
+    }
+    let devices = [laptop, copy, phone, third]
+    var problems: [FolderSyncReport.Problem] = []
+    for _ in 0..<3 {
+      for device in devices {
+        for other in devices { device.folder.merge(other.folder) }
+        problems += try device.sync().problems
+      }
+    }
+    let all: Set = ["first", "of the laptop", "of the copy", "of the phone", "of the tablet"]
+    for device in devices {
+      #expect(try texts(device) == all, "\(device.name)")
+      #expect(try device.store.verify().isSound)
+    }
+    #expect(problems.contains { $0.kind == .forked && $0.label == "laptop" })
+    for device in devices { #expect(try device.sync().problems.isEmpty) }
+    let names = try devices.map { try $0.session().memory.device }
+    #expect(Set(names).count == 4)
+  }
+
   @Test(arguments: 0..<12) func failedRunIsContinued(calls: Int) throws {
     try laptop.write("changed")
     laptop.folder.callsUntilFailure = calls
@@ -259,7 +293,7 @@ struct SyncSessionTests {
     carry()
     try laptop.sync()
     let memory = try laptop.session().memory
-    #expect(!memory.peers.isEmpty)
+    #expect(memory.lines.count == 2)
     #expect(memory.bytes.withUnsafeBytes { SyncMemory($0) } == memory)
     for count in 0..<memory.bytes.count {
       #expect(memory.bytes[..<count].withUnsafeBytes { SyncMemory($0) } == nil)
@@ -271,6 +305,15 @@ struct SyncSessionTests {
       of: laptop.url, at: place.file("editable.coffer"), key: .published("primary"), options: .testing)
     #expect { try copy.syncStatus(of: SyncFolder(at: place.url)) } throws: { error in
       (error as? StoreError)?.code == .invalidArgument
+    }
+  }
+}
+
+extension SimulatedFolder {
+  /// Adds the files of another device's view.
+  fileprivate func merge(_ other: SimulatedFolder) {
+    for (subfolder, files) in other.contents {
+      contents[subfolder, default: [:]].merge(files) { current, _ in current }
     }
   }
 }

@@ -12,7 +12,7 @@ package final class SimulatedDevice {
   package let url: URL
   package var store: DocumentStore
   package let folder: SimulatedFolder
-  private let options: OpenOptions
+  package let options: OpenOptions
   private let key: StoreKey
 
   /// Makes the store that others join.

@@ -202,7 +202,8 @@ package final class SimulatedHistory {
       log.append(
         "\(device.name): sync, \(report.taken.count) taken, \(report.publishedDocuments) published"
           + (report.isNewDevice ? ", new device" : "")
-          + report.problems.map { ", \($0.kind) \($0.device) \($0.number)" }.joined())
+          + report.problems.map { ", \($0.kind) \($0.device) \($0.number)\($0.kind == .damaged ? $0.advice : "")" }
+          .joined())
     } catch let error as StoreError where error.code == .ioFailure || error.code == .alreadyExists {
       log.append("\(device.name): sync failed, \(error.code)")
     }
@@ -214,15 +215,7 @@ package final class SimulatedHistory {
     for (subfolder, files) in source.folder.contents.sorted(by: { $0.key < $1.key }) {
       for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where all || chance(70) {
         if removed.contains(Carried(subfolder, name, bytes)) { continue }
-        if let other = target.folder.contents[subfolder]?[name], other != bytes {
-          // Carriers decide such conflicts in favor of one file, and keep the other under another name.
-          let winner = winners[subfolder + name] ?? (chance(50) ? other : bytes)
-          winners[subfolder + name] = winner
-          target.folder.contents[subfolder]![name] = winner
-          if other != winner { target.folder.contents[subfolder]!["\(name).conflict"] = other }
-        } else {
-          target.folder.contents[subfolder, default: [:]][name] = bytes
-        }
+        target.folder.contents[subfolder, default: [:]][name] = bytes
       }
     }
     for (subfolder, files) in target.folder.contents {
@@ -232,9 +225,6 @@ package final class SimulatedHistory {
     }
     log.append("carry \(source.name) to \(target.name)")
   }
-
-  /// The files that the carrier decided for, by their names.
-  private var winners: [String: [UInt8]] = [:]
 
   /// A file by its place and content.
   private struct Carried: Hashable {

@@ -5,10 +5,14 @@ internal import CofferSealing
 /// What the sender of a changeset included when it made it (Sync-Format, "Payload").
 package struct ChangesetOrigin: Sendable {
   /// The sender's replicas. The dots of the changeset have their numbers.
-  package let replicas: Replicas
+  package private(set) var replicas: Replicas
   /// The counters, by the replicas' numbers, of the commits whose changes the changeset leaves out. Whoever lacks one of
   /// them can't take the changeset yet.
-  package let base: [UInt64]
+  package private(set) var base: [UInt64]
+  /// The sender's own counter.
+  package let ownCounter: UInt64
+  /// The commits that have other names here than at the sender, by numbers of replicas.
+  private var renames: [(old: UInt32, counter: UInt64, new: UInt32)] = []
   /// The attachments that the changeset names without their contents.
   package internal(set) var absentContents: Set<UniqueID> = []
 
@@ -16,7 +20,40 @@ package struct ChangesetOrigin: Sendable {
     precondition(replicas.entries.count == base.count, "internal error: a changeset's base has another length")
     self.replicas = replicas
     self.base = base
+    ownCounter = replicas.ownReplica.counter
   }
+
+  /// Gives a replica's commits after a counter another name.
+  mutating func rename(_ identity: UniqueID, after counter: UInt64, as name: UniqueID) throws(StoreError) {
+    guard let old = replicas.number(of: identity), case let entry = replicas[old], entry.counter > counter else {
+      return
+    }
+    replicas[old].counter = counter
+    replicas[old].marks.removeAll { $0.counter > counter }
+    var known = replicas.number(of: name)
+    if known == nil {
+      known = try replicas.add(Replica(identity: name, counter: 0, range: entry.range, rose: entry.rose))
+      base.append(0)
+    }
+    let new = known!
+    replicas[new].counter = max(replicas[new].counter, entry.counter)
+    replicas[new].marks = entry.marks.filter { $0.counter > counter }
+    if base[Int(old)] > counter {
+      base[Int(new)] = max(base[Int(new)], base[Int(old)])
+      base[Int(old)] = counter
+    }
+    renames.append((old, counter, new))
+  }
+
+  /// Returns a commit of the sender with its name in this store.
+  func renamed(_ dot: Dot) -> Dot {
+    renames.reduce(dot) { dot, rename in
+      dot.replica == rename.old && dot.counter > rename.counter && !dot.isZero
+        ? Dot(replica: rename.new, counter: dot.counter) : dot
+    }
+  }
+
+  var hasRenames: Bool { !renames.isEmpty }
 
   var commits: Commits { Commits(replicas, own: replicas.ownReplica.marks) }
 

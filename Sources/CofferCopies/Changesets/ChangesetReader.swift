@@ -24,6 +24,11 @@ package final class ChangesetReader {
     next = try Self.entry(source)
   }
 
+  /// Gives a replica's commits after a counter another name than the sender does.
+  package func rename(_ identity: UniqueID, after counter: UInt64, as name: UniqueID) throws(StoreError) {
+    try origin.rename(identity, after: counter, as: name)
+  }
+
   private static let maximumEntry = 8 << 20
   private static let maximumDocument = StoreFormat.maximumText + StoreFormat.maximumHead + 1024
   static let damage = StoreError(.damaged, "a changeset is damaged: its payload is invalid")
@@ -79,8 +84,9 @@ package final class ChangesetReader {
       else { return nil }
       return CollectionRecord(data, id: id, revision: revision, isNewer: &isNewer)
     }
-    guard let record else { throw Self.damage }
+    guard var record else { throw Self.damage }
     guard !isNewer else { throw .newerStore }
+    record.dots = record.dots.mapped(origin.renamed)
     return record
   }
 
@@ -92,8 +98,10 @@ package final class ChangesetReader {
       isNewer = part?.isNewer ?? false
       return record
     }
-    guard let record else { throw Self.damage }
+    guard var record else { throw Self.damage }
     guard !isNewer else { throw .newerStore }
+    record.dots = record.dots.map(origin.renamed).sorted()
+    record.stamp = origin.renamed(record.stamp)
     return record
   }
 
@@ -142,9 +150,11 @@ package final class ChangesetReader {
       let index = try head.key.map { key throws(StoreError) in
         try keys.blindIndex(of: DocumentKey(bytes: key), in: collection, under: keys.active)
       }
+      var history = DocumentHistory(head)
+      if origin.hasRenames { history.dots = DocumentDots(checked: head.dots).mapped(origin.renamed).bytes }
       let content = RecordSealer.Content(
         position: position, title: head.title, key: head.key, blindIndex: index, attributes: head.attributes,
-        created: head.created, modified: head.modified, history: DocumentHistory(head), textDigest: head.textDigest,
+        created: head.created, modified: head.modified, history: history, textDigest: head.textDigest,
         extensionBytes: Array(head.extensionPart.bytes))
       try sealer.seal(fields, content, text: text, into: batch)
     }
@@ -153,7 +163,9 @@ package final class ChangesetReader {
   // MARK: Attachments
 
   private func insertAttachment(into transaction: StoreTransaction) throws(StoreError) {
-    guard let attachment = try take().withBytes({ ChangesetAttachment($0) }) else { throw Self.damage }
+    guard var attachment = try take().withBytes({ ChangesetAttachment($0) }) else { throw Self.damage }
+    attachment.description.born = origin.renamed(attachment.description.born)
+    attachment.description.nameDot = origin.renamed(attachment.description.nameDot)
     let builder = try AttachmentBuilder(transaction, DocumentID(attachment.document), attachment.description)
     guard attachment.carriesContent else {
       origin.absentContents.insert(attachment.description.uid)

@@ -10,21 +10,21 @@ extension StoreTransaction {
   ///
   /// - Parameters:
   ///   - counter: The last counter that both files have in common, or `nil` if nothing was committed since.
-  ///   - published: The last counter of the commits that other stores have, too. They get the name that these stores
-  ///     give them.
-  package func renewIdentity(after counter: UInt64?, published: UInt64 = 0) throws(StoreError) {
+  ///   - published: The last counter of the commits that other stores have, too, and the name that these stores give
+  ///     them.
+  package func renewIdentity(after counter: UInt64?, published: (counter: UInt64, name: UniqueID)?) throws(StoreError) {
     let writer = try writer
     let old = try writer.upcomingDot().replica
-    let marks = try Commits(self, try replicasOfStart()).own
     try PairedStore(self).requireWhole()
     try writer.willWrite()
     try writer.renewReplica()
     let own = writer.dot.replica
     guard let counter else { return }
-    var shared: UInt32?
-    if counter < published { shared = try addName(ofCommitsAfter: counter, through: published, of: old, marks) }
+    let shared = try published.map { published throws(StoreError) in
+      try add(published.name, through: published.counter, of: old)
+    }
     try renameCommits(of: old, after: counter) { dot in
-      if let shared, dot.counter <= published { return shared }
+      if let shared, let published, dot.counter <= published.counter { return shared }
       return own
     }
   }
@@ -32,38 +32,29 @@ extension StoreTransaction {
   /// Gives another replica's commits since one of its counters a name of their own, because the replica has made others
   /// with the same names. Reads all rows, and writes those with such commits.
   ///
-  /// - Parameter identity: The replica, which this store knows.
-  package func splitCommits(of identity: UniqueID, after counter: UInt64) throws(StoreError) {
-    guard let old = try replicas.number(of: identity) else { return }
-    let (last, marks) = (try replicas[old].counter, try replicas[old].marks)
-    guard last > counter else { return }
-    let writer = try writer
+  /// - Parameters:
+  ///   - identity: The replica.
+  ///   - name: The name that every store gives these commits.
+  package func splitCommits(of identity: UniqueID, after counter: UInt64, as name: UniqueID) throws(StoreError) {
+    guard let old = try replicas.number(of: identity), case let last = try replicas[old].counter, last > counter else {
+      return
+    }
     try PairedStore(self).requireWhole()
     try writer.willWrite()
-    let new = try addName(ofCommitsAfter: counter, through: last, of: old, marks)
+    let new = try add(name, through: last, of: old)
     try renameCommits(of: old, after: counter) { _ in new }
   }
 
-  /// Adds a replica for commits of another one, which every store that has them gives the same name.
-  private func addName(
-    ofCommitsAfter counter: UInt64, through last: UInt64, of old: UInt32, _ marks: [Replica.Mark]
-  ) throws(StoreError) -> UInt32 {
-    let writer = try writer
-    let entry = try replicas[old]
-    let name =
-      if let first = marks.first(where: { $0.counter > counter }) {
-        try UniqueID(hashing: "coffer3/fork", entry.identity.bytes + first.bytes)
-      } else {
-        try writer.keys.newUID()
-      }
+  /// Adds a replica for commits of another one.
+  private func add(_ name: UniqueID, through last: UInt64, of old: UInt32) throws(StoreError) -> UInt32 {
+    let (writer, range) = (try writer, try replicas[old].range)
     try writer.changeReplicas { replicas throws(StoreError) in
       if let number = replicas.number(of: name) {
         guard replicas[number].counter < last else { return }
         replicas[number].counter = last
         replicas[number].rose = writer.revision
       } else {
-        _ = try replicas.add(
-          Replica(identity: name, counter: last, range: entry.range, rose: writer.revision))
+        _ = try replicas.add(Replica(identity: name, counter: last, range: range, rose: writer.revision))
       }
     }
     return try replicas.number(of: name)!
@@ -81,34 +72,6 @@ extension StoreTransaction {
       replicas[old].counter = min(replicas[old].counter, limit)
       replicas[old].marks.removeAll { $0.counter > limit }
     }
-  }
-
-  /// A replica of which this store and another one have different commits with the same names.
-  package struct ForkedReplica: Sendable {
-    package let identity: UniqueID
-    /// The last counter that both stores have in common.
-    package let common: UInt64
-    /// Whether this store's commits get other names, and not the other store's.
-    package let isMineRenamed: Bool
-  }
-
-  /// Returns the replica of which this store and a changeset's sender have different commits, or `nil` if the listed
-  /// commits show none.
-  package func forkedReplica(against origin: ChangesetOrigin) throws(StoreError) -> ForkedReplica? {
-    let (here, there) = (try Commits(self, try replicasOfStart()), origin.commits)
-    for (number, entry) in there.replicas.entries.enumerated() {
-      guard let known = here.replicas.number(of: entry.identity) else { continue }
-      let (mine, theirs) = (here.marks(of: known), there.marks(of: UInt32(number)))
-      guard Commits.compare(mine, theirs) == .different,
-        let lower = [mine.first, theirs.first].compactMap({ $0?.counter }).max()
-      else { continue }
-      let pairs = zip(mine.filter { $0.counter >= lower }, theirs.filter { $0.counter >= lower })
-      let common = pairs.prefix { $0 == $1 }.last?.0.counter ?? lower - 1
-      let first = (mine.first { $0.counter > common }, theirs.first { $0.counter > common })
-      let isMineRenamed = first.0.map { one in first.1.map { one.mark > $0.mark } ?? true } ?? false
-      return ForkedReplica(identity: entry.identity, common: common, isMineRenamed: isMineRenamed)
-    }
-    return nil
   }
 
   private func renameCollections(_ renamed: (Dot) -> Dot) throws(StoreError) {
@@ -196,14 +159,5 @@ extension CollectionDots {
     dots.dropped = try change(dropped)
     dots.stamp = try change(stamp)
     return dots
-  }
-}
-
-extension Replica.Mark {
-  fileprivate var bytes: [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(counter)
-    builder.append(mark)
-    return builder.bytes
   }
 }

@@ -1,0 +1,211 @@
+internal import CofferCopies
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+// Two files of one device with the same predecessor show that the device's store was copied, or put back, and that both
+// copies went on. Their commits have the same names then. Every device that learns of it gives the commits of each copy a
+// name of their own, which follows from the copy's first file, so all devices give them the same one.
+extension SyncSession {
+  /// Takes a new identity if the store's file was restored or copied since it last synced.
+  func settleIdentity() throws(StoreError) {
+    let (own, isRestored) = try engine.reading { transaction throws(StoreError) in
+      (try transaction.replicas.ownReplica.identity, try transaction.isRestored)
+    }
+    guard !isRestored, own == memory.device else { return try become(after: nil) }
+    // A run that was stopped has left the file under its temporary name.
+    let last = memory.last
+    if last.sequence > 0, try !listing.contains(last, of: own) {
+      let isThere = try directory.publish(
+        SyncFileHeader.pendingName(last.hash), as: try keys.name(of: last, of: own), in: try keys.subfolder(of: own))
+      if isThere { listing.add(try keys.name(of: last, of: own), of: own) }
+    }
+    _ = try learnForks(of: own)
+    let later = try listing.newFiles(of: own, beyond: lines(of: own)).last { $0.file.sequence > last.sequence }
+    // The files between may have been removed.
+    if memory.device == own, later != nil { try become(after: memory.own.publications.count - 1) }
+  }
+
+  /// Goes on as another device, because this one's history is another store's, too.
+  ///
+  /// - Parameter index: The last common publication, or `nil` if the store has no commits under the former name that
+  ///   another store can have, too.
+  private func become(after index: Int?) throws(StoreError) {
+    let (old, line) = (memory.device, memory.own)
+    let index = index ?? line.publications.count - 1
+    let common = line.publications[index]
+    let tail = line.publications[(index + 1)...]
+    let copy = try tail.first.map { first throws(StoreError) in try Self.name(of: old, beginningWith: first.file) }
+    try engine.writing { transaction throws(StoreError) in
+      let generation = transaction.start.generation
+      _ = try transaction.writer.upcomingDot()
+      let isSame = try transaction.replicas.ownReplica.identity == old
+      if isSame {
+        try transaction.renewIdentity(
+          after: common.counter, published: copy.map { (counter: line.counter, name: $0) })
+      }
+      let replicas = try transaction.replicas
+      if let copy { divide(old, at: index, as: copy, isFormer: true) }
+      memory.become(replicas.ownReplica.identity, counter: try transaction.writer.dot.counter)
+      if isSame {
+        memory.generation = min(memory.generation, generation)
+        memory.unshare(old, after: common.counter, in: replicas)
+        memory.hasRenamed = true
+      }
+      try save(in: transaction)
+      try transaction.commit()
+    }
+    report.isNewDevice = true
+  }
+
+  /// Ends a line at one of its publications, and goes on with another one from there.
+  private func divide(_ name: UniqueID, at index: Int, as copy: UniqueID, isFormer: Bool) {
+    let line = memory.lines[name]!
+    var rest = line
+    rest.publications = Array(line.publications[index...])
+    (rest.isFormer, rest.covered) = (isFormer || line.isFormer, line.covered)
+    memory.lines[copy] = rest
+    memory.lines[name]!.publications = Array(line.publications[...index])
+    memory.lines[name]!.isForked = true
+    memory.owesSnapshot = true
+  }
+
+  /// The name of a copy's commits.
+  static func name(of device: UniqueID, beginningWith file: SyncMemory.File) throws(StoreError) -> UniqueID {
+    try UniqueID(hashing: "coffer3/sync-copy", device.bytes + file.hash)
+  }
+
+  // MARK: Learning of copies
+
+  /// Compares the known lines of a device with its files in the folder.
+  ///
+  /// - Returns: Whether lines changed.
+  func learnForks(of device: UniqueID) throws(StoreError) -> Bool {
+    let before = memory.lines
+    for entry in try listing.newFiles(of: device, beyond: lines(of: device)) {
+      try learn(entry.file, after: entry.previous, of: device)
+    }
+    return memory.lines != before
+  }
+
+  /// Compares the known lines with those of another device.
+  func learnForks(from preamble: SyncPreamble, of file: SyncFile) throws(StoreError) {
+    for (_, theirs) in preamble.lines.sorted(by: { $0.key < $1.key }) {
+      for (previous, next) in zip(theirs.publications, theirs.publications.dropFirst())
+      where next.file.sequence == previous.file.sequence + 1 {
+        try learn(next.file, after: previous.file, of: theirs.device)
+      }
+      if let first = theirs.first {
+        let next = SyncMemory.File(sequence: theirs.file.sequence + 1, hash: first)
+        try learn(next, after: theirs.file, of: theirs.device)
+      }
+      // This store is an older copy if others have later files of its device.
+      if theirs.device == memory.device, let mine = preamble.lines[memory.device],
+        mine.file.sequence > memory.last.sequence
+      {
+        try become(after: memory.own.publications.count - 1)
+      }
+    }
+  }
+
+  /// Compares a file of a device with the device's lines, and divides the line that has another file at its place.
+  private func learn(
+    _ file: SyncMemory.File, after previous: SyncMemory.File, of device: UniqueID
+  ) throws(StoreError) {
+    for name in memory.lines.keys.sorted() {
+      guard let line = memory.lines[name], line.device == device,
+        // A copy's line begins with the last common file.
+        let index = line.publications.indices.first(where: {
+          line.publications[$0].file == previous && ($0 > 0 || name == device)
+        })
+      else { continue }
+      if index == line.publications.count - 1 {
+        if line.isForked { return try addCopy(of: name, beginningWith: file) }
+        // This device didn't write the file.
+        if name == memory.device { try become(after: index) }
+        return
+      }
+      let next = line.publications[index + 1].file
+      // A snapshot can lead beyond files.
+      guard next.sequence == file.sequence, next != file else { return }
+      if name == memory.device { try become(after: index) } else { try fork(name, after: index) }
+      try note(
+        .forked, name, file.sequence, hash: file.hash,
+        "the device was copied or put back, and both copies went on: this run merges what both of them published")
+      return try addCopy(of: name, beginningWith: file)
+    }
+  }
+
+  /// Ends a line with the last file, because several files follow it.
+  func fork(_ name: UniqueID) throws(StoreError) {
+    memory.lines[name]!.isForked = true
+    try note(
+      .forked, name, memory.lines[name]!.file.sequence + 1,
+      "the device was copied or put back, and both copies went on: this run merges what both of them published")
+  }
+
+  /// Ends a line with an earlier file, because another file follows it, too.
+  private func fork(_ name: UniqueID, after index: Int) throws(StoreError) {
+    let line = memory.lines[name]!
+    let counter = line.publications[index].counter
+    let copy = try Self.name(of: line.device, beginningWith: line.publications[index + 1].file)
+    try engine.writing { transaction throws(StoreError) in
+      try transaction.splitCommits(of: name, after: counter, as: copy)
+      divide(name, at: index, as: copy, isFormer: false)
+      memory.unshare(name, after: counter, in: try transaction.replicas)
+      memory.generation = min(memory.generation, transaction.start.generation)
+      memory.hasRenamed = true
+      try save(in: transaction)
+      try transaction.commit()
+    }
+  }
+
+  /// Adds the line of a copy that begins after the end of a device's line.
+  func addCopy(of name: UniqueID, beginningWith file: SyncMemory.File) throws(StoreError) {
+    let common = memory.lines[name]!
+    let copy = try Self.name(of: common.device, beginningWith: file)
+    guard memory.lines[copy] == nil, memory.lines.count < SyncMemory.maximumLines else { return }
+    var line = SyncMemory.Line(common.device, after: common.publications.last!)
+    (line.first, line.label, line.date, line.covered) = (file.hash, common.label, common.date, common.covered)
+    memory.lines[copy] = line
+  }
+
+  // MARK: Names
+
+  /// Returns the parts of a device's publications by the lines that they belong to here, or `nil` if that's unknown.
+  func segments(
+    of publications: [SyncMemory.Publication], named name: UniqueID
+  ) -> [(name: UniqueID, publications: [SyncMemory.Publication])]? {
+    var (name, rest) = (name, publications[...])
+    var segments: [(UniqueID, [SyncMemory.Publication])] = []
+    while let line = memory.lines[name], line.isForked, let last = rest.last, last.file.sequence > line.file.sequence {
+      guard let index = rest.firstIndex(where: { $0.file == line.file }), index + 1 < rest.endIndex,
+        rest[index + 1].file.sequence == line.file.sequence + 1,
+        let next = try? Self.name(of: line.device, beginningWith: rest[index + 1].file)
+      else { return nil }
+      segments.append((name, Array(rest[...index])))
+      (name, rest) = (next, rest[index...])
+    }
+    segments.append((name, Array(rest)))
+    return segments
+  }
+
+  /// Gives a changeset's commits the names that they have here.
+  ///
+  /// - Returns: The line of the changeset's file, or `nil` if the sender's commits of a copied device can't be told apart.
+  func translate(
+    _ changeset: ChangesetReader, _ preamble: SyncPreamble, _ file: SyncFile
+  ) throws(StoreError) -> UniqueID? {
+    var lines = preamble.lines
+    let device = file.header.device
+    lines[device]?.append(file.file, counter: changeset.origin.ownCounter)
+    for (name, theirs) in lines.sorted(by: { $0.key < $1.key }) {
+      guard let segments = segments(of: theirs.publications, named: name) else { return nil }
+      for (one, next) in zip(segments, segments.dropFirst()) {
+        try changeset.rename(one.name, after: one.publications.last!.counter, as: next.name)
+        memory.hasRenamed = true
+      }
+    }
+    return segments(of: lines[device]?.publications ?? [], named: device)?.last?.name
+  }
+}

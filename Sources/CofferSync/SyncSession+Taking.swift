@@ -1,0 +1,243 @@
+package import CofferCopies
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+extension SyncSession {
+  // MARK: Taking
+
+  func takeAll() throws {
+    try findDevices()
+    var goesOn = true
+    var blocked: Set<UniqueID> = []
+    while goesOn {
+      goesOn = false
+      // What was waited for may have come.
+      report.problems.removeAll { $0.kind == .waiting }
+      for name in memory.others where !blocked.contains(name) {
+        var outcome = Outcome.taken
+        while outcome == .taken {
+          outcome = try takeNext(of: name)
+          if outcome == .taken { goesOn = true }
+        }
+        if outcome == .stuck { blocked.insert(name) }
+      }
+    }
+    try findLostFiles()
+  }
+
+  private enum Outcome { case taken, nothing, stuck }
+
+  /// Adds the devices whose subfolders are new here.
+  func findDevices() throws(StoreError) {
+    var known: Set<String> = []
+    for line in memory.lines.values { known.insert(try keys.subfolder(of: line.device)) }
+    for subfolder in try directory.subfolders() ?? [] where !known.contains(subfolder) {
+      for entry in try directory.files(in: subfolder) where SyncKeys.isName(entry.name) {
+        guard let file = try SyncFile(entry.name, in: subfolder, of: directory, keys),
+          case let device = file.header.device, try keys.subfolder(of: device) == subfolder
+        else { continue }
+        guard memory.lines.count < SyncMemory.maximumLines else {
+          throw StoreError(
+            .tooLarge, "\(directory.path): the folder has more than \(SyncMemory.maximumLines) devices",
+            hint: "begin with \(.syncInit) in another folder, and let the devices join it")
+        }
+        memory.lines[device] = SyncMemory.Line(device)
+        break
+      }
+    }
+  }
+
+  /// Takes the next file of a line.
+  private func takeNext(of name: UniqueID) throws -> Outcome {
+    guard let line = memory.lines[name], !line.isForked else { return .nothing }
+    if try learnForks(of: line.device) { return .taken }
+    let next = try laterFiles(of: name).filter { $0.file.sequence == line.file.sequence + 1 }
+    let following = next.filter { $0.previous == line.file && line.first ?? $0.file.hash == $0.file.hash }
+    guard following.count < 2 else {
+      try fork(name)
+      for entry in following { try addCopy(of: name, beginningWith: entry.file) }
+      return .taken
+    }
+    if let entry = following.first {
+      guard let file = try open(entry, of: line.device) else { return .nothing }
+      return try take(file, of: name)
+    }
+    if try takeSnapshot(for: name) == .taken { return .taken }
+    if line.first == nil, let other = next.first { try noteFork(of: name, other.file) }
+    return .nothing
+  }
+
+  private func open(_ entry: SyncListing.Entry, of device: UniqueID) throws(StoreError) -> SyncFile? {
+    let file = try SyncFile(entry.name, in: try keys.subfolder(of: device), of: directory, keys)
+    return file?.file == entry.file ? file : nil
+  }
+
+  /// Takes a file of a line, or a snapshot of it.
+  private func take(_ file: SyncFile, of name: UniqueID) throws -> Outcome {
+    do {
+      let preamble = try SyncPreamble(file)
+      let changeset = try ChangesetReader(file)
+      let before = memory.lines
+      try learnForks(from: preamble, of: file)
+      // The file may belong to another line now, or to a former name of this device.
+      if memory.lines != before { return .taken }
+      guard let home = try translate(changeset, preamble, file) else {
+        try noteFork(of: name, file.file)
+        return .stuck
+      }
+      guard home == name else { return .nothing }
+      let own = try engine.reading { transaction throws(StoreError) in try transaction.ownReplicas() }
+      guard changeset.origin.isApplicable(to: own) else {
+        try noteMissing(preamble, for: name)
+        return file.header.kind == .snapshot ? .nothing : try takeSnapshot(of: name)
+      }
+      guard changeset.origin.isIncluded(in: own) else { return try take(changeset, preamble, file, as: name) }
+      note(file, preamble, changeset.origin, own, as: name)
+      return .taken
+    } catch let error as StoreError where error.code == .damaged {
+      try note(.damaged, name, file.header.sequence, hash: file.file.hash, error.description)
+      return .stuck
+    }
+  }
+
+  private func take(
+    _ changeset: ChangesetReader, _ preamble: SyncPreamble, _ file: SyncFile, as name: UniqueID
+  ) throws(StoreError) -> Outcome {
+    do {
+      let report = try engine.take(
+        changeset, named: file.name, isRenamed: preamble.hasRenamed || memory.hasRenamed, policy, progress
+      ) {
+        transaction, debts throws(StoreError) in
+        self.note(file, preamble, changeset.origin, try transaction.replicas, as: name)
+        self.memory.owed.formUnion(debts.owed)
+        self.memory.wanted.formUnion(debts.wanted)
+        try self.save(in: transaction)
+      }
+      hasTaken = true
+      self.report.taken.append(
+        FolderSyncReport.Taken(device: SyncDevice.ID(uid: name), label: preamble.label, report: report))
+      return .taken
+    } catch let error as StoreError {
+      guard error.code == .anchorMismatch else { throw error }
+      try noteFork(of: name, file.file)
+      return .stuck
+    } catch {
+      throw StoreError(.cancelled, "the sync was stopped; what was taken is complete")
+    }
+  }
+
+  func take(
+    joining snapshot: (changeset: ChangesetReader, preamble: SyncPreamble, file: SyncFile)
+  ) throws(StoreError) {
+    let device = snapshot.file.header.device
+    memory.lines[device] = SyncMemory.Line(device)
+    _ = try take(snapshot.changeset, snapshot.preamble, snapshot.file, as: device)
+  }
+
+  /// Remembers a file that this store includes now.
+  private func note(
+    _ file: SyncFile, _ preamble: SyncPreamble, _ origin: ChangesetOrigin, _ own: Replicas, as name: UniqueID
+  ) {
+    var line = memory.lines[name]!
+    line.append(file.file, counter: origin.ownCounter)
+    (line.date, line.label) = (file.header.date, preamble.label)
+    memory.owed.formUnion(preamble.wanted.subtracting(memory.wanted))
+    memory.share(origin.replicas.entries, in: own)
+    if file.header.kind == .snapshot {
+      line.covered = file.file.sequence
+      cover(preamble.lines)
+    }
+    memory.lines[name] = line
+  }
+
+  /// Remembers that a snapshot includes the files of lines.
+  private func cover(_ lines: [UniqueID: SyncMemory.Line]) {
+    for (name, theirs) in lines {
+      for (name, publications) in segments(of: theirs.publications, named: name) ?? [] {
+        guard let last = publications.last?.file.sequence else { continue }
+        var mine = memory.lines[name] ?? SyncMemory.Line(theirs.device)
+        mine.covered = max(mine.covered, last)
+        if name != memory.device, !mine.isForked, mine.file.sequence < last {
+          (mine.publications, mine.first) = (publications, nil)
+          (mine.label, mine.date) = (theirs.label, theirs.date)
+        }
+        if memory.lines[name] != nil || memory.lines.count < SyncMemory.maximumLines { memory.lines[name] = mine }
+      }
+    }
+  }
+
+  // MARK: Snapshots
+
+  /// Takes a later snapshot of a line whose next file builds on commits that this store lacks.
+  private func takeSnapshot(of name: UniqueID) throws -> Outcome {
+    let line = memory.lines[name]!
+    let later = try laterFiles(of: name).last {
+      $0.kind == .snapshot && $0.file.sequence > line.file.sequence + 1
+    }
+    guard let later, let file = try open(later, of: line.device) else { return .nothing }
+    return try take(file, of: name)
+  }
+
+  /// Takes another line's snapshot, or the line's own, if it leads beyond files that the folder doesn't have anymore.
+  private func takeSnapshot(for name: UniqueID) throws -> Outcome {
+    let last = memory.lines[name]!.file.sequence
+    let later = try laterFiles(of: name)
+    for other in [name] + memory.others.filter({ $0 != name && !memory.lines[$0]!.isForked }) {
+      let files = other == name ? later : try laterFiles(of: other)
+      guard let entry = files.last(where: { $0.kind == .snapshot }),
+        let file = try open(entry, of: memory.lines[other]!.device)
+      else { continue }
+      if other != name {
+        do throws(StoreError) {
+          guard let head = try SyncPreamble(file).lines[name]?.file, head.sequence > last else { continue }
+        } catch {
+          guard error.code == .damaged else { throw error }
+          continue
+        }
+        guard let again = try open(entry, of: memory.lines[other]!.device) else { continue }
+        if try take(again, of: other) == .taken { return .taken }
+      } else if try take(file, of: name) == .taken {
+        return .taken
+      }
+    }
+    try noteGap(before: later.first, of: name)
+    return .nothing
+  }
+
+  /// Returns the files after a line's last one, in ascending order.
+  func laterFiles(of name: UniqueID) throws(StoreError) -> [SyncListing.Entry] {
+    let line = memory.lines[name]!
+    let last = line.file.sequence
+    return try listing.newFiles(of: line.device, beyond: lines(of: line.device)).filter { $0.file.sequence > last }
+  }
+
+  // MARK: Problems
+
+  /// Notes the files that a file builds on and that aren't here.
+  private func noteMissing(_ preamble: SyncPreamble, for name: UniqueID) throws(StoreError) {
+    for (other, theirs) in preamble.lines.sorted(by: { $0.key < $1.key })
+    where other != memory.device && other != name && !theirs.isForked {
+      let mine = memory.lines[other]
+      let known = mine?.file.sequence ?? 0
+      guard mine?.isForked != true, theirs.file.sequence > known else { continue }
+      if mine == nil {
+        guard memory.lines.count < SyncMemory.maximumLines else { continue }
+        memory.lines[other] = SyncMemory.Line(theirs.device)
+      }
+      let isHere = try laterFiles(of: other).contains { $0.file.sequence == known + 1 }
+      guard !isHere else { continue }
+      try note(
+        .waiting, other, known + 1,
+        "another device has it already: let the carrier bring it here, or sync on the device that made it")
+    }
+  }
+
+  func noteFork(of name: UniqueID, _ file: SyncMemory.File) throws(StoreError) {
+    try note(
+      .forked, name, file.sequence, hash: file.hash,
+      "the device was copied or put back, and this file belongs to the other history: sync on all devices, and then here "
+        + "again")
+  }
+}
