@@ -68,7 +68,7 @@ package struct SyncMemory: Sendable, Equatable {
   var shared: [UInt64] = []
   /// The lines of all devices and of their copies, by the replicas whose commits they publish.
   var lines: [UniqueID: Line] = [:]
-  /// Whether this store gave commits other names.
+  /// Whether this store, or another one whose files it has, gave commits other names.
   var hasRenamed = false
   /// Whether other devices need a snapshot of this one, because its files build on commits that have other names now.
   var owesSnapshot = false

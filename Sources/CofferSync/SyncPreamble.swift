@@ -7,7 +7,7 @@ internal import CofferSealing
 struct SyncPreamble {
   /// What people call the device.
   var label: String
-  /// Whether the device gave commits other names, after it or another device was copied.
+  /// Whether the device has commits with other names than before, after it or another device was copied.
   var hasRenamed: Bool
   /// The attachments that the device lacks.
   var wanted: Set<UniqueID>

@@ -145,6 +145,8 @@ extension SyncSession {
     (line.date, line.label) = (file.header.date, preamble.label)
     memory.owed.formUnion(preamble.wanted.subtracting(memory.wanted))
     memory.share(origin.replicas.entries, in: own)
+    // A document's birth may have other names in the stores that take this store's files.
+    if preamble.hasRenamed { memory.hasRenamed = true }
     if file.header.kind == .snapshot {
       line.covered = file.file.sequence
       cover(preamble.lines)

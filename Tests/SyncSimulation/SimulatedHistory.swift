@@ -21,7 +21,7 @@ package final class SimulatedHistory {
     package var clones = false
     /// Whether runs fail in the middle.
     package var failures = false
-    /// Whether the carrier loses, cuts, repeats and puts back files.
+    /// Whether the carrier loses, cuts, changes, exchanges, repeats and puts back files.
     package var adversary = false
 
     package init() {}
@@ -38,6 +38,10 @@ package final class SimulatedHistory {
     case restores
     /// Devices go on beside byte copies of themselves.
     case clones
+    /// The carrier attacks until the end.
+    case adversary
+    /// All of this together.
+    case all
 
     package var options: Options {
       var options = Options()
@@ -47,6 +51,11 @@ package final class SimulatedHistory {
       case .failures: options.failures = true
       case .restores: options.restores = true
       case .clones: options.clones = true
+      case .adversary: options.adversary = true
+      case .all:
+        options.devices = 4
+        (options.attachments, options.restores, options.clones) = (true, true, true)
+        (options.failures, options.adversary) = (true, true)
       }
       return options
     }
@@ -99,9 +108,11 @@ package final class SimulatedHistory {
     for number in 1..<options.devices {
       let folder = SimulatedFolder("d\(number)")
       folder.contents = devices[random.number(below: devices.count)].folder.contents
+      let before = places(in: folder)
       devices.append(
         try SimulatedDevice(
           joining: "d\(number)", folder: folder, first.invitation(), in: place, key: key, options: openOptions))
+      noteChanges(in: folder, since: before)
     }
   }
 
@@ -133,6 +144,7 @@ package final class SimulatedHistory {
     case ..<83 where options.clones && devices.count < 6:
       log.append("clone \(device.name) as d\(devices.count)")
       devices.append(try SimulatedDevice(cloneOf: device, name: "d\(devices.count)", in: place))
+    case ..<90 where options.adversary: attack(device)
     default: carry(from: device, to: devices[random.number(below: devices.count)])
     }
   }
@@ -193,8 +205,8 @@ package final class SimulatedHistory {
   // MARK: Exchange
 
   private func sync(_ device: SimulatedDevice) throws {
-    let before = seen(by: device)
-    defer { noteRemovals(by: device, since: before) }
+    let before = places(in: device.folder)
+    defer { noteChanges(in: device.folder, since: before) }
     do {
       let report = try device.sync()
       device.folder.callsUntilFailure = nil
@@ -214,42 +226,85 @@ package final class SimulatedHistory {
     guard source !== target else { return }
     for (subfolder, files) in source.folder.contents.sorted(by: { $0.key < $1.key }) {
       for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where all || chance(70) {
-        if removed.contains(Carried(subfolder, name, bytes)) { continue }
+        guard !removed.contains(Place(subfolder: subfolder, name: name)) else { continue }
         target.folder.contents[subfolder, default: [:]][name] = bytes
       }
     }
-    for (subfolder, files) in target.folder.contents {
-      for (name, bytes) in files where removed.contains(Carried(subfolder, name, bytes)) {
-        target.folder.contents[subfolder]![name] = nil
-      }
-    }
+    for place in removed { target.folder.contents[place.subfolder]?[place.name] = nil }
     log.append("carry \(source.name) to \(target.name)")
   }
 
-  /// A file by its place and content.
-  private struct Carried: Hashable {
-    let place: String
-    let content: Int
+  /// The place of a file in the folder.
+  private struct Place: Hashable, Comparable {
+    let subfolder: String
+    let name: String
 
-    init(_ subfolder: String, _ name: String, _ bytes: [UInt8]) {
-      (place, content) = ("\(subfolder)/\(name)", bytes.hashValue)
-    }
+    static func < (lhs: Place, rhs: Place) -> Bool { (lhs.subfolder, lhs.name) < (rhs.subfolder, rhs.name) }
   }
 
+  /// The files that devices published.
+  private var published: [Place: [UInt8]] = [:]
   /// The files that their authors removed.
-  private var removed: Set<Carried> = []
+  private var removed: Set<Place> = []
 
-  private func seen(by device: SimulatedDevice) -> Set<Carried> {
-    var seen: Set<Carried> = []
-    for (subfolder, files) in device.folder.contents {
-      for (name, bytes) in files { seen.insert(Carried(subfolder, name, bytes)) }
+  private func places(in folder: SimulatedFolder) -> Set<Place> {
+    var places: Set<Place> = []
+    for (subfolder, files) in folder.contents {
+      for name in files.keys { places.insert(Place(subfolder: subfolder, name: name)) }
     }
-    return seen
+    return places
   }
 
-  /// Notes what a device removed from its view during a run.
-  private func noteRemovals(by device: SimulatedDevice, since before: Set<Carried>) {
-    removed.formUnion(before.subtracting(seen(by: device)))
+  /// Notes what a device published and removed during a run.
+  private func noteChanges(in folder: SimulatedFolder, since before: Set<Place>) {
+    let after = places(in: folder)
+    removed.formUnion(before.subtracting(after))
+    for place in after.subtracting(before) {
+      published[place] = folder.contents[place.subfolder]![place.name]!
+    }
+  }
+
+  // MARK: Attacks
+
+  /// Former states of the folder as devices saw them.
+  private var views: [[String: [String: [UInt8]]]] = []
+
+  /// Does something to a device's view of the folder that a carrier can do.
+  private func attack(_ device: SimulatedDevice) {
+    let folder = device.folder
+    let places = places(in: folder).sorted()
+    guard !places.isEmpty else { return }
+    let (one, other) = (places[random.number(below: places.count)], places[random.number(below: places.count)])
+    let bytes = folder.contents[one.subfolder]![one.name]!
+    let kinds = ["cut", "change", "remove", "repeat", "exchange", "put back", "put back a device", "remember"]
+    let kind = kinds[random.number(below: kinds.count)]
+    switch kind {
+    case "cut": folder.contents[one.subfolder]![one.name] = Array(bytes[..<random.number(below: bytes.count + 1)])
+    case "change":
+      guard !bytes.isEmpty else { return }
+      folder.contents[one.subfolder]![one.name]![random.number(below: bytes.count)] ^= 1
+    case "remove": folder.contents[one.subfolder]![one.name] = nil
+    case "repeat":
+      folder.contents[one.subfolder]!["\(one.name) (conflict)"] = bytes
+      folder.contents[other.subfolder]![one.name] = bytes
+    case "exchange":
+      folder.contents[one.subfolder]![one.name] = folder.contents[other.subfolder]![other.name]!
+      folder.contents[other.subfolder]![other.name] = bytes
+    case "put back", "put back a device":
+      guard !views.isEmpty else { return }
+      let view = views[random.number(below: views.count)]
+      if kind == "put back" { folder.contents = view } else { folder.contents[one.subfolder] = view[one.subfolder] }
+    default: views.append(folder.contents)
+    }
+    log.append("attack on \(device.name): \(kind)")
+  }
+
+  /// Gives a device the folder as its authors left it.
+  private func repair(_ device: SimulatedDevice) {
+    device.folder.contents = [:]
+    for (place, bytes) in published where !removed.contains(place) {
+      device.folder.contents[place.subfolder, default: [:]][place.name] = bytes
+    }
   }
 
   /// Exchanges everything until all devices have the same documents.
@@ -258,7 +313,7 @@ package final class SimulatedHistory {
     for _ in 0..<12 {
       problems = []
       for device in devices {
-        for other in devices { carry(from: other, to: device, all: true) }
+        repair(device)
         device.folder.callsUntilFailure = nil
         try sync(device)
       }

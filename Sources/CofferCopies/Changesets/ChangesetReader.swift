@@ -98,11 +98,9 @@ package final class ChangesetReader {
       isNewer = part?.isNewer ?? false
       return record
     }
-    guard var record else { throw Self.damage }
+    guard let record else { throw Self.damage }
     guard !isNewer else { throw .newerStore }
-    record.dots = record.dots.map(origin.renamed).sorted()
-    record.stamp = origin.renamed(record.stamp)
-    return record
+    return record.mapped(origin.renamed)
   }
 
   // MARK: Documents

@@ -88,9 +88,7 @@ extension StoreTransaction {
     var changed: [(DeletionRow, DeletionRecord)] = []
     try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
       let record = try DeletionRecord(row, keys)
-      var new = record
-      new.dots = record.dots.map(renamed).sorted()
-      new.stamp = renamed(record.stamp)
+      let new = record.mapped(renamed)
       if new != record { changed.append((row, new)) }
     }
     for (row, record) in changed {
@@ -146,6 +144,16 @@ extension DocumentDots {
     dots.stamp = try change(stamp)
     dots.kept = try change(kept)
     return dots
+  }
+}
+
+extension DeletionRecord {
+  /// Returns the deletion after a change of each dot. Two dots can become one.
+  func mapped(_ change: (Dot) -> Dot) -> DeletionRecord {
+    var record = self
+    record.dots = Set(dots.map(change)).sorted()
+    record.stamp = change(stamp)
+    return record
   }
 }
 
