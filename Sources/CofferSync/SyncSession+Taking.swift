@@ -104,7 +104,7 @@ extension SyncSession {
 
   private func take(
     _ changeset: ChangesetReader, _ preamble: SyncPreamble, _ file: SyncFile, as name: UniqueID
-  ) throws(StoreError) -> Outcome {
+  ) throws -> Outcome {
     do {
       let report = try engine.take(
         changeset, named: file.name, isRenamed: preamble.hasRenamed || memory.hasRenamed, policy, progress
@@ -119,18 +119,15 @@ extension SyncSession {
       self.report.taken.append(
         FolderSyncReport.Taken(device: SyncDevice.ID(uid: name), label: preamble.label, report: report))
       return .taken
-    } catch let error as StoreError {
-      guard error.code == .anchorMismatch else { throw error }
+    } catch let error as StoreError where error.code == .anchorMismatch {
       try noteFork(of: name, file.file)
       return .stuck
-    } catch {
-      throw StoreError(.cancelled, "the sync was stopped; what was taken is complete")
     }
   }
 
   func take(
     joining snapshot: (changeset: ChangesetReader, preamble: SyncPreamble, file: SyncFile)
-  ) throws(StoreError) {
+  ) throws {
     let device = snapshot.file.header.device
     memory.lines[device] = SyncMemory.Line(device)
     _ = try take(snapshot.changeset, snapshot.preamble, snapshot.file, as: device)

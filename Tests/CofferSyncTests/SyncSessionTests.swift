@@ -92,6 +92,28 @@ struct SyncSessionTests {
     #expect(try texts(phone) == ["of laptop", "of phone"])
   }
 
+  @Test func appDecidesBetweenConcurrentTexts() throws {
+    let id = try laptop.store.read { try $0.headers(in: "notes")[0].id }
+    for device in [laptop, phone] {
+      try device.store.write { tx in _ = try tx.update(id) { $0.text = "of \(device.name)" } }
+      try device.sync()
+    }
+    carry()
+    struct Undecided: Error {}
+    #expect(throws: Undecided.self) { try laptop.sync(.custom { _ in throw Undecided() }) }
+    #expect(try texts(laptop) == ["of laptop"])
+    try laptop.sync(
+      .custom { conflict in
+        #expect(conflict.myText == "of laptop")
+        #expect(conflict.theirText == "of phone")
+        return .mine
+      })
+    carry()
+    try phone.sync()
+    #expect(try texts(laptop) == ["of laptop"])
+    #expect(try texts(phone) == ["of laptop"])
+  }
+
   @Test func filesShowNoContents() throws {
     try laptop.write("a secret text")
     try laptop.sync()

@@ -58,8 +58,8 @@ package final class SimulatedDevice {
   package func session() throws -> SyncSession { try SyncSession(store.engine, with: folder) }
 
   @discardableResult
-  package func sync() throws -> FolderSyncReport {
-    try SyncSession(store.engine, with: folder).run()
+  package func sync(_ policy: MergePolicy = .both) throws -> FolderSyncReport {
+    try SyncSession(store.engine, with: folder, policy: policy).run()
   }
 
   /// The file of the store at this moment.

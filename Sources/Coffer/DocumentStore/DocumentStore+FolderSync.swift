@@ -80,7 +80,7 @@ extension DocumentStore {
   ///   - progress: Called during work on documents. Throwing from it ends the run.
   /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone. `locked` if another
   ///   process syncs the store. `otherFormat` if another device made a migration that this one hasn't. `diskFull`,
-  ///   `readOnly` or `ioFailure` of the folder. `cancelled`. What was taken before stays.
+  ///   `readOnly` or `ioFailure` of the folder. Errors of `policy` and `progress`. What was taken before stays.
   package func exchange(
     with folder: SyncFolder, policy: MergePolicy = .both, progress: ProgressHandler? = nil
   ) throws -> FolderSyncReport {
