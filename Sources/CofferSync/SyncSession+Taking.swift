@@ -84,6 +84,8 @@ extension SyncSession {
       // The file may belong to another line now, or to a former name of this device.
       if memory.lines != before { return .taken }
       guard let home = try translate(changeset, preamble, file) else {
+        // A snapshot that the device made after it learned of the copies needs no translation.
+        if file.header.kind != .snapshot, try takeSnapshot(of: name) == .taken { return .taken }
         try noteFork(of: name, file.file)
         return .stuck
       }
