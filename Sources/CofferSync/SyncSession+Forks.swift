@@ -12,7 +12,7 @@ extension SyncSession {
     let (own, isRestored) = try engine.reading { transaction throws(StoreError) in
       (try transaction.replicas.ownReplica.identity, try transaction.isRestored)
     }
-    guard !isRestored, own == memory.device else { return try become(after: nil) }
+    guard !isRestored, own == memory.device else { return try become(after: memory.own.publications.last!) }
     // A run that was stopped has left the file under its temporary name.
     let last = memory.last
     if last.sequence > 0, try !listing.contains(last, of: own) {
@@ -23,19 +23,16 @@ extension SyncSession {
     _ = try learnForks(of: own)
     let later = try listing.newFiles(of: own, beyond: lines(of: own)).last { $0.file.sequence > last.sequence }
     // The files between may have been removed.
-    if memory.device == own, later != nil { try become(after: memory.own.publications.count - 1) }
+    if memory.device == own, later != nil { try become(after: memory.own.publications.last!) }
   }
 
   /// Goes on as another device, because this one's history is another store's, too.
   ///
-  /// - Parameter index: The last common publication, or `nil` if the store has no commits under the former name that
-  ///   another store can have, too.
-  private func become(after index: Int?) throws(StoreError) {
+  /// - Parameters:
+  ///   - common: The last common publication.
+  ///   - copy: The name of this store's later publications, if there are any.
+  private func become(after common: SyncMemory.Publication, as copy: UniqueID? = nil) throws(StoreError) {
     let (old, line) = (memory.device, memory.own)
-    let index = index ?? line.publications.count - 1
-    let common = line.publications[index]
-    let tail = line.publications[(index + 1)...]
-    let copy = try tail.first.map { first throws(StoreError) in try Self.name(of: old, beginningWith: first.file) }
     try engine.writing { transaction throws(StoreError) in
       let generation = transaction.start.generation
       _ = try transaction.writer.upcomingDot()
@@ -45,7 +42,7 @@ extension SyncSession {
           after: common.counter, published: copy.map { (counter: line.counter, name: $0) })
       }
       let replicas = try transaction.replicas
-      if let copy { divide(old, at: index, as: copy, isFormer: true) }
+      if let copy { divide(old, after: common, as: copy, isFormer: true) }
       memory.become(replicas.ownReplica.identity, counter: try transaction.writer.dot.counter)
       if isSame {
         memory.generation = min(memory.generation, generation)
@@ -58,14 +55,16 @@ extension SyncSession {
     report.isNewDevice = true
   }
 
-  /// Ends a line at one of its publications, and goes on with another one from there.
-  private func divide(_ name: UniqueID, at index: Int, as copy: UniqueID, isFormer: Bool) {
+  /// Ends a line with a publication, and goes on with another line from there.
+  private func divide(_ name: UniqueID, after common: SyncMemory.Publication, as copy: UniqueID, isFormer: Bool) {
     let line = memory.lines[name]!
     var rest = line
-    rest.publications = Array(line.publications[index...])
-    (rest.isFormer, rest.covered) = (isFormer || line.isFormer, line.covered)
+    rest.publications.removeAll { $0.file.sequence <= common.file.sequence }
+    rest.publications.insert(common, at: 0)
+    rest.isFormer = isFormer || line.isFormer
     memory.lines[copy] = rest
-    memory.lines[name]!.publications = Array(line.publications[...index])
+    memory.lines[name]!.publications.removeAll { $0.file.sequence >= common.file.sequence }
+    memory.lines[name]!.publications.append(common)
     memory.lines[name]!.isForked = true
     memory.owesSnapshot = true
   }
@@ -103,8 +102,15 @@ extension SyncSession {
       if theirs.device == memory.device, let mine = preamble.lines[memory.device],
         mine.file.sequence > memory.last.sequence
       {
-        try become(after: memory.own.publications.count - 1)
+        try become(after: memory.own.publications.last!)
       }
+    }
+    for (name, theirs) in preamble.lines.sorted(by: { $0.key < $1.key }) where theirs.isForked {
+      guard let mine = memory.lines[name], !mine.isForked, mine.file.sequence > theirs.file.sequence,
+        let copy = copy(of: theirs.device, with: mine.publications, in: preamble.lines)
+      else { continue }
+      // The common file is longer ago than this store remembers.
+      try fork(name, after: theirs.publications.last!, as: copy)
     }
   }
 
@@ -122,16 +128,13 @@ extension SyncSession {
       if index == line.publications.count - 1 {
         if line.isForked { return try addCopy(of: name, beginningWith: file) }
         // This device didn't write the file.
-        if name == memory.device { try become(after: index) }
+        if name == memory.device { try become(after: line.publications[index]) }
         return
       }
       let next = line.publications[index + 1].file
       // A snapshot can lead beyond files.
       guard next.sequence == file.sequence, next != file else { return }
-      if name == memory.device { try become(after: index) } else { try fork(name, after: index) }
-      try note(
-        .forked, name, file.sequence, hash: file.hash,
-        "the device was copied or put back, and both copies went on: this run merges what both of them published")
+      try fork(name, after: line.publications[index], as: try Self.name(of: device, beginningWith: next))
       return try addCopy(of: name, beginningWith: file)
     }
   }
@@ -139,25 +142,30 @@ extension SyncSession {
   /// Ends a line with the last file, because several files follow it.
   func fork(_ name: UniqueID) throws(StoreError) {
     memory.lines[name]!.isForked = true
-    try note(
-      .forked, name, memory.lines[name]!.file.sequence + 1,
-      "the device was copied or put back, and both copies went on: this run merges what both of them published")
+    try noteCopies(of: name)
   }
 
-  /// Ends a line with an earlier file, because another file follows it, too.
-  private func fork(_ name: UniqueID, after index: Int) throws(StoreError) {
-    let line = memory.lines[name]!
-    let counter = line.publications[index].counter
-    let copy = try Self.name(of: line.device, beginningWith: line.publications[index + 1].file)
+  /// Ends a line with an earlier file, because another file follows it, too, and gives the later commits another name.
+  private func fork(
+    _ name: UniqueID, after common: SyncMemory.Publication, as copy: UniqueID
+  ) throws(StoreError) {
+    try noteCopies(of: name)
+    if name == memory.device { return try become(after: common, as: copy) }
     try engine.writing { transaction throws(StoreError) in
-      try transaction.splitCommits(of: name, after: counter, as: copy)
-      divide(name, at: index, as: copy, isFormer: false)
-      memory.unshare(name, after: counter, in: try transaction.replicas)
+      try transaction.splitCommits(of: name, after: common.counter, as: copy)
+      divide(name, after: common, as: copy, isFormer: false)
+      memory.unshare(name, after: common.counter, in: try transaction.replicas)
       memory.generation = min(memory.generation, transaction.start.generation)
       memory.hasRenamed = true
       try save(in: transaction)
       try transaction.commit()
     }
+  }
+
+  private func noteCopies(of name: UniqueID) throws(StoreError) {
+    try note(
+      .forked, name, memory.lines[name]!.file.sequence,
+      "the device was copied or put back, and both copies went on: this run merges what both of them published")
   }
 
   /// Adds the line of a copy that begins after the end of a device's line.
@@ -179,15 +187,35 @@ extension SyncSession {
     var (name, rest) = (name, publications[...])
     var segments: [(UniqueID, [SyncMemory.Publication])] = []
     while let line = memory.lines[name], line.isForked, let last = rest.last, last.file.sequence > line.file.sequence {
-      guard let index = rest.firstIndex(where: { $0.file == line.file }), index + 1 < rest.endIndex,
+      if let index = rest.firstIndex(where: { $0.file == line.file }), index + 1 < rest.endIndex,
         rest[index + 1].file.sequence == line.file.sequence + 1,
         let next = try? Self.name(of: line.device, beginningWith: rest[index + 1].file)
-      else { return nil }
-      segments.append((name, Array(rest[...index])))
-      (name, rest) = (next, rest[index...])
+      {
+        segments.append((name, Array(rest[...index])))
+        (name, rest) = (next, rest[index...])
+      } else if let next = copy(of: line.device, with: rest, in: memory.lines),
+        !segments.contains(where: { $0.0 == next })
+      {
+        segments.append((name, [line.publications.last!]))
+        name = next
+      } else {
+        return nil
+      }
     }
     segments.append((name, Array(rest)))
     return segments
+  }
+
+  /// Returns the copy of a device whose line has one of the files, if their common predecessor isn't known anymore.
+  private func copy(
+    of device: UniqueID, with publications: some Sequence<SyncMemory.Publication>, in lines: [UniqueID: SyncMemory.Line]
+  ) -> UniqueID? {
+    let files = Set(publications.map(\.file))
+    return lines.keys.sorted().first { name in
+      let line = lines[name]!
+      return line.device == device && name != device
+        && line.publications.dropFirst().contains { files.contains($0.file) }
+    }
   }
 
   /// Gives a changeset's commits the names that they have here.
