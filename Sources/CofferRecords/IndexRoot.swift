@@ -62,7 +62,7 @@ package struct IndexRoot: Sendable, Equatable {
   }
 
   /// The Index-Format version.
-  private static let version: UInt32 = 2
+  private static let version: UInt32 = 3
   /// The maximum length of a declaration in bytes.
   package static let maximumDeclaration = 1 << 20
 

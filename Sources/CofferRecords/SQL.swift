@@ -73,6 +73,7 @@ package enum SQL {
   package static let attachment = "\(readAttachment) WHERE attachment=?"
   package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>=? ORDER BY attachment LIMIT ?"
   package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"
+  package static let attachmentsOfAll = "\(readAttachment) WHERE id BETWEEN ? AND ? ORDER BY id,attachment"
   package static let attachedAtOrBelow = "SELECT max(id) FROM coffer_attachment WHERE id<=?"
   package static let attachedAtOrAbove = "SELECT min(id) FROM coffer_attachment WHERE id>=?"
   package static let attachmentNumbers = """

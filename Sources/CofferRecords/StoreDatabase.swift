@@ -129,6 +129,11 @@ package struct StoreStatement {
     base.storageClass(at: column) == .blob ? base.blobPointer(at: column) : nil
   }
 
+  /// Returns copies of the row's columns.
+  package func values() throws(StoreError) -> [SQLiteValue] {
+    do throws(SQLiteError) { return try base.values() } catch { throw StoreError(error) }
+  }
+
   package func reset() { base.reset() }
   package func int64(at column: Int) -> Int64 { base.int64(at: column) }
   /// Returns a position, or `nil` if the column isn't a blob of 1 to 255 bytes.

@@ -9,9 +9,9 @@ extension StoreReading where Self: ~Copyable {
   /// memory, so results are always current.
   ///
   /// The words use SQLite's FTS5 syntax: `sealed store` (both), `sealed OR store`, `sealed NOT store`, parentheses,
-  /// `"sealed store"` (a phrase), `seal*` (a prefix), `NEAR(sealed store, 5)`, `title: sealed`. The score is BM25 over
-  /// the current documents. Only the texts of the page's documents are decrypted.
-  /// ``DocumentIndex/words(in:keepingDiacritics:)`` says which words are equal. A query has at most 4,096 bytes, 128
+  /// `"sealed store"` (a phrase), `seal*` (a prefix), `NEAR(sealed store, 5)`, `title: sealed`, `names: jpg`
+  /// (the names of attachments). The score is BM25 over the current documents. Only the texts of the page's documents
+  /// are decrypted. ``DocumentIndex/words(in:keepingDiacritics:)`` says which words are equal. A query has at most 4,096 bytes, 128
   /// words and 10 levels of parentheses, and a repeated word counts once.
   ///
   /// - Parameters:
@@ -19,7 +19,7 @@ extension StoreReading where Self: ~Copyable {
   ///   - collection: The collection. A missing collection has no index.
   ///   - limit: The maximum number of returned documents.
   ///   - cursor: The previous page's ``RankedMatches/next``.
-  ///   - withSnippets: Whether to return the matches in title and text, which decrypts the page's texts.
+  ///   - withSnippets: Whether to return the matches in title, text and names, which decrypts the page's texts.
   /// - Returns: A page of matches with the total number of matches. The page is empty without matches.
   /// - Throws: `noIndex`. `invalidArgument` with the location of a syntax error, or for a longer query. `misuse` for a cursor of another
   ///   generation or search. `indexBehind` if changes need more memory than ``OpenOptions/indexMemoryBytes``.

@@ -14,14 +14,8 @@ package struct AttachmentMatches {
   package init(of pattern: SearchPattern, in transaction: StoreTransaction) throws(StoreError) {
     let matcher = DocumentMatcher(pattern, in: .attachmentNames)
     try transaction.forEachAttachmentRow { row throws(StoreError) in
-      do throws(StoreError) {
-        let record = try transaction.attachmentRecord(row)
-        guard let match = matcher.match(record) else { return }
-        names[record.document, default: []].append(match)
-      } catch {
-        guard error.code == .damaged || error.code == .otherFormat else { throw error }
-        transaction.logger.warning("attachment \(row.number) is not searched: \(error.message)")
-      }
+      guard let record = try transaction.searchedRecord(row), let match = matcher.match(record) else { return }
+      names[record.document, default: []].append(match)
     }
   }
 
@@ -36,6 +30,19 @@ package struct AttachmentMatches {
 
   /// The documents with a matching name.
   package var documents: Set<Int64> { Set(names.filter { !$0.value.isEmpty }.keys) }
+}
+
+extension StoreTransaction {
+  /// Opens an attachment for a search, or returns `nil` if it's damaged, or of a later version.
+  func searchedRecord(_ row: AttachmentRow) throws(StoreError) -> AttachmentRecord? {
+    do throws(StoreError) {
+      return try attachmentRecord(row)
+    } catch {
+      guard error.code == .damaged || error.code == .otherFormat else { throw error }
+      logger.warning("attachment \(row.number) is not searched: \(error.message)")
+      return nil
+    }
+  }
 }
 
 extension DocumentMatcher {

@@ -5,7 +5,7 @@ internal import CofferSealing
 /// Searches the titles and texts of documents for a pattern. Only one thread may use it at a time.
 package final class DocumentMatcher {
   /// The maximum number of ranges reported for a title, text or value.
-  static let maximumRanges = 100
+  package static let maximumRanges = 100
 
   let matcher: PatternMatcher
   let fields: SearchPattern.Fields

@@ -148,6 +148,10 @@ public struct SearchMatch: Sendable, Hashable {
     public let name: String
     /// The matches, as at most 100 ranges of UTF-8 bytes in the name.
     public let ranges: [Range<Int>]
+
+    package init(attachment: Attachment.ID, name: String, ranges: [Range<Int>]) {
+      (self.attachment, self.name, self.ranges) = (attachment, name, ranges)
+    }
   }
 
   /// A string in a stored value or attributes that matches the pattern.

@@ -2,7 +2,7 @@
 ///
 /// An index contains derived data, encrypted like the documents in the same file. You can always drop and rebuild it.
 public enum DocumentIndex: Sendable, Hashable {
-  /// The words in titles and texts, for ranked search.
+  /// The words in titles, texts and names of attachments, for ranked search.
   ///
   /// Words are runs of letters, digits and their marks. They're compared like the texts of a search that ignores
   /// ``SearchPattern/Differences/case``, ``SearchPattern/Differences/composition`` and, unless `keepingDiacritics` is
@@ -10,8 +10,8 @@ public enum DocumentIndex: Sendable, Hashable {
   /// spaces between words, such as Chinese, Japanese and Thai, and in Korean, any part of a text is found.
   ///
   /// In stored values, only strings are indexed. To limit the index to some members, pass their paths, such as `$.text`
-  /// or `$.tags`: then the index contains the titles and the strings at and below these paths. A text that isn't JSON
-  /// doesn't have members.
+  /// or `$.tags`: then the index contains the titles, the names and the strings at and below these paths. A text that
+  /// isn't JSON doesn't have members.
   case words(in: [String] = [], keepingDiacritics: Bool = false)
   /// The folded sequences of three letters, to find the candidates for a plain text search.
   case substrings

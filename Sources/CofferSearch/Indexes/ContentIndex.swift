@@ -144,13 +144,13 @@ final class ContentIndex: DocumentIndexTables {
     guard let known = try known(id), known.collection == document.header.collection.rawValue,
       try known.print == print(document)
     else { return false }
-    try database.execute("UPDATE main.document SET mark=? WHERE id=?", document.marks.row, id)
+    try database.execute("UPDATE main.document SET mark=? WHERE id=?", document.mark, id)
     return true
   }
 
   private func print(_ document: IndexedDocument) throws(SQLiteError) -> Int64 {
     do throws(StoreError) {
-      return try DocumentPrint(document.header, document.marks, keys).value
+      return try DocumentPrint(document, keys).value
     } catch {
       throw SQLiteError(.other, error.message)
     }
@@ -166,7 +166,7 @@ final class ContentIndex: DocumentIndexTables {
     let statement = try database.statement("INSERT INTO main.document VALUES(?,?,?,?,?)")
     try statement.bind(id, at: 1)
     try statement.bind(Int64(number), at: 2)
-    try statement.bind(document.marks.row, at: 3)
+    try statement.bind(document.mark, at: 3)
     try statement.bind(print(document), at: 4)
     if row == id { try statement.bindNull(at: 5) } else { try statement.bind(row, at: 5) }
     try statement.run()
@@ -202,14 +202,14 @@ final class ContentIndex: DocumentIndexTables {
     _ collection: IndexDeclaration.Collection, _ row: Int64, _ document: IndexedDocument
   ) throws(SQLiteError) {
     try withTexts(of: document, collection) { words throws(SQLiteError) in
-      try database.insertTexts(into: "main.\(Self.words(collection.number))", row, words.title, words.text)
+      try database.insertTexts(into: "main.\(Self.words(collection.number))", row, words)
     } substrings: { folded throws(SQLiteError) in
-      try database.insertTexts(into: "main.\(Self.substrings(collection.number))", row, folded.title, folded.text)
+      try database.insertTexts(into: "main.\(Self.substrings(collection.number))", row, folded)
     }
   }
 
-  /// A title and text to index, which are valid only during a call.
-  typealias Texts = (title: String, text: UnsafeRawBufferPointer)
+  /// A title and text to index, which are valid only during a call, and the names of attachments, if they're indexed.
+  typealias Texts = (title: String, text: UnsafeRawBufferPointer, names: String?)
 
   /// Calls `words` once if the collection has a word index, and `substrings` once with folded texts if it has a
   /// substring index.
@@ -223,15 +223,18 @@ final class ContentIndex: DocumentIndexTables {
       do throws(E) { try body(texts) } catch { failure = error }
     }
     let title = document.header.title ?? ""
+    let names = collection.words == nil ? "" : document.joinedNames
     let isValue = document.header.isJSON
     if collection.words != nil, collection.members != nil || !collection.hasSubstrings {
-      (members[collection.number] ?? text).with(document.text, isValue: isValue) { noting(words, (title, $0)) }
+      (members[collection.number] ?? text).with(document.text, isValue: isValue) {
+        noting(words, (title, $0, names))
+      }
     }
     if collection.hasSubstrings {
       text.with(document.text, isValue: isValue) { text in
-        if collection.words != nil, collection.members == nil { noting(words, (title, text)) }
+        if collection.words != nil, collection.members == nil { noting(words, (title, text, names)) }
         let foldedTitle = folding.folded(title)
-        folding.with(text) { noting(substrings, (foldedTitle, $0)) }
+        folding.with(text) { noting(substrings, (foldedTitle, $0, nil)) }
       }
     }
     if let failure { throw failure }

@@ -7,8 +7,27 @@ internal import CofferSQLite
 struct IndexedDocument {
   let header: DocumentHeader
   let marks: RowMarks
+  /// The sum of the row's mark and those of its attachments, if the index contains texts, otherwise the row's mark.
+  let mark: Int64
+  /// The names of the attachments, which are empty if the index doesn't contain texts.
+  let names: [SearchMatch.AttachmentName]
   /// Empty if the index doesn't contain texts.
   var text: UnsafeRawBufferPointer
+
+  /// - Parameter attached: The attachments, or `nil` if the index doesn't contain texts.
+  init(
+    header: DocumentHeader, marks: RowMarks, attached: AttachedNames?,
+    text: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) throws(StoreError) {
+    let found = try attached?.find(of: header.id.rawValue) ?? (mark: 0, names: [])
+    (self.header, self.marks, self.text) = (header, marks, text)
+    (mark, names) = (marks.row &+ found.mark, found.names)
+  }
+
+  /// The names as a text, each with a line break behind it.
+  var joinedNames: String { Self.joined(names) }
+
+  static func joined(_ names: [SearchMatch.AttachmentName]) -> String { names.map { $0.name + "\n" }.joined() }
 }
 
 /// An index's tables in its inner database, filled by ``IndexUpdate``.
@@ -49,14 +68,15 @@ extension Database {
     return database
   }
 
-  /// Inserts a row into a full-text table with title and text columns.
-  func insertTexts(
-    into table: String, _ row: Int64, _ title: String, _ text: UnsafeRawBufferPointer
-  ) throws(SQLiteError) {
-    let statement = try self.statement("INSERT INTO \(table)(rowid,title,text) VALUES(?,?,?)")
+  /// Inserts a row into a full-text table with title and text columns, and a names column if there are names.
+  func insertTexts(into table: String, _ row: Int64, _ texts: ContentIndex.Texts) throws(SQLiteError) {
+    let (title, text, names) = texts
+    let columns = names == nil ? ("title,text", "?,?") : ("title,text,names", "?,?,?")
+    let statement = try self.statement("INSERT INTO \(table)(rowid,\(columns.0)) VALUES(?,\(columns.1))")
     try statement.bind(row, at: 1)
     try statement.bind(title, at: 2)
     try statement.bindText(text, at: 3)
+    if let names { try statement.bind(names, at: 4) }
     defer { statement.clearBindings() }
     try statement.run()
   }
@@ -71,6 +91,8 @@ extension StoreIndexes {
     _ visit: (IndexedDocument) throws(StoreError) -> Void
   ) throws(StoreError) {
     var marks: RowMarks?
+    let attached = withTexts ? try AttachedNames(of: 1...Int64.max, in: transaction) : nil
+    defer { attached?.end() }
     var scan = RowScan(withTexts: withTexts)
     scan.noteMarks = { marks = $0 }
     scan.leavesRowsUnchanged = true
@@ -81,7 +103,7 @@ extension StoreIndexes {
       withTexts ? OrderCheck(idsOf: number) : OrderCheck(collection: number, after: nil, limit: transaction.state.count)
     do {
       try transaction.scan(statement, order, scan) { header, text in
-        if let marks { try visit(IndexedDocument(header: header, marks: marks, text: text)) }
+        if let marks { try visit(IndexedDocument(header: header, marks: marks, attached: attached, text: text)) }
       }
     } catch let error as StoreError {
       throw error

@@ -9,16 +9,18 @@ internal import CofferSealing
 struct DocumentPrint {
   let value: Int64
 
-  init(_ header: DocumentHeader, _ marks: RowMarks, _ keys: RowKeys) throws(StoreError) {
+  init(_ document: IndexedDocument, _ keys: RowKeys) throws(StoreError) {
+    let header = document.header
     var builder = PreAuthenticationEncoding("coffer3/print")
     var numbers = ByteBuilder()
-    numbers.append(marks.text)
+    numbers.append(document.marks.text)
     numbers.append(header.created.millisecondsSince1970)
     numbers.append(header.modified.millisecondsSince1970)
     numbers.append(UInt8(header.isJSON ? 1 : 0))
     numbers.append(UInt8(header.title == nil ? 0 : 1))
     builder = builder.adding(numbers.bytes).adding(Array((header.title ?? "").utf8))
       .adding(header.key?.bytes ?? []).adding(header.attributes.canonicalJSON)
+      .adding(Array(document.joinedNames.utf8))
     value = try translatingErrors { () throws(SealingError) in
       try builder.bytes.withBytes { bytes throws(SealingError) in try keys.active.set.element(of: bytes).mark }
     }

@@ -1,7 +1,7 @@
 internal import CofferEngine
 internal import CofferPatterns
 
-/// Finds a query's words in decrypted documents: the places in titles, and excerpts from texts.
+/// Finds a query's words in decrypted documents: the places in titles and names, and excerpts from texts.
 final class Highlighter {
   /// An excerpt with more bytes is cut within its words.
   static let maximumBytes = 2048
@@ -19,38 +19,65 @@ final class Highlighter {
     text = IndexedText(members: members)
   }
 
-  /// Returns the title's matching ranges and an excerpt from the text.
+  typealias Places = (title: [Range<Int>], snippet: RankedMatches.Snippet, names: [SearchMatch.AttachmentName])
+
+  /// Returns the title's matching ranges, an excerpt from the text, and the matching names of attachments.
   ///
   /// - Parameter check: Called regularly while a long text is read. If it throws, the work ends.
   func places(
-    title: String, _ text: UnsafeRawBufferPointer, isValue: Bool, _ check: () throws(StoreError) -> Void
-  ) throws(StoreError) -> (title: [Range<Int>], snippet: RankedMatches.Snippet) {
+    title: String, _ text: UnsafeRawBufferPointer, isValue: Bool, names: [SearchMatch.AttachmentName] = [],
+    _ check: () throws(StoreError) -> Void
+  ) throws(StoreError) -> Places {
     let result = self.text.with(text, isValue: isValue) { text in
-      Result { () throws(StoreError) in try places(title, text, check) }
+      Result { () throws(StoreError) in try places(title, text, names, check) }
     }
     return try result.get()
   }
 
   private func places(
-    _ title: String, _ text: UnsafeRawBufferPointer, _ check: () throws(StoreError) -> Void
-  ) throws(StoreError) -> (title: [Range<Int>], snippet: RankedMatches.Snippet) {
-    var inTitle = try occurrences(in: title, ignoringDistance: false, check)
+    _ title: String, _ text: UnsafeRawBufferPointer, _ names: [SearchMatch.AttachmentName],
+    _ check: () throws(StoreError) -> Void
+  ) throws(StoreError) -> Places {
+    let joined = IndexedDocument.joined(names)
+    var inTitle = try occurrences(in: title, .title, ignoringDistance: false, check)
+    var inNames = try occurrences(in: joined, .names, ignoringDistance: false, check)
     var inText = try finder.occurrences(in: text, .text, isForExcerpt: true, check)
-    if finder.hasGroups, inTitle.isEmpty, inText.isEmpty {
-      inTitle = try occurrences(in: title, ignoringDistance: true, check)
+    if finder.hasGroups, inTitle.isEmpty, inText.isEmpty, inNames.isEmpty {
+      inTitle = try occurrences(in: title, .title, ignoringDistance: true, check)
+      inNames = try occurrences(in: joined, .names, ignoringDistance: true, check)
       inText = try finder.occurrences(in: text, .text, ignoringDistance: true, isForExcerpt: true, check)
     }
-    return (Self.merged(inTitle.map(\.place)), excerpt(from: text, inText))
+    return (
+      Self.merged(inTitle.map(\.place)), excerpt(from: text, inText),
+      Self.matches(of: Self.merged(inNames.map(\.place)), in: names)
+    )
+  }
+
+  /// Returns the names that ranges of the joined names are in, with the ranges in each.
+  private static func matches(
+    of ranges: [Range<Int>], in names: [SearchMatch.AttachmentName]
+  ) -> [SearchMatch.AttachmentName] {
+    guard !ranges.isEmpty else { return [] }
+    var start = 0
+    return names.compactMap { name in
+      let place = start..<start + name.name.utf8.count
+      start = place.upperBound + 1
+      let found = ranges.map { $0.clamped(to: place) }.filter { !$0.isEmpty }.prefix(DocumentMatcher.maximumRanges)
+      guard !found.isEmpty else { return nil }
+      return SearchMatch.AttachmentName(
+        attachment: name.attachment, name: name.name,
+        ranges: found.map { $0.lowerBound - place.lowerBound..<$0.upperBound - place.lowerBound })
+    }
   }
 
   private func occurrences(
-    in title: String, ignoringDistance: Bool, _ check: () throws(StoreError) -> Void
+    in line: String, _ column: WordColumns, ignoringDistance: Bool, _ check: () throws(StoreError) -> Void
   ) throws(StoreError) -> [PhraseFinder.Occurrence] {
-    var title = title
-    let result = title.withUTF8 { utf8 in
+    var line = line
+    let result = line.withUTF8 { utf8 in
       Result { () throws(StoreError) in
         try finder.occurrences(
-          in: UnsafeRawBufferPointer(utf8), .title, ignoringDistance: ignoringDistance, isForExcerpt: false, check)
+          in: UnsafeRawBufferPointer(utf8), column, ignoringDistance: ignoringDistance, isForExcerpt: false, check)
       }
     }
     return try result.get()

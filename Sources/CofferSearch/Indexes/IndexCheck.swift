@@ -85,13 +85,13 @@ struct IndexCheck {
     let words =
       if let keeps = entry.keepsDiacritics {
         try WordSums(
-          file, ContentIndex.words(number), WordTokenizer.declaration(keepingDiacritics: keeps), detail: "full")
+          file, ContentIndex.words(number), WordTokenizer.declaration(keepingDiacritics: keeps), hasNames: true)
       } else {
         nil as WordSums?
       }
     let parts =
       entry.hasSubstrings
-      ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, detail: "none") : nil
+      ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, hasNames: false) : nil
     var wrong: [(Int64, DocumentIndex?, String)] = []
     var ids: [Int64: Int64] = [:]
     // A rekey changes the marks of rows without changing their documents, and builds the indexes at its end. Until
@@ -99,12 +99,12 @@ struct IndexCheck {
     let hasMarks = transaction.state.target == 0
     try StoreIndexes(transaction).forEachDocument(in: number, withTexts: true, step) { document throws(StoreError) in
       let id = document.header.id.rawValue
-      let print = try DocumentPrint(document.header, document.marks, transaction.keys).value
+      let print = try DocumentPrint(document, transaction.keys).value
       let row = try file.run { _ throws(SQLiteError) -> Int64? in
         defer { known.reset() }
         try known.bind(id, at: 1)
         guard try known.step() else { return nil }
-        guard !hasMarks || known.int64(at: 0) == document.marks.row && known.int64(at: 1) == print else { return nil }
+        guard !hasMarks || known.int64(at: 0) == document.mark && known.int64(at: 1) == print else { return nil }
         return known.isNull(at: 2) ? id : known.int64(at: 2)
       }
       guard let row else {
@@ -129,9 +129,9 @@ struct IndexCheck {
       }
       guard entry.hasTexts else { return }
       try index.withTexts(of: document, entry) { texts throws(StoreError) in
-        try words?.add(row, texts.title, texts.text)
+        try words?.add(row, texts)
       } substrings: { texts throws(StoreError) in
-        try parts?.add(row, texts.title, texts.text)
+        try parts?.add(row, texts)
       }
     }
     let outdated = entry.hasTexts ? try file.run { _ throws(SQLiteError) in try file.outdatedRows(of: number) } : []
@@ -170,7 +170,7 @@ private final class WordSums {
   private var pending = 0
   private var sums: [Int64: Int] = [:]
 
-  init(_ file: IndexFile, _ table: String, _ tokenizer: String, detail: String) throws(StoreError) {
+  init(_ file: IndexFile, _ table: String, _ tokenizer: String, hasNames: Bool) throws(StoreError) {
     self.file = file
     self.table = table
     scratch = try translatingErrors { () throws(SQLiteError) in
@@ -178,18 +178,19 @@ private final class WordSums {
       try WordTokenizer.add(to: scratch)
       try scratch.execute(
         """
-        CREATE VIRTUAL TABLE texts USING fts5(title, text, content='', detail=\(detail), tokenize='\(tokenizer)');
+        CREATE VIRTUAL TABLE texts
+        USING fts5(title, text\(hasNames ? ", names" : ""), content='', detail=\(hasNames ? "full" : "none"), tokenize='\(tokenizer)');
         CREATE VIRTUAL TABLE words USING fts5vocab('texts', 'instance');
         """)
       return scratch
     }
   }
 
-  func add(_ row: Int64, _ title: String, _ text: UnsafeRawBufferPointer) throws(StoreError) {
+  func add(_ row: Int64, _ texts: ContentIndex.Texts) throws(StoreError) {
     sums[row] = sums[row] ?? 0
     try translatingErrors { () throws(SQLiteError) in
-      try scratch.insertTexts(into: "texts", row, title, text)
-      pending += text.count
+      try scratch.insertTexts(into: "texts", row, texts)
+      pending += texts.text.count + (texts.names?.utf8.count ?? 0)
       if pending > Self.batchBytes { try addPending() }
     }
   }

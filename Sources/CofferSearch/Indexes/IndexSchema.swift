@@ -35,7 +35,7 @@ enum IndexSchema {
   }
 
   static func words(of collection: UInt32, keepingDiacritics keeps: Bool) -> String {
-    "CREATE VIRTUAL TABLE \(ContentIndex.words(collection)) USING fts5(title,text,content='',"
+    "CREATE VIRTUAL TABLE \(ContentIndex.words(collection)) USING fts5(title,text,names,content='',"
       + "tokenize='\(WordTokenizer.declaration(keepingDiacritics: keeps))')"
   }
 

@@ -136,6 +136,8 @@ final class IndexUpdate {
         try known.step() ? (known.int64(at: 0), known.int64(at: 1)) : nil
       }
     }
+    let attached = index.holdsTexts ? try AttachedNames(of: ids, in: transaction) : nil
+    defer { attached?.end() }
     let rows = try transaction.database.statement(SQL.idRange, ids.lowerBound, ids.upperBound)
     defer { rows.reset() }
     let reader = transaction.connection.takeReader()
@@ -160,7 +162,7 @@ final class IndexUpdate {
         if mark != nil { removed.append(id) }
         continue
       }
-      if try mark != RowMarks(row, reader.opener).row { changed.append(id) }
+      if try mark != RowMarks(row, reader.opener).row &+ (attached?.mark(of: id) ?? 0) { changed.append(id) }
     }
     while let gone = next {
       removed.append(gone.id)
@@ -175,8 +177,9 @@ final class IndexUpdate {
     let row = try reader.row(DocumentID(id), withBody: index.holdsTexts, within: transaction.limits)
     let marks = try RowMarks(row, reader.opener)
     let head = try reader.opener.openHead(row)
-    var document = IndexedDocument(
-      header: DocumentHeader(row, head), marks: marks, text: UnsafeRawBufferPointer(start: nil, count: 0))
+    let attached = index.holdsTexts ? try AttachedNames(of: id...id, in: transaction) : nil
+    defer { attached?.end() }
+    var document = try IndexedDocument(header: DocumentHeader(row, head), marks: marks, attached: attached)
     guard try file.run({ _ throws(SQLiteError) in try !index.isUnchanged(document) }) else { return }
     if index.holdsTexts { document.text = try reader.opener.openBody(row, head) }
     try file.run { _ throws(SQLiteError) in try index.put(document, isNew: false) }

@@ -49,6 +49,9 @@ public struct RankedMatches: Sendable, Hashable {
     /// didn't request snippets. It has at most about 2,048 bytes. For a stored value, the excerpt is from its strings,
     /// one per line.
     public let snippet: RankedMatches.Snippet?
+    /// The attachments with matching names, in the order in which they were attached. The array is empty if the search
+    /// didn't request snippets.
+    public let attachments: [SearchMatch.AttachmentName]
   }
 
   /// An excerpt from a text with the ranges that match a search.

@@ -70,15 +70,22 @@ package struct RankedSearch {
         let header = try transaction.counted(DocumentHeader(row, head))
         let places = try highlighter?.places(
           title: header.title ?? "", try reader.opener.openBody(row, head), isValue: header.isJSON,
-          transaction.requireOpen)
+          names: header.attachmentCount == 0 ? [] : try names(of: hit.id), transaction.requireOpen)
         return RankedMatches.Match(
-          header: header, score: -hit.rank, titleRanges: places?.title ?? [], snippet: places?.snippet)
+          header: header, score: -hit.rank, titleRanges: places?.title ?? [], snippet: places?.snippet,
+          attachments: places?.names ?? [])
       }
     } catch {
       guard error.code == .noSuchDocument else { throw error }
       transaction.logger.warning("an index names document \(hit.id), which is not there: check the indexes")
       return nil
     }
+  }
+
+  private func names(of document: Int64) throws(StoreError) -> [SearchMatch.AttachmentName] {
+    let attached = try AttachedNames(of: document...document, in: transaction)
+    defer { attached.end() }
+    return try attached.find(of: document).names
   }
 }
 

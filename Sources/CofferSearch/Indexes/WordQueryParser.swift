@@ -93,13 +93,12 @@ struct WordQueryParser {
   }
 
   private func column(_ token: WordQueryToken) throws(StoreError) -> WordColumns {
-    switch token.string(in: query).lowercased() {
-    case "title": return .title
-    case "text": return .text
-    default:
+    let name = token.string(in: query).lowercased()
+    guard let found = WordColumns.named.first(where: { $0.name == name }) else {
       let start = token.range.lowerBound + (token.isQuoted ? 1 : 0)
-      throw error("the words name a column other than title and text", at: start)
+      throw error("the words name a column other than title, text and names", at: start)
     }
+    return found.column
   }
 
   // MARK: Phrases

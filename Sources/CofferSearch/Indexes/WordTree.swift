@@ -4,7 +4,12 @@ struct WordColumns: OptionSet, Hashable {
 
   static let title = WordColumns(rawValue: 1)
   static let text = WordColumns(rawValue: 2)
-  static let all: WordColumns = [.title, .text]
+  /// The names of attachments.
+  static let names = WordColumns(rawValue: 4)
+  static let all: WordColumns = [.title, .text, .names]
+
+  /// The columns by their names.
+  static let named: [(name: String, column: WordColumns)] = [("title", .title), ("text", .text), ("names", .names)]
 }
 
 /// A phrase of at least one word. Phrases are equal if they have the same words.
@@ -120,6 +125,8 @@ indirect enum WordTree: Hashable {
   }
 
   private static func filter(_ columns: WordColumns) -> String {
-    columns == .all ? "" : columns == .title ? "title : " : "text : "
+    guard columns != .all else { return "" }
+    let names = WordColumns.named.filter { columns.contains($0.column) }.map(\.name)
+    return names.count == 1 ? "\(names[0]) : " : "{\(names.joined(separator: " "))} : "
   }
 }

@@ -55,7 +55,7 @@ struct IndexAddVerb: ParsableCommand {
     abstract: "Index a collection.",
     discussion: """
       words: for 'search --ranked'; words:diacritics tells words apart that differ in accents or other marks. --in limits \
-      words to titles and the strings in members of values.
+      words to titles, names of attachments and the strings in members of values.
       substrings: every three letters in a row, for 'search'.
       titles: titles, dates and sizes, for 'ls'.
 

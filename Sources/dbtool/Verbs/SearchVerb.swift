@@ -72,7 +72,7 @@ struct SearchVerb: ParsableCommand {
   @Flag(
     help: """
       Rank by words, the best documents first: needs an index of words. TEXT may hold AND, OR, NOT, "a phrase", \
-      beginn*, NEAR(a b, 5), title: word.
+      beginn*, NEAR(a b, 5), title: word, names: word.
       """)
   var ranked = false
 
@@ -197,13 +197,24 @@ struct SearchVerb: ParsableCommand {
         columns: [.init(name: "score", isNumber: true)] + fields.map(\.column) + [
           .init(name: "snippet", isNumber: false)
         ]
-          + (isObjects ? ["title_places", "snippet_places"] : []).map { .init(name: $0, isNumber: false) },
+          + (isObjects ? ["title_places", "snippet_places", "attachment_names"] : []).map {
+            .init(name: $0, isNumber: false)
+          },
         format: options.common.listFormat)
       for (match, name) in found.matches {
         let score = JSONValue.number((match.score * 1000).rounded() / 1000)
         var cells: [JSONValue?] = [score] + fields.map { $0.value(in: match.header, of: name) }
-        cells.append(match.snippet.map { .string($0.text) })
-        if isObjects { cells += [Self.json(match.titleRanges), Self.json(match.snippet?.ranges ?? [])] }
+        let onlyNames = match.titleRanges.isEmpty && match.snippet?.ranges.isEmpty == true && !isObjects
+        if onlyNames, !match.attachments.isEmpty {
+          cells.append(.string(match.attachments.map(\.name).joined(separator: ", ")))
+        } else {
+          cells.append(match.snippet.map { .string($0.text) })
+        }
+        if isObjects {
+          cells += [
+            Self.json(match.titleRanges), Self.json(match.snippet?.ranges ?? []), Self.json(match.attachments),
+          ]
+        }
         try table.add(cells)
       }
       try table.finish()

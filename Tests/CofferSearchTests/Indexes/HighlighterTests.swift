@@ -49,11 +49,9 @@ import Testing
     return Highlighter(try WordQuery(query, scan), members: nil, scan)
   }
 
-  private typealias Places = (title: [Range<Int>], snippet: RankedMatches.Snippet)
-
   private func places(
     _ highlighter: Highlighter, _ title: String, _ text: String, _ check: () throws(StoreError) -> Void = {}
-  ) throws -> Places {
+  ) throws -> Highlighter.Places {
     try Self.bytes(text).withUnsafeBytes { text in
       try highlighter.places(title: title, text, isValue: false, check)
     }
@@ -98,9 +96,9 @@ import Testing
     let database = try Database.scratch()
     try WordTokenizer.add(to: database)
     let declaration = WordTokenizer.declaration(keepingDiacritics: keeps)
-    try database.execute("CREATE VIRTUAL TABLE t USING fts5(title,text,tokenize='\(declaration)')")
+    try database.execute("CREATE VIRTUAL TABLE t USING fts5(title,text,names,tokenize='\(declaration)')")
     try Self.bytes(text.replacing("\0", with: "\u{1}")).withUnsafeBytes {
-      try database.insertTexts(into: "t", 1, title.replacing("\0", with: "\u{1}"), $0)
+      try database.insertTexts(into: "t", 1, (title.replacing("\0", with: "\u{1}"), $0, ""))
     }
     let row = try database.query(
       "SELECT highlight(t,0,'[',']'), snippet(t,1,'[',']','…',24) FROM t WHERE t MATCH ?", query

@@ -805,7 +805,7 @@ import Testing
   }
 
   /// The root of an earlier or a later version: its index is made again from its declaration, by readers in memory.
-  @Test(arguments: [1, 3] as [UInt32]) func rebuildsIndexOfOtherVersion(_ version: UInt32) throws {
+  @Test(arguments: [1, 2, 4] as [UInt32]) func rebuildsIndexOfOtherVersion(_ version: UInt32) throws {
     let test = try indexed()
     try test.store.engine.writing { transaction throws(StoreError) in
       guard let root = try StoreIndexes(transaction).root(IndexPart.contents)?.root else { return }

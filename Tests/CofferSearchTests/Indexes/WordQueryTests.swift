@@ -21,15 +21,15 @@ import Testing
       try WordTokenizer.add(to: database)
       try database.add(rank)
       try database.execute(
-        "CREATE VIRTUAL TABLE t USING fts5(title,text,content='',tokenize='\(WordTokenizer.declaration(keepingDiacritics: false))')"
+        "CREATE VIRTUAL TABLE t USING fts5(title,text,names,content='',tokenize='\(WordTokenizer.declaration(keepingDiacritics: false))')"
       )
       for row in 1...count {
-        let texts = (0..<2).map { _ in
+        let texts = (0..<3).map { _ in
           (0..<random.number(below: 8)).map { _ in WordQueryTests.vocabulary.randomElement(using: &random)! }
             .joined(separator: [" ", " ", "。"].randomElement(using: &random)!)
         }
         try Array(texts[1].utf8).withUnsafeBytes { text in
-          try database.insertTexts(into: "t", Int64(row), texts[0], text)
+          try database.insertTexts(into: "t", Int64(row), (texts[0], text, texts[2]))
         }
       }
       rank.set(rows: Int64(count), tokens: Int64(5 * count), outdated: [])
@@ -52,7 +52,8 @@ import Testing
 
   private static let tokens =
     vocabulary + [
-      "AND", "OR", "NOT", "(", ")", "title", "text", ":", "NEAR", "NEAR(", ",", "5", "*", "^", "+", "-", "{", "}",
+      "AND", "OR", "NOT", "(", ")", "title", "text", "names", ":", "NEAR", "NEAR(", ",", "5", "*", "^", "+", "-", "{",
+      "}",
       "\"\"",
       "\"a b\"", "。", "?", "\"", "body", "\"x\"\"y\"", "(", ")", ":",
     ]
@@ -72,7 +73,8 @@ import Testing
       }
     }
     func leaf() -> String {
-      let filter = ["", "", "", "title: ", "{text} : ", "- title: ", "text: "].randomElement(using: &random)!
+      let filter = ["", "", "", "title: ", "{text} : ", "- title: ", "text: ", "names: ", "{names title}: "]
+        .randomElement(using: &random)!
       switch random.number(below: 6) {
       case 0: return filter + "NEAR(\(phrase()) \(phrase()) \(phrase()), \(random.number(below: 4)))"
       case 1: return filter + "^" + phrase()
@@ -150,11 +152,12 @@ import Testing
   /// SQLite 3.40 finds other rows if a phrase without columns is behind NOT.
   @Test func filtersOfNoColumnFindNothing() throws {
     for query in [
-      "-{title text}: a", "title: (text: a)", "a AND - title: (title: b)", "NEAR(a b) AND (text: (title: (a OR b)))",
+      "-{title text names}: a", "title: (text: a)", "a AND - title: (title: b)",
+      "NEAR(a b) AND (text: (title: (a OR b)))",
     ] {
       #expect(try parse(query).normalForm == nil)
     }
-    #expect(try parse("a NOT (-{title text}: a OR b)").normalForm == "\"a\" NOT \"b\"")
+    #expect(try parse("a NOT (-{title text names}: a OR b)").normalForm == "\"a\" NOT \"b\"")
     #expect(try parse("a OR text: (a OR title: b)").normalForm == "\"a\" OR text : \"a\"")
   }
 
@@ -220,11 +223,11 @@ import Testing
     let database = try Database.scratch()
     try WordTokenizer.add(to: database)
     let declaration = WordTokenizer.declaration(keepingDiacritics: false)
-    try database.execute("CREATE VIRTUAL TABLE t USING fts5(title,text,content='',tokenize='\(declaration)')")
+    try database.execute("CREATE VIRTUAL TABLE t USING fts5(title,text,names,content='',tokenize='\(declaration)')")
     try database.begin(.immediate)
     let text = Array(String(repeating: "x y p q q q z q q q ", count: 50).utf8)
     for row in 1...1000 {
-      try text.withUnsafeBytes { try database.insertTexts(into: "t", Int64(row), "", $0) }
+      try text.withUnsafeBytes { try database.insertTexts(into: "t", Int64(row), ("", $0, "")) }
     }
     try database.commit()
     let questions = Counter()

@@ -39,6 +39,12 @@ struct SecondReaderTests {
         .field("made", "@created", as: .date), .fields(["made", "bytes"]))
     }
     try expectSame(test)
+    try test.store.write { scope in
+      let id = try scope.insert(Document(text: "with files"), into: test.notes)
+      for name in ["über.jpg", "b.txt"] { _ = try scope.attach(.bytes([1]), to: id, name: name) }
+    }
+    #expect(try test.store.updateIndexes())
+    try expectSame(test)
     try test.store.write { scope in _ = try scope.insert(Document(text: "behind"), into: test.notes, at: .top) }
     try expectSame(test)
     #expect(try test.store.updateIndexes())

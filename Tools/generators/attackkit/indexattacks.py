@@ -258,10 +258,10 @@ def _forged_roots(kit):
     index, contents = kit.base("indexed").indexes[TITLES], kit.base("indexed").indexes[CONTENTS]
     count, tags, changes = len(index.pages), [sealed[-16:] for sealed in index.map_pages], sorted(index.changes.items())
     spared = next(page for page in range(count) if page not in index.changes)
-    for version in (0, 1, 3, 2**32 - 1):
+    for version in (0, 1, 2, 4, 2**32 - 1):
         yield root(f"version-{version}", version=version, verify="ok")
-    yield root("version-3-of-contents", part=CONTENTS, version=3, verify="ok")
-    yield root("version-3-not-json", version=3, declaration=b"{", verify="ok")
+    yield root("version-4-of-contents", part=CONTENTS, version=4, verify="ok")
+    yield root("version-4-not-json", version=4, declaration=b"{", verify="ok")
     yield root("identity", identity=bytes(16))
     for size in (0, 512, 1000, 2048, 2**17):
         yield root(f"page-size-{size}", page_size=size)
@@ -470,7 +470,7 @@ def _forged_schemas():
             "index-expression": ("CREATE INDEX planted ON document(abs(mark))",),
             "column-renamed": ("ALTER TABLE document RENAME COLUMN print TO printed",),
             "column-added": ("ALTER TABLE document ADD COLUMN planted INTEGER",),
-            "column-of-words": rewritten("words_1", "title,text", "text,title"),
+            "column-of-words": rewritten("words_1", "title,text,names", "text,title,names"),
             "column-generated": in_place(
                 "document", f"CREATE TABLE document({made},print INTEGER NOT NULL,row INTEGER AS (id+1)) STRICT"),
             "field-renamed": ("ALTER TABLE fields_1 RENAME COLUMN f1 TO f2",), "field-gone": ("DROP INDEX fields_1_1",),

@@ -125,7 +125,7 @@ class Index:
         tags = odd.get("map_tags", [sealed[-16:] for sealed in self.map_pages])
         changes = odd.get("changes", sorted(self.changes.items()))
         root = (
-            u32(odd.get("version", 2)) + u32(odd.get("page_size", PAGE_SIZE)) + u32(len(declaration)) + declaration
+            u32(odd.get("version", 3)) + u32(odd.get("page_size", PAGE_SIZE)) + u32(len(declaration)) + declaration
             + odd.get("identity", self.identity) + u32(odd.get("page_count", len(self.pages))) + u32(odd.get("map_count", len(tags))) + b"".join(tags)
             + u32(odd.get("change_count", len(changes))) + b"".join(u32(page) + entry for page, entry in changes)
             + odd.get("contents", contents) + odd.get("end", b""))
@@ -209,6 +209,21 @@ def _mark(writer, record):
     return _number(hmac(writer.epoch_key(b"set", epoch), element))
 
 
+def _attached(writer, record):
+    """The attachments of a document by their numbers."""
+    return sorted((a for a in writer.attachments.values() if a.column == record.id), key=lambda a: a.number)
+
+
+def _mark_of_all(writer, record):
+    """The mark of a document with its attachments."""
+    total = _mark(writer, record) + sum(_mark(writer, attachment) for attachment in _attached(writer, record))
+    return (total + 2**63) % 2**64 - 2**63
+
+
+def _names(writer, record):
+    return b"".join(attachment.name + b"\n" for attachment in _attached(writer, record))
+
+
 def _number(digest):
     return int.from_bytes(digest[:8], "big", signed=True)
 
@@ -225,18 +240,20 @@ def _contents(inner, writer, records):
         inner.execute("INSERT INTO made VALUES(?,0,0)", (coll,))
         inner.execute(f"CREATE TABLE outdated_{coll}(row INTEGER PRIMARY KEY) STRICT")
         # SQLite doesn't have the tokenizer of words: this one takes words that are divided by spaces.
-        inner.execute(f"CREATE VIRTUAL TABLE words_{coll} USING fts5(title,text,content='',tokenize=\"ascii tokenchars '.'\")")
+        inner.execute(f"CREATE VIRTUAL TABLE words_{coll} USING fts5(title,text,names,content='',tokenize=\"ascii tokenchars '.'\")")
         inner.execute(
             f"CREATE VIRTUAL TABLE parts_{coll} USING fts5(title,text,content='',detail=none,columnsize=0,"
             "tokenize='trigram case_sensitive 1')")
         inner.execute(f"CREATE TABLE fields_{coll}(id INTEGER PRIMARY KEY,f0,f1)")
     for r in records:
         inner.execute(
-            "INSERT INTO document VALUES(?,?,?,?,NULL)", (r.id, r.coll, _mark(writer, r), _print(writer, r)))
-        title, text = (r.title or b"").decode(), _strings(r)
-        for table, folded in (("words", _words), ("parts", _folded)):
-            inner.execute(
-                f"INSERT INTO {table}_{r.coll}(rowid,title,text) VALUES(?,?,?)", (r.id, folded(title), folded(text)))
+            "INSERT INTO document VALUES(?,?,?,?,NULL)", (r.id, r.coll, _mark_of_all(writer, r), _print(writer, r)))
+        title, text, names = (r.title or b"").decode(), _strings(r), _names(writer, r).decode()
+        inner.execute(
+            f"INSERT INTO words_{r.coll}(rowid,title,text,names) VALUES(?,?,?,?)",
+            (r.id, *map(_words, (title, text, names))))
+        inner.execute(
+            f"INSERT INTO parts_{r.coll}(rowid,title,text) VALUES(?,?,?)", (r.id, _folded(title), _folded(text)))
         inner.execute(
             f"INSERT INTO fields_{r.coll} VALUES(?,?,?)",
             (r.id, len(r.text), None if r.title is None else r.title.decode()))
@@ -245,7 +262,7 @@ def _contents(inner, writer, records):
             inner.execute(f"CREATE INDEX fields_{coll}_{field} ON fields_{coll}(f{field})")
     inner.execute("PRAGMA writable_schema=ON")
     for coll in writer.indexed:
-        sql = f"CREATE VIRTUAL TABLE words_{coll} USING fts5(title,text,content='',tokenize='coffer_words')"
+        sql = f"CREATE VIRTUAL TABLE words_{coll} USING fts5(title,text,names,content='',tokenize='coffer_words')"
         inner.execute("UPDATE sqlite_schema SET sql=? WHERE name=?", (sql, f"words_{coll}"))
     inner.execute("PRAGMA writable_schema=OFF")
 
@@ -253,7 +270,7 @@ def _contents(inner, writer, records):
 def _print(writer, r):
     numbers = (
         r.body_nt[-8:] + i64(r.created) + i64(r.modified) + u8(r.flags & 1) + u8(0 if r.title is None else 1))
-    data = pae(b"coffer3/print", numbers, r.title or b"", r.key or b"", r.attributes)
+    data = pae(b"coffer3/print", numbers, r.title or b"", r.key or b"", r.attributes, _names(writer, r))
     return _number(hmac(writer.epoch_key(b"set", writer.active), data))
 
 

@@ -159,6 +159,18 @@ def listing(store, document):
         yield _known(row.open())
 
 
+def rows_of(store, document):
+    """The rows of a document's attachments that are within their bounds, unopened."""
+    if not store.header.has_attachments:
+        return
+    for values in store.rows(f"SELECT {COLUMNS} FROM coffer_attachment WHERE id = ? ORDER BY attachment", document):
+        try:
+            row = AttachmentRow(values, store.context)
+        except StoreError:
+            continue
+        yield row
+
+
 def attachment(store, number):
     """An attachment, or None where there is none."""
     values = None

@@ -5,13 +5,14 @@ import re
 import sqlite3
 from dataclasses import dataclass
 
+from . import attachments
 from .database import blob
 from .errors import Damaged, StoreError
 from .primitives import (
     SEAL_OVERHEAD, TAG_SIZE, XAES, Cursor, SetHash, frame_data, hkdf, i64, label16, pae, u8, u32, u64)
 from .records import RECORD_COLUMNS, RecordRow
 
-FEATURE, VERSION = 1, 2
+FEATURE, VERSION = 1, 3
 RESERVED = 96
 CONTENTS, TITLES = 1, 2
 # In the lower half of a place, the number of the first map page.
@@ -41,7 +42,7 @@ WHOLE = {
     },
 }
 OUTDATED = "CREATE TABLE outdated_{}(row INTEGER PRIMARY KEY) STRICT"
-WORDS = "CREATE VIRTUAL TABLE words_{} USING fts5(title,text,content='',tokenize='coffer_words{}')"
+WORDS = "CREATE VIRTUAL TABLE words_{} USING fts5(title,text,names,content='',tokenize='coffer_words{}')"
 PARTS = (
     "CREATE VIRTUAL TABLE parts_{} USING fts5(title,text,content='',detail=none,columnsize=0,"
     "tokenize='trigram case_sensitive 1')")
@@ -357,7 +358,11 @@ def _document_problems(store, part, entry, inner):
         except StoreError:
             continue
         mark = _number(row.element_hash())
-        documents.append((row.id, mark, row.pos if part == TITLES else _print(store, row, head)))
+        if part == TITLES:
+            documents.append((row.id, mark, row.pos))
+        else:
+            marks, names = _attached(store, row.id)
+            documents.append((row.id, _signed(mark + marks), _print(store, row, head, names)))
         titles.append((row.pos, row.id, _header(row, head)))
     column = "position" if part == TITLES else "print"
     found = inner.execute(f"SELECT id, mark, {column} FROM document WHERE coll = ? ORDER BY id", (coll,)).fetchall()
@@ -376,10 +381,28 @@ def _number(digest):
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
-def _print(store, row, head):
+def _signed(number):
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _attached(store, document):
+    """The sum of the marks of a document's attachments, and their names; damaged and newer ones have no name."""
+    marks, names = 0, b""
+    for row in attachments.rows_of(store, document):
+        marks += _number(row.element_hash())
+        try:
+            attachment = row.open()
+        except StoreError:
+            continue
+        if not attachment.is_newer:
+            names += attachment.name.encode() + b"\n"
+    return marks, names
+
+
+def _print(store, row, head, names):
     numbers = (
         row.body_nt[-8:] + i64(head.created) + i64(head.modified) + u8(row.flags & 1) + u8(head.title is not None))
-    parts = (head.title or "").encode(), head.key or b"", head.attributes.encode()
+    parts = (head.title or "").encode(), head.key or b"", head.attributes.encode(), names
     return _number(store.epochs[store.active_epoch].element_hash(pae(b"coffer3/print", numbers, *parts)))
 
 
