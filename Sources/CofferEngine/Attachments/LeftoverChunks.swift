@@ -1,4 +1,5 @@
 internal import CofferRecords
+internal import CofferSQLite
 internal import CofferSealing
 internal import Synchronization
 
@@ -66,6 +67,8 @@ extension StoreEngine {
           former = try transaction.firstFormerAttachment(from: number + 1, below: end)
         }
         try transaction.commit()
+        // Pages that the deletion changed stay in the cache, and would add up over its transactions.
+        try translatingErrors(transaction.database.connection.releaseCache)
         return former
       }
     }

@@ -83,6 +83,22 @@ struct LeftoverChunkTests {
     #expect(try test.store.verify().isSound)
   }
 
+  /// Each of these attachments leaves changed pages in the cache, which are needed until the transaction ends.
+  @Test(.slow) func deletionOfManyTakesLittleMemory() throws {
+    let content = [UInt8](repeating: 7, count: 1 << 19)
+    let store = try test.reopened()
+    for part in 0..<10 {
+      try store.write { tx in
+        for number in 0..<50 { try tx.attach(content, to: id, name: "\(part) \(number)") }
+      }
+    }
+    try store.write { tx in for attachment in try tx.attachments(of: id).dropFirst(2) { try tx.detach(attachment.id) } }
+    #expect(try test.raw().query("SELECT count(*) FROM coffer_chunk").rows[0][0] == .integer(2))
+    let connection = try #require(store.engine.connections.writingConnection)
+    #expect(try connection.database.connection.usedCacheBytes() < 4 << 20)
+    #expect(try store.verify().isSound)
+  }
+
   @Test func compactionDeletesLeftovers() throws {
     try plant(2000)
     let store = try test.reopened()
