@@ -17,8 +17,7 @@ extension DocumentEditor {
     guard let name = name ?? content.fileName else {
       throw StoreError(.invalidArgument, "bytes and streams need a name to be attached", documentID: id)
     }
-    let others = try transaction.attachmentRecords(of: id)
-    if let other = others.first(where: { $0.name == name }) { throw .attachmentNameTaken(by: other) }
+    try requireFree(name, in: id)
     return try add(content, to: id, name: name, mediaType: mediaType ?? MediaType.ofFile(named: name), date, progress)
   }
 
@@ -68,14 +67,20 @@ extension DocumentEditor {
     }
   }
 
+  /// - Throws: `alreadyExists` if an attachment of the document has the name, and errors of reading the attachments.
+  private func requireFree(_ name: String, in document: DocumentID) throws(StoreError) {
+    try transaction.forEachAttachmentRecord(of: document) { other throws(StoreError) in
+      if other.name == name { throw .attachmentNameTaken(by: other) }
+    }
+  }
+
   /// Gives an attachment another name.
   package func rename(_ id: Attachment.ID, to name: String) throws(StoreError) {
     let row = try transaction.attachmentRow(id)
     var record = try transaction.attachmentRecord(id)
     try AttachmentBuilder.check(name: name, mediaType: record.mediaType)
     guard name != record.name else { return }
-    let others = try transaction.attachmentRecords(of: DocumentID(record.document))
-    if let other = others.first(where: { $0.name == name }) { throw .attachmentNameTaken(by: other) }
+    try requireFree(name, in: DocumentID(record.document))
     let writer = try transaction.writer
     try writer.willWrite()
     (record.name, record.nameDot, record.revision) = (name, writer.dot, writer.revision)

@@ -11,8 +11,12 @@ extension DocumentEditor {
   /// - Throws: Errors of reading the contents, `noSuchDocument`, `invalidArgument`, `tooLarge`, `noNumberLeft`. The
   ///   document can have some of the attachments then.
   package func attach(_ drafts: [DraftAttachment], to id: DocumentID) throws(StoreError) -> Int {
-    let others = try transaction.attachmentRecords(of: id)
-    let former = Dictionary(others.map { ($0.name, $0) }) { first, _ in first }
+    var former: [String: (id: Attachment.ID, digest: TextDigest)] = [:]
+    try transaction.forEachAttachmentRecord(of: id) {
+      if former[$0.name] == nil {
+        former[$0.name] = (Attachment.ID(rawValue: $0.number), $0.digest)
+      }
+    }
     var taken: Set<String> = []
     var changed = 0
     for draft in drafts {
@@ -20,8 +24,7 @@ extension DocumentEditor {
       let name = Self.unused(draft.name, in: &taken)
       if let old = former[name] {
         guard try content.digest() != old.digest else { continue }
-        _ = try replace(
-          Attachment.ID(rawValue: old.number), with: content, mediaType: draft.mediaType, date: draft.date, nil)
+        _ = try replace(old.id, with: content, mediaType: draft.mediaType, date: draft.date, nil)
       } else {
         _ = try add(
           content, to: id, name: name, mediaType: draft.mediaType ?? MediaType.ofFile(named: name), draft.date, nil)

@@ -11,17 +11,26 @@ extension StoreTransaction {
   ///
   /// - Throws: `noSuchDocument`, `damaged`, or `otherFormat` for an attachment of a later version.
   package func attachments(of id: DocumentID) throws(StoreError) -> [Attachment] {
-    try attachmentRecords(of: id).map { Attachment($0) }
+    if let lastCounted, lastCounted.document == id, !hasWritten {
+      notes?.note(id)
+      return lastCounted.attachments
+    }
+    var attachments: [Attachment] = []
+    try forEachAttachmentRecord(of: id) { attachments.append(Attachment($0)) }
+    return attachments
   }
 
-  package func attachmentRecords(of id: DocumentID) throws(StoreError) -> [AttachmentRecord] {
+  /// Calls a closure with each of a document's attachments in the order in which they were attached. One key is in memory
+  /// at a time, because locked memory is scarce.
+  ///
+  /// - Throws: Like ``attachments(of:)``.
+  package func forEachAttachmentRecord(
+    of id: DocumentID, _ body: (AttachmentRecord) throws(StoreError) -> Void
+  ) throws(StoreError) {
     notes?.note(id)
-    var records: [AttachmentRecord] = []
-    for row in try attachmentRows(of: id.rawValue) {
-      records.append(try attachmentRecord(row))
-    }
-    if records.isEmpty, try !exists(id) { throw .noSuchDocument(id) }
-    return records
+    let rows = try attachmentRows(of: id.rawValue)
+    for row in rows { try body(try attachmentRecord(row)) }
+    if rows.isEmpty, try !exists(id) { throw .noSuchDocument(id) }
   }
 
   /// Returns a header with the number and bytes of the document's attachments.
@@ -33,14 +42,23 @@ extension StoreTransaction {
     guard !rows.isEmpty else { return header }
     var header = header
     header.attachmentCount = rows.count
+    var attachments: [Attachment]? = []
+    var last: Int64 = 0
     for columns in rows {
       do throws(StoreError) {
         let row = try AttachmentRow(columns, within: limits, below: state.nextAttachment)
-        header.attachmentByteCount += try AttachmentRecord(row, keys).chunks.byteCount
+        let record = try AttachmentRecord(row, keys)
+        header.attachmentByteCount += record.chunks.byteCount
+        if record.isNewer || row.number <= last { attachments = nil }
+        last = row.number
+        attachments?.append(Attachment(record))
       } catch {
         guard error.code == .damaged else { throw error }
+        attachments = nil
       }
     }
+    // A caller who lists the attachments next doesn't open them again.
+    if let attachments, !hasWritten { lastCounted = (header.id, attachments) }
     return header
   }
 

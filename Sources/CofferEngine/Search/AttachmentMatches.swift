@@ -22,7 +22,9 @@ package struct AttachmentMatches {
   /// Finds the matching names of one document's attachments.
   package init(of pattern: SearchPattern, in id: DocumentID, _ transaction: StoreTransaction) throws(StoreError) {
     let matcher = DocumentMatcher(pattern, in: .attachmentNames)
-    names[id.rawValue] = try transaction.attachmentRecords(of: id).compactMap { matcher.match($0) }
+    var found: [SearchMatch.AttachmentName] = []
+    try transaction.forEachAttachmentRecord(of: id) { if let match = matcher.match($0) { found.append(match) } }
+    names[id.rawValue] = found
   }
 
   /// Returns the matching names of a document's attachments.

@@ -26,6 +26,8 @@ public final class _StoreTransaction {
   package var isInsertingFromSource = false
   /// The documents without attachments that this transaction has seen.
   var unattached = IDRanges()
+  /// The attachments of the document whose attachments were last counted, if all of them could be opened.
+  var lastCounted: (document: DocumentID, attachments: [Attachment])?
   /// The notes of this transaction's reads for an observation, if it reads for one.
   package var notes: ReadNotes?
   /// The document that this transaction last added at the bottom of a collection.

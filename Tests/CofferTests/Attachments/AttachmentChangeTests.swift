@@ -177,6 +177,38 @@ struct AttachmentChangeTests {
     #expect(try await single.require() == nil)
   }
 
+  // MARK: Lists
+
+  /// A header counts the attachments, and a list of them next doesn't open their rows again, unless something was written.
+  @Test func listsCountedAttachmentsOnce() throws {
+    let second = try test.store.write { try $0.attach([4], to: ids[0], name: "second") }
+    try test.store.engine.reading { transaction throws(StoreError) in
+      let header = try transaction.header(of: ids[0])
+      #expect(header.attachmentCount == 2)
+      let counted = transaction.lastCounted
+      #expect(counted?.document == ids[0] && counted?.attachments == [attached, second])
+      let listed = try transaction.attachments(of: ids[0])
+      #expect(listed == [attached, second])
+      let others = try transaction.attachments(of: ids[1])
+      #expect(others == [])
+    }
+    try test.store.write { tx throws in
+      #expect(try tx.header(of: ids[0]).attachmentCount == 2)
+      try tx.detach(attached.id)
+      #expect(try tx.attachments(of: ids[0]) == [second])
+      #expect(try tx.header(of: ids[0]).attachmentCount == 1)
+      try tx.rename(second.id, to: "renamed")
+      #expect(try tx.attachments(of: ids[0]).map(\.name) == ["renamed"])
+    }
+    let raw = try test.raw()
+    try raw.execute("UPDATE coffer_attachment SET sealed=zeroblob(length(sealed))")
+    try raw.close()
+    try test.store.read { reader throws in
+      #expect(try reader.header(of: ids[0]).attachmentCount == 1)
+      expect(.damaged) { try reader.attachments(of: ids[0]) }
+    }
+  }
+
   // MARK: Indexes
 
   /// A document in the ring whose row is unchanged isn't indexed again.
