@@ -129,6 +129,11 @@ extension RecordWriter {
   /// Deletes chunks of an attachment that has no row, whose key therefore is gone. If the transaction has deleted as many
   /// as it may, the others are left over for later transactions (``leavesChunks``).
   package func deleteChunks(of attachment: Int64) throws(StoreError) {
+    // Looking for the chunks of many attachments would fill the cache with a page for each.
+    guard deletedChunks < Self.maximumDeletedChunks else {
+      leavesChunks = true
+      return
+    }
     let numbers = AttachmentChunks.rows(of: attachment)
     var next = try database.integer(SQL.firstChunkFrom, numbers.lowerBound)
     guard let chunk = next, numbers.contains(chunk) else { return }
