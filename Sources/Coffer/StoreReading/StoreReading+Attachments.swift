@@ -107,14 +107,18 @@ extension StoreReading where Self: ~Copyable {
     try file.checkIsNoStore()
     try file.make()
     try file.discardingOnError { () throws(StoreError) in
-      let total = chunks.record.chunks.byteCount
       var done = 0
+      func report() throws(StoreError) {
+        try WorkProgress(done: done, total: chunks.record.chunks.byteCount).tell(
+          progress, stopped: "saving was stopped; no file was made")
+      }
       try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
         try transaction.requireOpen()
-        try WorkProgress(done: done, total: total).tell(progress, stopped: "saving was stopped; no file was made")
+        try report()
         try file.append(part)
         done += part.count
       }
+      try report()
       try file.sync()
       try file.publish()
     }

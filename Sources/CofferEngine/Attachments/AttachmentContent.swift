@@ -84,49 +84,51 @@ extension AttachmentContent {
   func forEachPart(
     _ progress: ProgressHandler?, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws -> Timestamp? {
-    func passOn(_ bytes: UnsafeRawBufferPointer, after done: Int, of total: Int) throws {
+    var done = 0
+    func report(of total: Int) throws {
       try WorkProgress(done: done, total: max(total, done)).tell(progress, stopped: Self.stopped)
-      try body(bytes)
     }
+    func passOn(_ bytes: UnsafeRawBufferPointer, of total: Int) throws {
+      try report(of: total)
+      try body(bytes)
+      done += bytes.count
+    }
+    var date: Timestamp?
     switch source {
     case .bytes(let bytes):
       try bytes.withUnsafeBytes { bytes in
         for start in stride(from: 0, to: bytes.count, by: Self.partSize) {
           let part = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + Self.partSize, bytes.count)])
-          try passOn(part, after: start, of: bytes.count)
+          try passOn(part, of: bytes.count)
         }
       }
     case .collected(let contents):
       let total = contents.count
       for start in stride(from: 0, to: total, by: Self.partSize) {
-        try WorkProgress(done: start, total: total).tell(progress, stopped: Self.stopped)
+        try report(of: total)
         try contents.forEachPart(of: start..<min(start + Self.partSize, total), body)
+        done = min(start + Self.partSize, total)
       }
     case .file(let path):
       let file = try AttachedFile(path)
-      var done = 0
       var buffer = [UInt8](repeating: 0, count: Self.partSize)
       try buffer.withUnsafeMutableBytes { buffer in
         while case let count = try file.next(into: buffer), count > 0 {
-          try passOn(UnsafeRawBufferPointer(rebasing: buffer[..<count]), after: done, of: file.byteCount)
-          done += count
+          try passOn(UnsafeRawBufferPointer(rebasing: buffer[..<count]), of: file.byteCount)
         }
       }
-      return file.date
+      date = file.date
     case .parts(let read):
-      var done = 0
       do {
-        try read { part in
-          try passOn(part, after: done, of: 0)
-          done += part.count
-        }
+        try read { part in try passOn(part, of: 0) }
       } catch let error as StoreError {
         throw error
       } catch {
         throw StoreError(.ioFailure, "\(error)")
       }
     }
-    return nil
+    try report(of: done)
+    return date
   }
 
   private static let stopped = "attaching was stopped; the document is as it was"

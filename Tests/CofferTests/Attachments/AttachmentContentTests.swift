@@ -58,6 +58,7 @@ struct AttachmentContentTests {
     }
     #expect(attached.name == "Photo 1.JPEG" && attached.mediaType == "image/jpeg" && attached.byteCount == 700_000)
     #expect(attached.date == Timestamp(date) && progress.first == 0 && progress == progress.sorted())
+    #expect(progress.last == attached.byteCount)
     #expect(try test.store.read { try $0.content(of: attached.id) } == bytes)
     let other = try test.store.write { tx throws in
       try tx.attach(.file(file), to: id, name: "x.bin", type: "a/b", date: Timestamp(millisecondsSince1970: 5))
@@ -94,7 +95,9 @@ struct AttachmentContentTests {
     let bytes = AttachmentTests.bytes(300_000)
     let attached = try test.store.write { try $0.attach(bytes, to: id, name: "a") }
     let url = test.place.file("out")
-    try test.store.read { try $0.save(attached.id, to: url) }
+    var progress: [Int] = []
+    try test.store.read { try $0.save(attached.id, to: url) { progress.append($0.done) } }
+    #expect(progress.first == 0 && progress.last == attached.byteCount)
     #expect(try Array(Data(contentsOf: url)) == bytes)
     #expect(try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int == 0o600)
     expect(.alreadyExists) { try test.store.read { try $0.save(attached.id, to: url) } }
