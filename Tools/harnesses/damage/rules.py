@@ -9,6 +9,8 @@ Further rules depend on the use of the damaged bytes:
 - values of the header, a slot, the state or the replicas: the store is refused;
 - values of a collection or a deletion, or an index of SQLite: every document is read by its number, and verify reports
   a fault;
+- values of an attachment's row or of a chunk: every document is read and listed, that attachment is refused, every other
+  one is read by its number, and verify reports a fault;
 - a sealed index: every document is read and listed, verify reports a fault, and searches and queries answer as before,
   or not at all where the root is damaged;
 - structure (the bytes by which SQLite finds rows) of a page of documents: every other document is read as before;
@@ -20,10 +22,14 @@ from .pages import FREE, INDEX, VALUES
 
 DOCUMENTS = {"coffer_record", "coffer_body"}
 INDEXES = {"coffer_x_index", "coffer_x_index_page"}
+ATTACHMENTS = {"coffer_attachment", "coffer_chunk"}
+# The bits of a chunk's number below that of its attachment.
+CHUNK_BITS = 24
 HEADS = {"coffer_header", "coffer_slot", "coffer_state", "coffer_replica"}
 OPENING = {
     "ok", "damaged", "notAStore", "otherFormat", "cannotUnlock", "parametersRefused", "testKeyRefused", "rolledBack"}
-READING = {"ok", "damaged", "noSuchDocument", "noSuchCollection", "partial", "missing"}
+READING = {
+    "ok", "damaged", "noSuchDocument", "noSuchCollection", "noSuchAttachment", "partial", "missing"}
 # Whatever reads a whole collection compares the number of rows at its end.
 WALKING = READING | {"setMismatch"}
 SECONDS = 1.0
@@ -44,11 +50,14 @@ def violations(found, store, edit):
 
 def is_unharmed(found):
     return found["open"] == "ok" and not (
-        found["documents"] or found["lists"] or found["keys"] or found["others"] or found["answers"])
+        found["documents"] or found["lists"] or found["keys"] or found["others"] or found["answers"]
+        or found["attachments"] or found["attached"])
 
 
 def always(found):
-    for what, part in (("document", "documents"), ("lookup of document", "keys")):
+    for what, part in (
+            ("document", "documents"), ("lookup of document", "keys"), ("attachment", "attachments"),
+            ("attachments of document", "attached")):
         yield from (f"{what} {id}: {end}" for id, end in found[part].items() if end not in READING)
     for name, listing in found["lists"].items():
         for kind, walk in listing.items():
@@ -87,6 +96,10 @@ def by_region(found, store, regions, patches):
             yield from _documents(found, {str(row) for row in rows})
         elif tables <= {"coffer_collection", "coffer_gone"}:
             yield from _apart(found)
+        elif tables <= ATTACHMENTS:
+            yield from _attachments(found, {
+                str(region.row >> (CHUNK_BITS if region.table == "coffer_chunk" else 0))
+                for region in regions if region.kind == VALUES})
         elif tables <= INDEXES:
             yield from _beside(found, "coffer_x_index" in tables)
     elif all(region.kind in (INDEX, FREE) for region in regions):
@@ -113,6 +126,16 @@ def _documents(found, damaged):
         yield f"what is damaged is not refused: {sorted(damaged)}, {found['documents']}"
     if damaged - set(found["named"]):
         yield f"verify does not name {sorted(damaged)}: {found['named']}"
+
+
+def _attachments(found, damaged):
+    """Damage of attachments, which leaves documents and other attachments alone."""
+    yield from _apart(found)
+    for part in ("lists", "keys"):
+        if found[part]:
+            yield f"an attachment is damaged, and so are {part}: {found[part]}"
+    if set(found["attachments"]) != damaged:
+        yield f"attachments {sorted(damaged)} are damaged, and not read: {found['attachments']}"
 
 
 def _beside(found, hits_root):

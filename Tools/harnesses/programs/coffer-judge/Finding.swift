@@ -8,6 +8,11 @@ struct Finding: Encodable {
   var lists: [String: Listing] = [:]
   /// For each key that does not lead to its document: the code, "missing" or "different".
   var keys: [String: String] = [:]
+  /// For each attachment that was not read by its number as stored: the code of the error, or "different".
+  var attachments: [String: String] = [:]
+  /// For each document whose attachments are not listed as stored: the code, "missing" where some are left out, or
+  /// "different".
+  var attached: [String: String] = [:]
   /// For each search or query of a store with indexes that is not answered as it was: the code of the error, "missing"
   /// where rows are left out, or "different".
   var answers: [String: String] = [:]

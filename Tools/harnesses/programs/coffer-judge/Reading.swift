@@ -8,10 +8,14 @@ struct Content {
     let text: [UInt8]
   }
 
+  /// A document's attachments with their contents.
+  typealias Attached = [(attachment: Attachment, content: [UInt8])]
+
   let collections: [CollectionInfo]
   /// The documents of each collection, in order.
   let listed: [String: [Stored]]
   let byID: [DocumentID: Stored]
+  let attached: [DocumentID: Attached]
   let generation: UInt64
   let slots: [KeySlot]
   /// The rows of each question's answer; none for a store without indexes.
@@ -27,17 +31,23 @@ struct Content {
     }
     answers = try indexed.flatMap(Question.all).map { ($0, try $0.ask(store)) }
     slots = try store.keys.list()
-    (collections, generation, listed) = try store.read { reader in
+    (collections, generation, listed, attached) = try store.read { reader in
       var listed: [String: [Stored]] = [:]
+      var attached: [DocumentID: Attached] = [:]
       let collections = try reader.collections()
       for collection in collections {
         var documents: [Stored] = []
         try reader.forEach(in: DocumentCollection(collection.name)) { opened in
-          documents.append(Stored(header: opened.header, text: Array(opened.utf8)))
+          documents.append(Stored(header: opened.header.withoutCounts, text: Array(opened.utf8)))
         }
         listed[collection.name] = documents
+        for document in documents {
+          attached[document.header.id] = try reader.attachments(of: document.header.id).map {
+            ($0, try reader.content(of: $0.id))
+          }
+        }
       }
-      return (collections, reader.generation, listed)
+      return (collections, reader.generation, listed, attached)
     }
     byID = Dictionary(uniqueKeysWithValues: listed.values.joined().map { ($0.header.id, $0) })
   }
@@ -150,6 +160,7 @@ struct Reading {
         for stored in sound.listed[collection.name]!
         where isSmall || !isWhole || named.contains(stored.header.id.description) {
           get(reader, stored, in: collection.name, &finding)
+          getAttachments(reader, of: stored.header.id, beside: sound, &finding)
         }
       }
     }
@@ -176,7 +187,7 @@ struct Reading {
     var headers: [(DocumentID, isSame: Bool)] = []
     do {
       try reader.forEachHeader(in: collection) { header in
-        headers.append((header.id, header == sound.byID[header.id]?.header))
+        headers.append((header.id, header.withoutCounts == sound.byID[header.id]?.header))
       }
     } catch {
       listing.headers.end = code(error)
@@ -186,7 +197,7 @@ struct Reading {
     do {
       try reader.forEach(in: collection) { opened in
         let stored = sound.byID[opened.header.id]
-        let isSame = opened.header == stored?.header && stored?.text.elementsEqual(opened.utf8) == true
+        let isSame = opened.header.withoutCounts == stored?.header && stored?.text.elementsEqual(opened.utf8) == true
         texts.append((opened.header.id, isSame))
       }
     } catch {
@@ -202,7 +213,7 @@ struct Reading {
     let id = stored.header.id
     do {
       let isSame = try reader.withText(of: id) { opened in
-        opened.header == stored.header && stored.text.elementsEqual(opened.utf8)
+        opened.header.withoutCounts == stored.header && stored.text.elementsEqual(opened.utf8)
       }
       if !isSame { finding.documents[id.description] = "different" }
     } catch {
@@ -214,6 +225,29 @@ struct Reading {
       if found != id { finding.keys[id.description] = found == nil ? "missing" : "different" }
     } catch {
       finding.keys[id.description] = code(error)
+    }
+  }
+
+  private func getAttachments(
+    _ reader: borrowing ReadTransaction, of id: DocumentID, beside sound: Content, _ finding: inout Finding
+  ) {
+    let expected = sound.attached[id] ?? []
+    do {
+      let found = try reader.attachments(of: id)
+      let wanted = expected.map(\.attachment)
+      if found != wanted {
+        finding.attached[id.description] = found == wanted.filter(found.contains) ? "missing" : "different"
+      }
+    } catch {
+      finding.attached[id.description] = code(error)
+    }
+    for (attachment, content) in expected {
+      do {
+        let isSame = try reader.attachment(attachment.id) == attachment && reader.content(of: attachment.id) == content
+        if !isSame { finding.attachments[attachment.id.description] = "different" }
+      } catch {
+        finding.attachments[attachment.id.description] = code(error)
+      }
     }
   }
 
@@ -230,6 +264,15 @@ struct Reading {
 
   private func code(_ error: any Error) -> String {
     (error as? StoreError)?.code.rawValue ?? "not a StoreError: \(type(of: error))"
+  }
+}
+
+extension DocumentHeader {
+  /// The header without what it counts of attachments. Damaged ones are counted without their bytes.
+  fileprivate var withoutCounts: DocumentHeader {
+    var header = self
+    (header.attachmentCount, header.attachmentByteCount) = (0, 0)
+    return header
   }
 }
 
