@@ -106,6 +106,25 @@ import Testing
     #expect(try sandbox.succeed("index", "check", "s.coffer").text == "")
   }
 
+  /// The names of attachments are printed where nothing else matches.
+  @Test func findsNamesOfAttachments() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--title", "Harbour", "--text", "a day at sea")
+    try sandbox.succeed("put", "s.coffer", "--title", "Sunset", "--text", "an evening")
+    try sandbox.write("sunset.jpg", "first")
+    try sandbox.succeed("index", "add", "s.coffer", "words")
+    try sandbox.succeed("attachment", "add", "s.coffer", "1", "sunset.jpg")
+    let found = try sandbox.succeed("search", "s.coffer", "--words", "sunset").lines
+    #expect(found.count == 2 && found.contains { $0.contains("Harbour") && $0.hasSuffix("sunset.jpg") }, "\(found)")
+    #expect(found.contains { $0.contains("Sunset") && $0.hasSuffix("an evening") }, "\(found)")
+    let json = try sandbox.succeed("search", "s.coffer", "--ranked", "names: sunset", "--format", "ndjson").lines
+    #expect(
+      json.count == 1 && json[0].contains(#""attachment_names":[{"number":1,"name":"sunset.jpg","places":[[0,6]]}]"#))
+    #expect(json.allSatisfy { $0.contains(#""snippet":"a day at sea""#) }, "\(json)")
+    try sandbox.succeed("attachment", "rm", "s.coffer", "1", "sunset.jpg")
+    #expect(try sandbox.succeed("search", "s.coffer", "--words", "sunset", "--count").text == "1\n")
+  }
+
   @Test func differencesExitWith20() throws {
     let sandbox = try filled()
     try sandbox.succeed("index", "add", "s.coffer", "-c", "notes", "words")
