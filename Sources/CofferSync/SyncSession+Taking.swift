@@ -1,4 +1,4 @@
-package import CofferCopies
+internal import CofferCopies
 internal import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
