@@ -1,6 +1,6 @@
 internal import CCofferOpenSSL
 
-/// The text form of a key, identity or recipient: `coffer-key-1-`, then 72 lower-case hex digits.
+/// The text form of a key, identity, recipient, signing key or publisher: `coffer-key-1-`, then 72 lower-case hex digits.
 ///
 /// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
 /// mistyped line is seen (FORMAT, "Key files, pin, anchor"). A test key says so in its prefix and opens TEST stores
@@ -14,6 +14,24 @@ public struct KeyLine: Sendable {
     case identity
     /// An X25519 public key: may be shown to anyone.
     case recipient
+    /// An Ed25519 secret that signs releases, and opens nothing.
+    case signing
+    /// An Ed25519 public key: may be shown to anyone.
+    case publisher
+
+    /// The kind with its article.
+    package var name: String {
+      switch self {
+      case .key: "a key"
+      case .identity: "an identity"
+      case .recipient: "a recipient"
+      case .signing: "a signing key"
+      case .publisher: "a publisher"
+      }
+    }
+
+    /// Whether the line may be shown to anyone.
+    package var isPublic: Bool { self == .recipient || self == .publisher }
   }
 
   /// The kind of key.
@@ -30,12 +48,14 @@ public struct KeyLine: Sendable {
     self.secret = secret
   }
 
-  /// A fresh key or identity: 32 bytes of the kernel's randomness, in locked memory. Nothing is written to a file.
+  /// A fresh key, identity or signing key: 32 bytes of the kernel's randomness, in locked memory. Nothing is written to
+  /// a file.
   ///
-  /// - Throws: `invalidKeyLine` for `recipient`, which an identity makes; `systemFailure` without randomness or memory.
+  /// - Throws: `invalidKeyLine` for `recipient` and `publisher`, which their secrets make; `systemFailure` without
+  ///   randomness or memory.
   public static func generate(_ kind: Kind, isTest: Bool = false) throws(SealingError) -> KeyLine {
-    guard kind != .recipient else {
-      throw SealingError(.invalidKeyLine, "a recipient is made from an identity, not by itself")
+    guard !kind.isPublic else {
+      throw SealingError(.invalidKeyLine, "\(kind.name) is made from its secret, not by itself")
     }
     return KeyLine(kind: kind, isTest: isTest, secret: try .random(byteCount: 32))
   }
@@ -46,6 +66,18 @@ public struct KeyLine: Sendable {
     case .recipient: return secret.withUnsafeBytes { Array($0) }
     case .identity: return try X25519.publicKey(of: secret)
     case .key: throw SealingError(.invalidKeyLine, "a key file has no recipient: use an identity (keygen --identity)")
+    case .signing, .publisher:
+      throw SealingError(.invalidKeyLine, "\(kind.name) has no recipient: use an identity (keygen --identity)")
+    }
+  }
+
+  /// The public half of a signing key; a publisher is its own.
+  package func publisherBytes() throws(SealingError) -> [UInt8] {
+    switch kind {
+    case .publisher: return secret.withUnsafeBytes { Array($0) }
+    case .signing: return try Ed25519.publicKey(of: secret)
+    case .key, .identity, .recipient:
+      throw SealingError(.invalidKeyLine, "\(kind.name) signs nothing: use a signing key (keygen --signing)")
     }
   }
 
@@ -57,8 +89,23 @@ public struct KeyLine: Sendable {
   }
 
   package static func recipientLine(_ bytes: [UInt8], isTest: Bool) throws(SealingError) -> String {
+    try publicLine(.recipient, bytes, isTest: isTest)
+  }
+
+  /// The publisher line, by which anyone checks what this signing key signed; it is no secret.
+  ///
+  /// - Throws: `invalidKeyLine` for other kinds; `systemFailure`.
+  public func publisher() throws(SealingError) -> String {
+    try Self.publisherLine(publisherBytes(), isTest: isTest)
+  }
+
+  package static func publisherLine(_ bytes: [UInt8], isTest: Bool) throws(SealingError) -> String {
+    try publicLine(.publisher, bytes, isTest: isTest)
+  }
+
+  private static func publicLine(_ kind: Kind, _ bytes: [UInt8], isTest: Bool) throws(SealingError) -> String {
     let secret = bytes.withUnsafeBytes { Secret(copying: $0) }
-    return try KeyLine(kind: .recipient, isTest: isTest, secret: secret).line().withUnsafeBytes {
+    return try KeyLine(kind: kind, isTest: isTest, secret: secret).line().withUnsafeBytes {
       String(decoding: $0, as: UTF8.self)
     }
   }
@@ -109,16 +156,27 @@ extension KeyLine {
 
   /// Reads a recipient, which, being public, may be a String.
   ///
-  /// - Throws: `invalidKeyLine` for a line with an error, and for a key or an identity.
+  /// - Throws: `invalidKeyLine` for a line with an error, and for a line of another kind.
   public init(recipient text: String) throws(SealingError) {
+    try self.init(.recipient, text)
+  }
+
+  /// Reads a publisher, which, being public, may be a String.
+  ///
+  /// - Throws: `invalidKeyLine` for a line with an error, and for a line of another kind.
+  public init(publisher text: String) throws(SealingError) {
+    try self.init(.publisher, text)
+  }
+
+  private init(_ kind: Kind, _ text: String) throws(SealingError) {
     var text = text
     let secret = text.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0)) }
     let line = try Self.parse(secret, 0..<secret.count, "this line")
-    guard line.kind == .recipient else {
+    guard line.kind == kind else {
       throw SealingError(
         .invalidKeyLine,
-        "this is \(line.kind == .key ? "a key" : "an identity"), not a recipient: it was shown where "
-          + "others may have read it")
+        "this is \(line.kind.name), not \(kind.name)"
+          + (line.kind.isPublic ? "" : ": it was shown where others may have read it"))
     }
     self = line
   }
@@ -150,7 +208,7 @@ extension KeyLine {
         let prefix = Array(prefix(kind, isTest: isTest).utf8)
         let fits = file.withUnsafeBytes { $0[range].starts(with: prefix) }
         guard fits else { continue }
-        let article = kind == .identity ? "an identity" : "a \(kind.rawValue)"
+        let article = kind.name
         let digitsHere = file.withUnsafeBytes { $0[range].dropFirst(prefix.count).prefix(while: isDigit).count }
         guard digitsHere != digitCount || range.count == prefix.count + digitCount else {
           throw SealingError(.invalidKeyLine, "\(place): something follows the digits of \(article)")
@@ -170,11 +228,15 @@ extension KeyLine {
           throw SealingError(
             .invalidKeyLine, "the public key of \(article) is of small order: nobody could open its slot")
         }
+        if kind == .publisher, Ed25519.isSmallOrder(try line.publisherBytes()) {
+          throw SealingError(
+            .invalidKeyLine, "the public key of \(article) is of small order: anyone could sign for it")
+        }
         return line
       }
     }
     guard let line = SecretForm(of: file.slice(range)).line else {
-      throw SealingError(.invalidKeyLine, "\(place) is no key, identity or recipient of format 1")
+      throw SealingError(.invalidKeyLine, "\(place) is no key, identity, recipient, signing key or publisher of format 1")
     }
     throw SealingError(
       .invalidKeyLine,

@@ -5,7 +5,7 @@
 package struct SecretForm {
   /// A kind of line that is never a passphrase.
   package enum Line: CaseIterable, Sendable {
-    case key, identity, recipient, pin, anchor, ageIdentity, ageRecipient
+    case key, identity, recipient, signing, publisher, pin, anchor, ageIdentity, ageRecipient
 
     /// The line with its article.
     package var name: String {
@@ -13,6 +13,8 @@ package struct SecretForm {
       case .key: "a key"
       case .identity: "an identity"
       case .recipient: "a recipient"
+      case .signing: "a signing key"
+      case .publisher: "a publisher"
       case .pin: "a pin"
       case .anchor: "an anchor"
       case .ageIdentity: "an identity of age"
@@ -191,7 +193,8 @@ private struct LineSearch {
     guard take("coffer-") else { return nil }
     _ = take("test-")
     let kinds: [(StaticString, SecretForm.Line)] = [
-      ("key-", .key), ("identity-", .identity), ("recipient-", .recipient), ("pin-", .pin),
+      ("key-", .key), ("identity-", .identity), ("recipient-", .recipient), ("signing-", .signing),
+      ("publisher-", .publisher), ("pin-", .pin),
     ]
     guard let (_, line) = kinds.first(where: { take($0.0) }), run(Self.isDigit) > 0, take("-") else { return nil }
     return line

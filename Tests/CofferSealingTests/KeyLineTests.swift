@@ -85,8 +85,27 @@ import Testing
     #expect(code { () throws(SealingError) in try key.recipient() } == .invalidKeyLine)
   }
 
-  @Test func rejectsGeneratingRecipient() {
-    #expect(code { () throws(SealingError) in try KeyLine.generate(.recipient) } == .invalidKeyLine)
+  @Test(arguments: [KeyLine.Kind.recipient, .publisher]) func rejectsGeneratingPublicHalf(_ kind: KeyLine.Kind) {
+    #expect(code { () throws(SealingError) in try KeyLine.generate(kind) } == .invalidKeyLine)
+  }
+
+  @Test func rejectsPublisherOfOtherKinds() throws {
+    for kind in [KeyLine.Kind.key, .identity] {
+      let line = try KeyLine.generate(kind)
+      #expect(code { () throws(SealingError) in try line.publisher() } == .invalidKeyLine)
+    }
+    let signing = try KeyLine.generate(.signing)
+    #expect(code { () throws(SealingError) in try signing.recipient() } == .invalidKeyLine)
+    let publisher = try signing.publisher()
+    #expect(code { () throws(SealingError) in try KeyLine(recipient: publisher) } == .invalidKeyLine)
+    #expect(code { () throws(SealingError) in try KeyLine(publisher: Self.recipient) } == .invalidKeyLine)
+    #expect(code { () throws(SealingError) in try KeyLine(publisher: publisher + "\n") } == .invalidKeyLine)
+  }
+
+  @Test(arguments: ["00", "01"]) func rejectsPublisherOfSmallOrder(_ first: String) throws {
+    let bytes = [UInt8(first, radix: 16)!] + [UInt8](repeating: 0, count: 31)
+    let line = try KeyLine.publisherLine(bytes, isTest: false)
+    #expect(code { () throws(SealingError) in try KeyLine(publisher: line) } == .invalidKeyLine)
   }
 
   @Test func rejectsInvalidFormatPageFiles() throws {
@@ -127,6 +146,16 @@ import Testing
     #expect(recipient.kind == .recipient && recipient.isTest)
     #expect(try recipient.recipientBytes() == X25519.publicKey(of: identity.secret))
     #expect(try recipient.recipient() == identity.recipient())
+  }
+
+  @Test func derivesPublisherFromSigningKey() throws {
+    for isTest in [false, true] {
+      let signing = try KeyLine.generate(.signing, isTest: isTest)
+      let publisher = try KeyLine(publisher: signing.publisher())
+      #expect(publisher.kind == .publisher && publisher.isTest == isTest)
+      #expect(try publisher.publisherBytes() == Ed25519.publicKey(of: signing.secret))
+      #expect(try publisher.publisher() == signing.publisher())
+    }
   }
 
   @Test func generatedKeysDiffer() throws {

@@ -14,6 +14,8 @@ import Testing
     (.anchor, "coffer3:000102030405060708090a0b0c0d0e0f:1:1:7:\(digits)"),
     (.ageIdentity, "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"),
     (.ageRecipient, "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"),
+    (.signing, "coffer-signing-1-\(digits)00000000"), (.signing, "coffer-test-signing-1-\(digits)00000000"),
+    (.publisher, "coffer-publisher-1-\(digits)00000000"), (.publisher, "coffer-test-publisher-1-\(digits)00000000"),
   ]
 
   /// Ways in which a line gets into a file, as bytes.

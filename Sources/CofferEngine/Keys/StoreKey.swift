@@ -139,7 +139,7 @@ extension KeyLine {
   /// Returns the line of a file that was passed as a key file, which can also contain an identity, or as an identity.
   static func loading(_ path: String, as kind: Kind) throws(StoreError) -> KeyLine {
     let line = try translatingErrors { () throws(SealingError) in try KeyLine.load(path: path) }
-    guard line.kind != .recipient else { throw .recipientCannotOpen("\(path) holds a recipient") }
+    try line.requireOpening("\(path) holds \(line.kind.name)")
     guard kind != .identity || line.kind == .identity else {
       throw StoreError(.keyFileInvalid, "\(path) holds a key, not an identity", hint: "give it as a key file")
     }
@@ -149,8 +149,20 @@ extension KeyLine {
   /// Returns the line in the output of a descriptor or command.
   static func reading(_ material: Secret) throws(StoreError) -> KeyLine {
     let line = try translatingErrors { () throws(SealingError) in try KeyLine(parsing: material) }
-    guard line.kind != .recipient else { throw .recipientCannotOpen("a recipient was delivered as a key") }
+    try line.requireOpening("\(line.kind.name) was delivered as a key")
     return line
+  }
+
+  /// Requires a kind of line that opens slots.
+  private func requireOpening(_ what: String) throws(StoreError) {
+    switch kind {
+    case .key, .identity: return
+    case .recipient: throw .recipientCannotOpen(what)
+    case .signing, .publisher:
+      throw StoreError(
+        .keyFileInvalid, "\(what), which belongs to signatures and opens nothing",
+        hint: "open with a key file or an identity file")
+    }
   }
 }
 

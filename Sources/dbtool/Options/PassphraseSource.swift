@@ -50,6 +50,8 @@ struct PassphraseSource: Sendable {
       }
       let words = recipients ?? "dbtool key add STORE --recipients-file"
       return isSound && path != nil ? "use \(words) \(file)" : copying + "\(words) FILE"
+    case .signing, .publisher:
+      return "\(line.name) belongs to signatures and opens nothing: use \(option) with a key file"
     case .pin: return "use --pin with the pin"
     case .anchor: return "use 'dbtool verify --anchor' with the anchor's file"
     case .ageIdentity, .ageRecipient: return "make a key with 'dbtool keygen FILE', and use \(option) FILE"

@@ -29,54 +29,72 @@ struct KeygenVerb: ParsableCommand {
   @Flag(help: "An X25519 identity in place of a key.")
   var identity = false
 
+  @Flag(
+    help: ArgumentHelp("A key that signs releases in place of a key that opens stores.", visibility: .hidden))
+  var signing = false
+
   @Flag(help: "A test key: opens TEST stores only.")
   var test = false
 
   @Flag(
     name: [.customShort("y"), .customLong("show-recipient")],
     help: "Make nothing: print the public recipient of the identity in FILE.")
-  var showRecipient = false
+  var showPublic = false
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions
 
   func validate() throws {
-    guard showRecipient else { return }
-    if identity || test { throw ValidationError("-y makes nothing: leave out --identity and --test") }
-    if file == nil { throw ValidationError("-y takes an identity file") }
+    if identity, signing { throw ValidationError("--identity and --signing exclude each other") }
+    guard showPublic else { return }
+    if identity || signing || test { throw ValidationError("-y makes nothing: leave out the other options") }
+    if file == nil { throw ValidationError("-y takes the file of an identity") }
   }
 
   func run() throws {
-    if showRecipient, let file { return try printRecipient(of: file) }
-    let line = try KeyLine.generate(identity ? .identity : .key, isTest: test)
-    let recipient = identity ? try line.recipient() : nil
+    if showPublic, let file { return try printPublicHalf(of: file) }
+    let line = try KeyLine.generate(signing ? .signing : identity ? .identity : .key, isTest: test)
+    let half = try line.publicHalf()
     guard let file, file != "-" else {
       guard !Terminal.standardOutputIsTerminal else {
         throw Failure.usage("a key is not shown on a terminal", hint: "give a file, or send it to a program")
       }
       try line.write(descriptor: STDOUT_FILENO)
-      if let recipient {
-        common.diagnostics.note("recipient: \(recipient)")
+      if let half {
+        common.diagnostics.note("\(half.name): \(half.line)")
       }
       return
     }
     try line.write(toNewFile: file)
     if common.isMachineReadable {
-      try Report([
-        ("path", .string(file)), ("kind", .string(line.kind.rawValue)), ("test", .bool(test)),
-        ("recipient", recipient.map { .string($0) }),
-      ]).print(as: common.listFormat)
+      try Report(
+        [("path", .string(file)), ("kind", .string(line.kind.rawValue)), ("test", .bool(test))]
+          + [half.map { ($0.name, .string($0.line)) } ?? ("recipient", nil)]
+      ).print(as: common.listFormat)
     } else {
-      try printLines(recipient ?? file)
+      try printLines(half?.line ?? file)
     }
   }
 
-  private func printRecipient(of file: String) throws {
+  private func printPublicHalf(of file: String) throws {
     try InputFile.requireExisting(file)
-    let recipient = try KeyLine.load(path: file).recipient()
+    let line = try KeyLine.load(path: file)
+    // Only a key has no public half, for which the error names the way to make a recipient.
+    let (name, half) = try line.publicHalf() ?? ("recipient", try line.recipient())
     if common.isMachineReadable {
-      try Report([("recipient", .string(recipient))]).print(as: common.listFormat)
+      try Report([(name, .string(half))]).print(as: common.listFormat)
     } else {
-      try printLines(recipient)
+      try printLines(half)
+    }
+  }
+}
+
+extension KeyLine {
+  /// The line that may be shown to anyone, with the name of its kind, or `nil` for a key.
+  fileprivate func publicHalf() throws -> (name: String, line: String)? {
+    switch kind {
+    case .key: nil
+    case .identity, .recipient: (Kind.recipient.rawValue, try recipient())
+    case .signing, .publisher: (Kind.publisher.rawValue, try publisher())
     }
   }
 }

@@ -25,7 +25,10 @@ final class Sandbox {
     directory = FileManager.default.temporaryDirectory.appending(path: "dbtool-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     let keys = Self.root.appending(path: "Keys")
-    for name in ["primary.key", "next.key", "wrong.key", "identity.key", "recipient.txt", "passphrase.txt"] {
+    for name in [
+      "primary.key", "next.key", "wrong.key", "identity.key", "recipient.txt", "passphrase.txt", "signing.key",
+      "publisher.txt",
+    ] {
       try FileManager.default.copyItem(at: keys.appending(path: name), to: directory.appending(path: name))
       try setMode(name, 0o600)
     }

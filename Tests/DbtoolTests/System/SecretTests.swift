@@ -74,6 +74,14 @@ import Testing
       ["ls", "s.coffer", "--key-command", "cat recipient.txt"], "a recipient was delivered as a key")
   }
 
+  @Test func reportsSigningKeyGivenAsSecret() throws {
+    let message = "signing.key holds a signing key, which belongs to signatures and opens nothing"
+    try expectInvalid(["ls", "s.coffer", "--key-file", "signing.key"], message)
+    try expectInvalid(["key", "add", "s.coffer", "--new-key-file", "signing.key"], message)
+    try expectInvalid(
+      ["ls", "s.coffer", "--key-command", "cat publisher.txt"], "a publisher was delivered as a key")
+  }
+
   @Test func reportsFileGivenAsRecipient() throws {
     let message = "--recipient takes the line, not a file: use --recipients-file"
     try expectInvalid(["key", "add", "s.coffer", "--recipient", "recipient.txt"], message, status: 64)

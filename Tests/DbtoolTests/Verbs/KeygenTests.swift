@@ -29,6 +29,16 @@ import Testing
     #expect(asked.text == made.text)
   }
 
+  @Test func printsPublisherOfSigningKey() throws {
+    let sandbox = try Sandbox()
+    let made = try sandbox.succeed("keygen", "release.key", "--signing")
+    #expect(made.text.hasPrefix("coffer-publisher-1-"))
+    #expect(try sandbox.text(of: "release.key").hasPrefix("coffer-signing-1-"))
+    #expect(try sandbox.mode(of: "release.key") == 0o600)
+    #expect(try sandbox.succeed("keygen", "-y", "release.key").text == made.text)
+    #expect(try sandbox.run("keygen", "other.key", "--signing", "--identity").status == 64)
+  }
+
   @Test func printsKeyWithoutFile() throws {
     let sandbox = try Sandbox()
     let result = try sandbox.run("keygen")
