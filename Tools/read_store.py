@@ -9,7 +9,7 @@ cursor, lead, unwiped, epochs, replicas (the own one's number, each with its mar
 documents in (coll, pos, id) order (pos, key and uids in hex, dates in milliseconds since 1970, attributes as their JSON
 text, dots as [replica, counter], the entries of the extension part, the attachments by number), deletions by number,
 newer and newer_attachments, the ids of documents and the numbers of attachments that only a later version can read,
-content_hash, null where something can't be read, set_hash "ok" or "mismatch", and problems, a list that should be empty.
+release, the number of the release that --publisher proves, content_hash, null where something can't be read, set_hash "ok" or "mismatch", and problems, a list that should be empty.
 
 Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, or made before the first release, 16 TEST not allowed,
 20 damaged, 21 mismatch, rolled back or rekey unfinished, 64 usage.
@@ -27,6 +27,7 @@ try:
     from storereader import attachments, keyfiles, verifying
     from storereader.contenthash import content_hash
     from storereader.errors import StoreError
+    from storereader.releases import proved_release
     from storereader.store import Store, plain, plain_attachment, plain_deletion, plain_replicas
 except ImportError as error:
     sys.exit(f"read_store: {error}. On Debian: apt-get install python3-cryptography")
@@ -46,6 +47,7 @@ def arguments():
     parser.add_argument("--pin", metavar="PIN", help="the store must be this one")
     parser.add_argument("--anchor", metavar="LINE", help="the store must not be older than this")
     parser.add_argument("--descends", action="store_true", help="descent from the anchor must be proved")
+    parser.add_argument("--publisher", metavar="LINE", help="the store must be a release of this publisher")
     options = parser.parse_args()
     try:
         options.secrets = list(secrets(options))
@@ -101,6 +103,7 @@ def main():
             options.store, options.secrets, options.allow_test, options.pin, options.anchor, options.descends)
         differences = verifying.set_hash_problems(store)
         problems = differences + verifying.quick_problems(store) + verifying.deep_problems(store)
+        release = None if options.publisher is None else proved_release(store, options.publisher).number
         header, state, attached = store.header, store.state, attachments.readable(store)
         report = {
             "store_id": header.store_id.hex(), "rk_generation": header.rk_generation, "phase": header.phase,
@@ -116,7 +119,7 @@ def main():
             "collections": read(store.names, {}), "documents": documents(store, attached),
             "deletions": read(lambda: deletions(store), {}), "newer": store.newer_documents(),
             "newer_attachments": [one.number for one in attached if one.is_newer],
-            "content_hash": read(lambda: content_hash(store).hex(), None),
+            "release": release, "content_hash": read(lambda: content_hash(store).hex(), None),
             "set_hash": "mismatch" if differences else "ok", "problems": list(dict.fromkeys(problems)),
         }
     except StoreError as error:

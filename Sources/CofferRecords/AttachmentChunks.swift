@@ -1,3 +1,4 @@
+internal import CofferDocuments
 package import CofferSQLite
 package import CofferSealing
 
@@ -49,9 +50,14 @@ extension StoreDatabase {
 package final class AttachmentChunks {
   package let record: AttachmentRecord
   private let keys: [(first: Int, cipher: ChunkCipher)]
+  /// Whether the digest of the content has to confirm a part of it, too, because present key holders aren't trusted.
+  private let provesParts: Bool
+  /// The digests of the chunks, once the digest of the whole content has confirmed them.
+  private var provedChunks: [TextDigest]?
 
   package init(_ record: AttachmentRecord, _ rowKeys: RowKeys) throws(StoreError) {
     self.record = record
+    provesParts = rowKeys.proof != nil
     var keys: [(Int, ChunkCipher)] = []
     for key in record.keys { keys.append((Int(key.first), try ChunkCipher(record.number, key.key, rowKeys))) }
     self.keys = keys
@@ -98,11 +104,40 @@ package final class AttachmentChunks {
     for byte in memory[record.chunks.contentLength(of: index)...] where byte != 0 {
       throw .damagedAttachment(record.number, "its padding is not zero")
     }
+    if let provedChunks, try Self.digest(of: memory) != provedChunks[index] {
+      throw .changedSinceProof("attachment \(record.number)", documentID: DocumentID(record.document))
+    }
+  }
+
+  /// Reads the whole content, compares it with its digest, and keeps the digests of its chunks.
+  private func proveChunks(from database: StoreDatabase) throws(StoreError) {
+    let hasher = try translatingErrors(TextHasher.init)
+    let layout = record.chunks
+    var chunk = [UInt8](repeating: 0, count: min(layout.chunkSize, layout.paddedCount))
+    var digests: [TextDigest] = []
+    try translatingErrors { () throws(SealingError) in try hasher.begin() }
+    for index in 0..<layout.count {
+      try chunk.withMutableBytes { chunk throws(StoreError) in
+        let memory = UnsafeMutableRawBufferPointer(rebasing: chunk[..<layout.length(of: index)])
+        try read(index, from: database, into: memory)
+        digests.append(try Self.digest(of: memory))
+        let content = UnsafeRawBufferPointer(rebasing: memory[..<layout.contentLength(of: index)])
+        try translatingErrors { () throws(SealingError) in try hasher.update(content) }
+      }
+    }
+    let digest = try translatingErrors { () throws(SealingError) in try hasher.finish() }
+    guard digest == record.digest else { throw .otherContent(of: record.number) }
+    provedChunks = digests
+  }
+
+  private static func digest(of memory: UnsafeMutableRawBufferPointer) throws(StoreError) -> TextDigest {
+    try translatingErrors { () throws(SealingError) in try TextHasher().digest(of: UnsafeRawBufferPointer(memory)) }
   }
 
   /// Reads a range of the content.
   ///
-  /// The digest of the content doesn't confirm a part of it, only the seals of the chunks do.
+  /// The digest of the content doesn't confirm a part of it, only the seals of the chunks do. In a release, the first
+  /// part costs reading the whole content, whose digest then confirms each part.
   ///
   /// - Parameters:
   ///   - range: A range within the content.
@@ -115,6 +150,7 @@ package final class AttachmentChunks {
       range.lowerBound >= 0 && range.upperBound <= layout.byteCount && memory.count == range.count,
       "internal error: a range outside the content")
     guard !range.isEmpty else { return }
+    if provesParts, provedChunks == nil { try proveChunks(from: database) }
     var chunk = [UInt8](repeating: 0, count: min(layout.chunkSize, layout.paddedCount))
     for index in range.lowerBound / layout.chunkSize...(range.upperBound - 1) / layout.chunkSize {
       let start = index * layout.chunkSize

@@ -45,6 +45,10 @@ package final class RecordOpener {
     let id = row.fields.id
     let context = try context(of: row)
     if checksBounds { try requireBounds(row) }
+    // Compare the row first, because opening a copied row overwrites its seal.
+    if let proof = keys.proof, !proof.documents.contains(id, try element(of: row)) {
+      throw .changedSinceProof("document \(id)", documentID: DocumentID(id))
+    }
     let mode = keys.session.titles
     let additional = keys.binding.head(
       row.fields, position: row.position, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)
@@ -82,7 +86,7 @@ package final class RecordOpener {
   /// - Parameters:
   ///   - memory: The memory for the text, to which the result points, or `nil` to use this opener's memory.
   ///   - comparesDigest: Whether to compare the text's digest with the head's, or `nil` to compare it where former key
-  ///     holders may know the row's keys.
+  ///     holders may know the row's keys, and in a release, because its present key holders aren't trusted.
   /// - Throws: `damaged` if the body is missing or doesn't belong to this document.
   package func openBody(
     _ row: RecordRow, _ head: HeadData, in memory: UnsafeMutableRawBufferPointer? = nil, comparesDigest: Bool? = nil
@@ -110,7 +114,7 @@ package final class RecordOpener {
       guard text.count == head.textCount, UTF8Validity.isValid(text) else {
         throw SealingError(.malformed, "another length")
       }
-      if comparesDigest ?? context.isClosed, try keys.hasher.digest(of: text) != head.textDigest {
+      if comparesDigest ?? context.isClosed || keys.proof != nil, try keys.hasher.digest(of: text) != head.textDigest {
         throw SealingError(.malformed, "another digest")
       }
       return text

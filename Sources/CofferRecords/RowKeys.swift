@@ -55,9 +55,13 @@ package final class RowKeys {
   package let active: EpochContext
   /// The contexts sorted by epoch, including the active epoch.
   package let epochs: [EpochContext]
+  /// The rows of the release that the store was opened as, or `nil` if it was opened without a publisher. Only these
+  /// rows are opened.
+  package let proof: RowProof?
 
-  package init(_ session: SessionKeys) throws(StoreError) {
+  package init(_ session: SessionKeys, proof: RowProof? = nil) throws(StoreError) {
     self.session = session
+    self.proof = proof
     binding = RowBinding(storeID: session.storeID)
     nonces = try translatingErrors(RandomBytes.init)
     summer = try translatingErrors(SetSummer.init)

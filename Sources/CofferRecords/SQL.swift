@@ -207,7 +207,7 @@ package enum SQL {
 
   package static let unknownFeatureTables = """
     SELECT name FROM sqlite_schema WHERE type='table' AND name>='coffer_x_' AND name<'coffer_x`'
-    AND name NOT IN ('coffer_x_index','coffer_x_index_page') ORDER BY name
+    AND name NOT IN ('coffer_x_index','coffer_x_index_page','coffer_x_release') ORDER BY name
     """
   package static let statisticsTables =
     "SELECT name FROM sqlite_schema WHERE type='table' AND name>='sqlite_stat0' AND name<'sqlite_stat:' ORDER BY name"
@@ -216,6 +216,11 @@ package enum SQL {
   package static func emptyTable(_ name: String) -> String {
     "DELETE FROM \"\(name.replacing("\"", with: "\"\""))\""
   }
+
+  // MARK: Releases
+
+  package static let releases = "SELECT number,note FROM coffer_x_release ORDER BY number"
+  package static let putRelease = "INSERT INTO coffer_x_release VALUES(?,?)"
 
   // MARK: Indexes
 

@@ -48,6 +48,8 @@ public struct StoreError: Error, Sendable {
     case setMismatch
     /// The anchor belongs to another store or another state.
     case anchorMismatch
+    /// The store isn't a release of the expected publisher, or its rows aren't those of the release.
+    case notAsReleased
     /// A replication program hasn't confirmed that its replica contains the commits.
     case notConfirmed
     /// The collection doesn't have this kind of index.

@@ -24,7 +24,7 @@ extension StoreEngine {
     _ depth: Verdict.Depth, anchor: StoreAnchor?, requiring requirement: StoreAnchor.Requirement,
     allowingRekey allowsRekey: Bool, progress: ProgressHandler?
   ) throws(StoreError) -> Promotion {
-    guard !isReadOnly else { throw .notWritable(path, isChosen: self.options.isReadOnly) }
+    guard !isReadOnly else { throw .notWritable(path, isChosen: isReadOnlyByChoice) }
     try connections.requireNoRead("promote")
     // In rollback journal mode, an idle process doesn't hold a lock.
     guard connections.writeAheadLock?.isOpenInAnotherProcess != true else {

@@ -236,7 +236,8 @@ extension KeyLine {
       }
     }
     guard let line = SecretForm(of: file.slice(range)).line else {
-      throw SealingError(.invalidKeyLine, "\(place) is no key, identity, recipient, signing key or publisher of format 1")
+      throw SealingError(
+        .invalidKeyLine, "\(place) is no key, identity, recipient, signing key or publisher of format 1")
     }
     throw SealingError(
       .invalidKeyLine,

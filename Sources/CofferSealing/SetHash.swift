@@ -58,6 +58,13 @@ package struct SetHash: Hashable, Sendable {
     }
   }
 
+  /// The SHA-256 of the lanes.
+  package func digest() throws(SealingError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.byteCount)
+    bytes.withUnsafeMutableBytes { write(to: $0) }
+    return try sha256(bytes)
+  }
+
   /// Adds all elements of another sum.
   package mutating func add(_ other: SetHash) {
     other.lanes.withUnsafeBufferPointer { other in add(other) }

@@ -22,6 +22,9 @@ package struct TextDigest: Hashable, Sendable {
     withUnsafeBytes(of: words) { memory.copyMemory(from: $0) }
   }
 
+  /// The 32 bytes.
+  package var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+
   package static func == (lhs: TextDigest, rhs: TextDigest) -> Bool { lhs.words == rhs.words }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }

@@ -39,7 +39,8 @@ struct Dbtool: ParsableCommand {
         name: "Safety",
         subcommands: [InfoVerb.self, VerifyVerb.self, BackupVerb.self, RestoreVerb.self, CompactVerb.self]),
       CommandGroup(
-        name: "Several stores", subcommands: [CopyVerb.self, MergeVerb.self, DiffVerb.self, SyncVerb.self]),
+        name: "Several stores",
+        subcommands: [CopyVerb.self, MergeVerb.self, DiffVerb.self, SyncVerb.self, ReleaseVerb.self]),
       CommandGroup(name: "Structure", subcommands: [CollectionVerb.self, AttachmentVerb.self, IndexVerb.self]),
       CommandGroup(name: moreGroup, subcommands: [BrowseVerb.self, ConvertVerb.self, ReplicaVerb.self]),
     ])

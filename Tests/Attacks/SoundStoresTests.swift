@@ -25,6 +25,7 @@ struct SoundStoresTests {
       try expectDocuments(of: store, as: expected)
       let ids = try expected["documents"].object.keys.map { DocumentID(try #require(Int64($0))) }
       try AttachmentVectors(expected).expectAll(in: store, ofDocuments: ids)
+      try expectContentHash(expected["content_hash"].string, of: store)
       for depth in [Verdict.Depth.quick, .full] {
         let verdict = try store.verify(depth)
         #expect(verdict.isSound, "\(String(describing: verdict.error)) \(verdict.problems)")
@@ -37,6 +38,16 @@ struct SoundStoresTests {
       }
     }
     #expect(try DocumentStore.check(at: url).problems == [])
+  }
+
+  /// - Parameter hash: The content hash, or `nil` if a row of a later version is in the store.
+  private func expectContentHash(_ hash: String?, of store: DocumentStore) throws {
+    do {
+      let found = try store.engine.read { try $0.contentHash() }
+      #expect(Hexadecimal.text(found) == hash)
+    } catch {
+      #expect(hash == nil, "\(error)")
+    }
   }
 
   private func expectDocuments(of store: DocumentStore, as expected: JSON) throws {

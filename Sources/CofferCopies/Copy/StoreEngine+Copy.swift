@@ -27,13 +27,15 @@ extension StoreEngine {
         heritage: StoreHeritage(
           family: source.keys.session.keyring.family, replicas: try source.replicasOfStart().copied,
           counter: source.start.counter, hasOwnRange: true))
-      return try copy(.everything, of: source, with: maker, slots: slots, .kept(nil), progress: progress)
+      return try copy(.everything, of: source, with: maker, slots: slots, .kept(nil), progress: progress) {
+        try $0.takeReleases(of: source)
+      }
     }
   }
 
   private func copy(
     _ selection: Selection, of source: StoreTransaction, with maker: StoreMaker, slots: [NewSlot],
-    _ lineage: RowCopier.Lineage, progress: ProgressHandler?
+    _ lineage: RowCopier.Lineage, progress: ProgressHandler?, finish: (StoreTransaction) throws -> Void = { _ in }
   ) throws -> CopyReport {
     // Report missing documents before asking for a key.
     let walk = try CopyWalk(source, selection, lineage)
@@ -42,6 +44,7 @@ extension StoreEngine {
       begin: { try progress?(WorkProgress(done: 0, total: walk.expected, phase: .beginning)) },
       fill: {
         let report = try walk.write(into: $0, from: source, progress)
+        try finish($0)
         try connections.original?.requireUnchanged()
         return report
       })

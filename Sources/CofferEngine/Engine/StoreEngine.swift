@@ -32,7 +32,7 @@ package final class StoreEngine: Sendable {
     holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
     // Allow only reading if the file isn't writable, or has unknown features that only readers may ignore.
     isReadOnly =
-      options.isReadOnly || original != nil || keys.header.readOnlyCompatible != 0
+      options.isReadOnlyByChoice || original != nil || keys.header.readOnlyCompatible != 0
       || file.database.connection.isReadOnly
     session = Session(keys: keys, generation: 0, options: options, path: opened.path)
     log = StoreLog(logger: options.logger)
@@ -43,6 +43,7 @@ package final class StoreEngine: Sendable {
         transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
       _ = try transaction.replicas
       try requireNoNewerCollection(transaction)
+      if let publisher = options.publisher { session.proved = try proveRelease(transaction, by: publisher) }
       return transaction.state.generation
     }
     log.info("\(verb) store \(Hexadecimal.text(session.header.storeID)) at generation \(generation)")
@@ -78,6 +79,9 @@ package final class StoreEngine: Sendable {
     try self.init(
       file, at: path, unlocked: unlocked, keys: keys, key: key, options: options, verb: "opened", original: original)
   }
+
+  /// Whether the caller chose to read only.
+  package var isReadOnlyByChoice: Bool { options.isReadOnlyByChoice }
 
   /// The absolute path, without symbolic links.
   package var path: String { connections.place.path }
@@ -190,7 +194,7 @@ package final class StoreEngine: Sendable {
   /// The state must open under the session's root key, refer to the session's header, and not be older than the latest
   /// state in the session.
   package func repairHeader() throws(StoreError) {
-    guard !isReadOnly else { throw .notWritable(path, isChosen: options.isReadOnly) }
+    guard !isReadOnly else { throw .notWritable(path, isChosen: isReadOnlyByChoice) }
     let lease = try connections.writer()
     let connection = lease.connection
     try connection.database.begin(.immediate)

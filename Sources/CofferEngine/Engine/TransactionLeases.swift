@@ -90,7 +90,7 @@ extension StoreEngine {
   ) throws(StoreError) -> WriteLease {
     // Another process may have enabled a feature that writers must know.
     guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
-      throw .notWritable(path, isChosen: options.isReadOnly)
+      throw .notWritable(path, isChosen: isReadOnlyByChoice)
     }
     return try followingKeyChanges { () throws(StoreError) in
       try WriteLease(self, cancellation, wait: wait, turn: turn)

@@ -16,6 +16,13 @@ public struct OpenOptions: Sendable {
   /// The expected pin, or `nil` to accept any pin. Use it for public keys, because anyone can create a store for a
   /// public key.
   public var pin: StorePin?
+  /// The expected publisher, or `nil` to open any store.
+  ///
+  /// The store is then opened for reading only, and only if its rows are those of the newest release in it, which this
+  /// publisher signed, or a publisher that this one named as the next. Opening reads all heads. Each document, collection
+  /// and attachment that is read later is compared with them, and texts with their digests, because a slot holder could
+  /// have forged them. Indexes aren't used.
+  package var publisher: Publisher?
   /// A Boolean value that indicates whether the expected pin may come from the store's unfinished rekey. Otherwise,
   /// opening the store throws `pinUnfinished`.
   public var acceptsUnfinishedRekey = false
@@ -63,6 +70,9 @@ public struct OpenOptions: Sendable {
   public var logger: Logger?
   /// The options for creating the store if it's missing.
   public var creation = CreateOptions()
+
+  /// Whether these options allow only reading.
+  var isReadOnlyByChoice: Bool { isReadOnly || publisher != nil }
 
   /// Creates options for reading and writing that wait ten seconds for locks and accept any pin.
   public init() {}

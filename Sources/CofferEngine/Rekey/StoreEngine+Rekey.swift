@@ -10,7 +10,7 @@ extension StoreEngine {
     onKeys: (([KeySlot], StorePin?) throws -> Void)?, buildIndexes: () throws(StoreError) -> Void
   ) throws(StoreError) -> RekeyReport {
     guard !isReadOnly else {
-      throw .notWritable(path, isChosen: self.options.isReadOnly)
+      throw .notWritable(path, isChosen: isReadOnlyByChoice)
     }
     try connections.requireNoRead("rekey")
     guard options.titles == nil || !(options.isKeysOnly || options.isResuming) else {

@@ -27,6 +27,8 @@ public struct Verdict: Sendable {
   public package(set) var anchor: StoreAnchor.Relation?
   /// The reason why the anchor doesn't match.
   public package(set) var anchorError: StoreError?
+  /// The reason why the store isn't the release that it was opened as.
+  package var releaseError: StoreError?
 
   package init(documents: Int = 0, problems: [String] = [], unusableSlots: [KeySlot] = []) {
     self.documents = documents
@@ -42,6 +44,7 @@ public struct Verdict: Sendable {
     if !setMatches || !countMatches {
       return .setMismatch
     }
+    if let releaseError { return releaseError }
     if let anchorError { return anchorError }
     if let first = damaged.first {
       return StoreError(

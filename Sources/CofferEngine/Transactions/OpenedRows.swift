@@ -26,8 +26,9 @@ final class OpenedRows: RowWork {
   private var matcher: DocumentMatcher?
   private var alsoVisited: Set<Int64> = []
 
-  init(_ keys: SessionKeys) throws(StoreError) {
-    opener = RecordOpener(try RowKeys(keys))
+  /// - Parameter keys: The keys of the connection, whose contexts belong to another thread.
+  init(_ keys: RowKeys) throws(StoreError) {
+    opener = RecordOpener(try RowKeys(keys.session, proof: keys.proof))
   }
 
   func belongs(to keys: SessionKeys) -> Bool {

@@ -10,6 +10,8 @@ package final class Session: Sendable {
     /// The keys of a commit in progress. Other threads may find them in the file before `keys` changes.
     var next: SessionKeys?
     var generation: UInt64
+    /// The release that the store was opened as, or `nil` without a publisher.
+    var proved: ProvedRelease?
   }
 
   private let known: Mutex<Known>
@@ -59,6 +61,13 @@ package final class Session: Sendable {
       guard let keys = known.withLock({ $0.keys }) else { throw StoreError.storeClosed }
       return keys
     }
+  }
+
+  /// The release that the store was opened as, or `nil` without a publisher. Transactions that begin later open only its
+  /// rows.
+  var proved: ProvedRelease? {
+    get { known.withLock { $0.proved } }
+    set { known.withLock { $0.proved = newValue } }
   }
 
   /// The header of the latest verified keys, which remains available after the store is closed.

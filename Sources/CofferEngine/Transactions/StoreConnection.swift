@@ -98,7 +98,7 @@ package final class StoreConnection {
     }
     var found = candidates.first { mark.names($0.header) }
     if found == nil { found = try reloadKeys(after: held, root, mark) }
-    if let found, found !== keys.session { try use(found) }
+    if let found, found !== keys.session || keys.proof !== known.proved?.rows { try use(found, known.proved?.rows) }
     let state = try open(mark.sealedState)
     guard mark.mac.elementsEqual(state.headerMAC) else {
       throw StoreError(
@@ -133,8 +133,10 @@ package final class StoreConnection {
   }
 
   /// Replaces the contexts with contexts for other keys.
-  func use(_ session: SessionKeys) throws(StoreError) {
-    keys = try RowKeys(session)
+  ///
+  /// - Parameter proof: The only rows to open, or `nil` to open all rows.
+  func use(_ session: SessionKeys, _ proof: RowProof? = nil) throws(StoreError) {
+    keys = try RowKeys(session, proof: proof)
     idleReaders = []
     idleBatches = []
     companions.removeAll()
@@ -159,7 +161,7 @@ package final class StoreConnection {
   /// Returns a batch for opening rows on another thread. The caller must return it with `giveBack(_:)`.
   func takeBatch() throws(StoreError) -> RowBatch<OpenedRows> {
     if let batch = idleBatches.popLast() { return batch }
-    return RowBatch(try OpenedRows(keys.session))
+    return RowBatch(try OpenedRows(keys))
   }
 
   func giveBack(_ batch: RowBatch<OpenedRows>) {

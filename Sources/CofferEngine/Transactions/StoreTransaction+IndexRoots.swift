@@ -12,7 +12,12 @@ package enum IndexPart {
 // Index roots are part of the format, so a key change preserves them. CofferSearch defines the index contents.
 extension StoreTransaction {
   /// A Boolean value that indicates whether the store has indexes, including those that this transaction makes.
-  package var hasIndexes: Bool { hasIndexesAfter ?? (keys.session.header.compatible & IndexTables.feature != 0) }
+  ///
+  /// It's `false` in a store that was opened with a publisher, because a slot holder could have forged their pages.
+  package var hasIndexes: Bool {
+    guard keys.proof == nil else { return false }
+    return hasIndexesAfter ?? (keys.session.header.compatible & IndexTables.feature != 0)
+  }
 
   /// Deletes all index pages, because they are encrypted under the old keys.
   ///

@@ -22,6 +22,7 @@ extension StoreTransaction {
   func changesFeatures() throws(StoreError) -> Bool {
     let compatible = keys.session.header.compatible
     if let hasIndexesAfter, hasIndexesAfter != (compatible & IndexTables.feature != 0) { return true }
+    if let hasReleasesAfter, hasReleasesAfter != (compatible & ReleaseTable.feature != 0) { return true }
     if isWriter, try writer.hasNewAttachmentTables { return true }
     guard compatible != 0, isWriter, try writer.changes.staleTexts != [] else { return false }
     return try unknownFeatures(of: compatible) != 0
@@ -34,6 +35,9 @@ extension StoreTransaction {
     if try writer.changes.staleTexts != [] { try clearUnknownFeatures(in: &header) }
     if let hasIndexesAfter {
       header.compatible = header.compatible & ~IndexTables.feature | (hasIndexesAfter ? IndexTables.feature : 0)
+    }
+    if let hasReleasesAfter {
+      header.compatible = header.compatible & ~ReleaseTable.feature | (hasReleasesAfter ? ReleaseTable.feature : 0)
     }
     if try writer.hasNewAttachmentTables { header.incompatible |= StoreFormat.Incompatible.attachments.rawValue }
     header.mac = try header.authenticate(slots, under: old.headerMACKey)
@@ -49,10 +53,13 @@ extension StoreTransaction {
     try emptyTables(SQL.unknownFeatureTables)
   }
 
-  /// Returns the bits of unknown features, including the index bit if the index tables have a different schema.
+  /// Returns the bits of unknown features, including those of indexes and releases if their tables have a different
+  /// schema.
   private func unknownFeatures(of compatible: UInt64) throws(StoreError) -> UInt64 {
-    guard compatible & IndexTables.feature != 0 else { return compatible }
-    return try IndexTables(database).exist() ? compatible - IndexTables.feature : compatible
+    var unknown = compatible
+    if compatible & IndexTables.feature != 0, try IndexTables(database).exist() { unknown -= IndexTables.feature }
+    if compatible & ReleaseTable.feature != 0, try ReleaseTable(database).exists() { unknown -= ReleaseTable.feature }
+    return unknown
   }
 
   /// Empties SQLite's statistics, which contain unencrypted titles, and blind indexes under old keys.

@@ -20,6 +20,8 @@ public final class _StoreTransaction {
   var isChangingKeys = false
   /// Whether the store has indexes after this transaction, or `nil` if that doesn't change.
   package var hasIndexesAfter: Bool?
+  /// Whether the store has releases after this transaction, or `nil` if that doesn't change.
+  var hasReleasesAfter: Bool?
   /// Whether this transaction has compared the number of rows with the state's count.
   var isCounted = false
   /// Whether this transaction is inserting documents from a source, which any thread may be reading.
@@ -141,12 +143,12 @@ public final class _StoreTransaction {
   /// Runs `body`. If it throws, its changes are undone and the transaction continues.
   package func savepoint<T>(_ body: () throws -> T) throws -> T {
     let writer = try writer
-    let (mark, hadIndexesAfter) = (writer.mark, hasIndexesAfter)
+    let (mark, hadIndexesAfter, hadReleasesAfter) = (writer.mark, hasIndexesAfter, hasReleasesAfter)
     do {
       return try database.connection.savepoint(body)
     } catch {
       writer.restore(mark)
-      hasIndexesAfter = hadIndexesAfter
+      (hasIndexesAfter, hasReleasesAfter) = (hadIndexesAfter, hadReleasesAfter)
       throw error
     }
   }

@@ -18,6 +18,7 @@ extension StoreEngine {
       try verifyDocuments(transaction, depth, &verdict, progress)
       verdict.indexProblems = try indexProblems(transaction)
       verdict.verifiedState = try transaction.anchor()
+      try verifyRelease(transaction, depth, &verdict, progress)
       guard let anchor else { return }
       do throws(StoreError) {
         verdict.anchor = try relation(
@@ -29,6 +30,19 @@ extension StoreEngine {
     verdict.damaged.sort { $0.id < $1.id }
     log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
     return verdict
+  }
+
+  /// Computes the contents again, and compares them with the release that the store was opened as.
+  private func verifyRelease(
+    _ transaction: StoreTransaction, _ depth: Verdict.Depth, _ verdict: inout Verdict, _ progress: ProgressHandler?
+  ) throws(StoreError) {
+    guard let release, depth != .quick else { return }
+    do throws(StoreError) {
+      try release.require(try ContentWalk.contents(of: transaction, progress: progress), in: transaction)
+    } catch {
+      guard !error.isTransient else { throw error }
+      verdict.releaseError = error
+    }
   }
 
   /// Verifies the header and slots in the file instead of the session's version, and the spare copy of both.

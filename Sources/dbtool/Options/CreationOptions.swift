@@ -99,7 +99,7 @@ extension StoreOptions {
     let slots = try newSlots(recipients)
     return try DocumentStore.create(
       at: store.url, keys: slots.keys, recipients: slots.recipients,
-      creation: try properties?.creation(slots: slots.count) ?? CreateOptions(), options: openOptions(false),
+      creation: try properties?.creation(slots: slots.count) ?? CreateOptions(), options: try openOptions(false),
       begin: {
         slots.forget()
         try Interrupt.check()

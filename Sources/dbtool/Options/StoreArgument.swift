@@ -47,6 +47,11 @@ struct StoreAccess: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "The store must be a release of this publisher.", valueName: "line", visibility: .hidden))
+  var publisher: String?
+
+  @Option(
+    help: ArgumentHelp(
       "How long to wait for other users of the store (default: 10; rekey: no limit).", valueName: "seconds"))
   var wait: Double?
 
@@ -61,6 +66,10 @@ struct StoreAccess: ParsableArguments {
 
   /// The expected pin, which `validate` has verified.
   var expectedPin: StorePin? { expect.map { StorePin($0)! } }
+
+  var expectedPublisher: Publisher? {
+    get throws { try publisher.map { try Publisher($0) } }
+  }
 
   /// - Parameter standard: what holds without `--wait`; nil waits without limit.
   func waitingTime(standard: Duration? = .seconds(10)) -> Duration? {
@@ -150,7 +159,7 @@ extension StoreOptions {
     with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false,
     leavesFileUnchanged: Bool = false
   ) throws -> DocumentStore {
-    var options = openOptions(isReadOnly, wait)
+    var options = try openOptions(isReadOnly, wait)
     options.leavesFileUnchanged = leavesFileUnchanged
     options.acceptsUnfinishedRekey = acceptsUnfinishedRekey
     let opened = Result { () throws(StoreError) in
@@ -165,7 +174,8 @@ extension StoreOptions {
 
   /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
   func openOther(_ path: String, pin: StorePin? = nil) throws -> DocumentStore {
-    var options = openOptions(true)
+    var options = try openOptions(true)
+    options.publisher = nil
     options.pin = pin
     options.leavesFileUnchanged = true
     var status = stat()
@@ -193,8 +203,9 @@ extension StoreOptions {
     return Failure(.cannotUnlock, kind: "cannot-unlock", message, hint: error.advice?.text(naming: \.verb))
   }
 
-  func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) -> OpenOptions {
+  func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) throws -> OpenOptions {
     var options = OpenOptions()
+    options.publisher = try store.access.expectedPublisher
     options.isReadOnly = isReadOnly
     options.allowsTestKeys = permissions.allowsTestKeys
     options.pin = store.access.expectedPin

@@ -6,7 +6,7 @@ enum CommandWords {
   private static let variables = ["DBTOOL_STORE", "DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"]
 
   /// The prefixes of key and identity lines; the digits follow.
-  static let secretPrefixes = ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"]
+  static let secretPrefixes = ["key", "identity", "signing"].flatMap { ["coffer-\($0)-1-", "coffer-test-\($0)-1-"] }
 
   /// The hex digits of a key or identity line, its check digits among them.
   private static let lineDigits = 72
@@ -54,10 +54,14 @@ enum CommandWords {
   private static func holdsSecret(_ word: String) -> Bool {
     guard word.utf8.count >= 64 else { return false }
     let word = word.lowercased()
-    // The digits alone, as a key line has them; a recipient has as many behind its name.
+    // The digits alone, as a key line has them; a recipient and a publisher have as many behind their names.
     let digits = word.reversed().prefix { $0.isHexDigit }.count
     let isBehindOption = digits == lineDigits + 1 && word.hasPrefix("-")
-    if digits == lineDigits || isBehindOption, !word.contains("recipient-1-") { return true }
+    if digits == lineDigits || isBehindOption, !word.contains("recipient-1-"),
+      !word.contains("publisher-1-")
+    {
+      return true
+    }
     return secretPrefixes.contains { prefix in
       word.ranges(of: prefix).contains { word[$0.upperBound...].prefix { $0.isHexDigit }.count >= 64 }
     }

@@ -133,7 +133,7 @@ extension StoreError.Code {
     case .otherFormat: .otherFormat
     case .testKeyRefused: .testKeyRefused
     case .damaged, .unsafeFile, .parametersRefused: .damaged
-    case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch, .pinUnfinished: .mismatch
+    case .rolledBack, .setMismatch, .anchorMismatch, .notAsReleased, .pinMismatch, .pinUnfinished: .mismatch
     case .rekeyUnfinished: .rekeyUnfinished
     case .notConfirmed: .notConfirmed
     case .invalidArgument, .indexOutOfRange: .usage

@@ -45,6 +45,9 @@ struct CopyVerb: ParsableCommand {
   func validate() throws {
     guard editable || salvage else { return }
     let option = editable ? "--editable" : "--salvage"
+    if salvage, options.store.access.publisher != nil {
+      throw ValidationError("a salvage is no release: leave out --publisher")
+    }
     if editable, salvage { throw ValidationError("--editable and --salvage exclude each other") }
     if !extent.words.isEmpty || !extent.collections.isEmpty {
       throw ValidationError("\(option) copies everything: leave out -c and names of documents")
@@ -82,7 +85,7 @@ struct CopyVerb: ParsableCommand {
       return try DocumentStore.salvage(
         at: options.store.url, key: key, to: url, keys: slots.keys,
         recipients: slots.recipients, changing: { $0 = try newStore.creation.creation($0, slots: slots.count) },
-        options: options.openOptions(true), progress: progress)
+        options: try options.openOptions(true), progress: progress)
     }
     let store = try open(with: key)
     let creation = try newStore.creation.creation(store.creationOptions, slots: slots.count)

@@ -22,6 +22,7 @@ struct InfoVerb: ParsableCommand {
   func run() throws {
     let info = try DocumentStore.info(at: store.url, wait: store.access.waitingTime())
     try store.requireExpected(info.pin)
+    let releases = try DocumentStore.releases(at: store.url, wait: store.access.waitingTime())
     if info.hasWALResetBug, info.journal == "wal" {
       common.diagnostics.warning(
         "SQLite \(info.sqliteVersion) can lose commits of a WAL store when another program checkpoints it; "
@@ -55,6 +56,7 @@ struct InfoVerb: ParsableCommand {
             .object([("epoch", .integer(Int64(epoch))), ("documents", .integer(documents))])
           })
       ),
+      ("releases", releases.isEmpty ? nil : .array(releases.map { .object(present: $0.facts) })),
       ("pages", .integer(info.pageCount)),
       ("page_size", .integer(info.pageSize)),
       ("free_pages", .integer(info.freePages)),

@@ -61,7 +61,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
 
   private func adopt(_ key: StoreKey) throws -> Adoption {
     try Interrupt.check()
-    let opening = options.openOptions(true)
+    let opening = try options.openOptions(true)
     var adopting = AdoptOptions()
     adopting.pin = opening.pin
     adopting.requirement = anchor.requirement

@@ -108,7 +108,7 @@ struct RestoreVerb: ParsableCommand {
     defer { key?.forget() }
     func state(_ path: String) -> StoreGeneration? {
       do {
-        return try StoreGeneration(of: path, key: key, options.openOptions(true))
+        return try StoreGeneration(of: path, key: key, try options.openOptions(true))
       } catch {
         common.diagnostics.note("\(path): its generation can't be read: \(Failure(error).message)")
         return nil

@@ -105,7 +105,7 @@ struct SyncJoinVerb: ParsableCommand {
     let slots =
       newStore.namesKeys ? try newStore.newSlots(for: path, policy: options.policy) : nil
     defer { slots?.forget() }
-    var opening = options.openOptions(false)
+    var opening = try options.openOptions(false)
     let pin = opening.pin
     opening.pin = nil
     let report = try Interrupt.deferring {

@@ -5,12 +5,12 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-_LINE = re.compile(rb"(coffer-(test-)?(key|identity|recipient)-1-)([0-9a-f]{72})")
+_LINE = re.compile(rb"(coffer-(test-)?(key|identity|recipient|signing|publisher)-1-)([0-9a-f]{72})")
 
 
 @dataclass(frozen=True)
 class Secret:
-    """kind is "key", "identity", "recipient" or "passphrase"."""
+    """kind is the word in a key line, or "passphrase"."""
 
     kind: str
     is_test: bool

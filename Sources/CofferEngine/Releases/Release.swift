@@ -1,0 +1,136 @@
+package import CofferDocuments
+internal import CofferRecords
+internal import CofferSealing
+
+/// What a publisher signed: one state of a store's contents, and its place among the other releases (FORMAT, "Releases").
+package struct Release: Hashable, Sendable {
+  /// The number, which rises by 1.
+  package let number: Int64
+  /// The time at which it was made.
+  package let time: Timestamp
+  /// The time after which readers should expect a newer release, or `nil`.
+  package let expires: Timestamp?
+  /// The number of documents.
+  package let documents: Int
+  /// The number of collections.
+  package let collections: Int
+  /// The identity of the data set, 16 bytes that follow from the family key.
+  let dataSet: [UInt8]
+  /// The SHA-256 of the sum of the contents.
+  let content: [UInt8]
+  /// The SHA-256 of the previous release's text, or `nil` for the first release.
+  let previous: [UInt8]?
+  /// The publisher of the following releases if it's another one.
+  package let next: Publisher?
+
+  /// The lines that are signed.
+  package var text: String {
+    var lines = [
+      Self.title, "set \(Hexadecimal.text(dataSet))", "number \(number)", "time \(time)",
+      "expires \(expires?.description ?? Self.none)", "documents \(documents)", "collections \(collections)",
+      "content \(Hexadecimal.text(content))", "previous \(previous.map { Hexadecimal.text($0) } ?? Self.none)",
+    ]
+    if let next { lines.append("next \(next)") }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private static let title = "coffer-release-1"
+  private static let none = "none"
+  static let numbers = 1...StoreFormat.maximumNumber
+
+  init(
+    number: Int64, time: Timestamp, expires: Timestamp?, _ contents: ContentWalk.Contents, dataSet: [UInt8],
+    previous: [UInt8]?, next: Publisher?
+  ) {
+    (self.number, self.time, self.expires) = (number, time, expires)
+    (documents, collections, content) = (contents.documents, contents.collections, contents.digest)
+    (self.dataSet, self.previous, self.next) = (dataSet, previous, next)
+  }
+
+  /// Reads the lines, or returns `nil` for a text that isn't exactly the text of a release.
+  package init?(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard (10...11).contains(lines.count), lines[0] == Self.title else { return nil }
+    func value(_ index: Int, _ name: String) -> Substring? {
+      lines[index].hasPrefix("\(name) ") ? lines[index].dropFirst(name.count + 1) : nil
+    }
+    func bytes(_ digits: Substring?, _ count: Int) -> [UInt8]? {
+      digits.flatMap { Hexadecimal.bytes($0) }.flatMap { $0.count == count ? $0 : nil }
+    }
+    guard let dataSet = bytes(value(1, "set"), 16), let number = value(2, "number").flatMap({ Int64($0) }),
+      Self.numbers.contains(number), let time = value(3, "time").flatMap({ Timestamp(iso8601: $0) }),
+      let expires = value(4, "expires"), let documents = value(5, "documents").flatMap({ Int($0) }), documents >= 0,
+      let collections = value(6, "collections").flatMap({ Int($0) }), collections >= 0,
+      let content = bytes(value(7, "content"), 32), let previous = value(8, "previous")
+    else { return nil }
+    self.number = number
+    self.time = time
+    self.expires = expires == Self.none ? nil : Timestamp(iso8601: expires)
+    (self.documents, self.collections) = (documents, collections)
+    (self.dataSet, self.content) = (dataSet, content)
+    self.previous = previous == Self.none ? nil : bytes(previous, 32)
+    next = lines.count == 11 ? value(9, "next").flatMap { try? Publisher(String($0)) } : nil
+    // Any other spelling of a value gives another text.
+    guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
+  }
+}
+
+/// A release with its signatures.
+struct SignedRelease {
+  let release: Release
+  let note: SignedNote
+
+  /// - Returns: `nil` unless the note is the note of a release with this number.
+  init?(number: Int64, note text: String) {
+    guard let note = SignedNote(text), let release = Release(note.text), release.number == number else { return nil }
+    (self.release, self.note) = (release, note)
+  }
+
+  /// The SHA-256 of the text, which the next release names.
+  func digest() throws(StoreError) -> [UInt8] {
+    try translatingErrors { () throws(SealingError) in try sha256(Array(note.text.utf8)) }
+  }
+
+  func isSigned(by publisher: Publisher) throws(StoreError) -> Bool {
+    try translatingErrors { () throws(SealingError) in
+      try note.isSigned(as: publisher.noteName, by: publisher.publicKey)
+    }
+  }
+}
+
+/// The releases of a store in their order.
+struct ReleaseChain {
+  private(set) var releases: [SignedRelease] = []
+
+  /// - Throws: `damaged` if a row isn't the note of its release.
+  init(_ table: ReleaseTable) throws(StoreError) {
+    for (number, note) in try table.notes() {
+      guard let release = SignedRelease(number: number, note: note) else {
+        throw .damagedStore("release \(number) isn't the note of a release")
+      }
+      releases.append(release)
+    }
+  }
+
+  /// Returns the newest release, if it's one of a publisher or of a publisher that this one named as the next.
+  ///
+  /// - Throws: `notAsReleased`.
+  func newest(by publisher: Publisher) throws(StoreError) -> Release {
+    guard let last = releases.last else { throw .notAsReleased("the store has no release") }
+    // The publisher's own latest release comes first, because releases before it may be others'.
+    var own = releases.endIndex - 1
+    while own >= 0, try !releases[own].isSigned(by: publisher) { own -= 1 }
+    guard own >= 0 else { throw .notAsReleased("no release of the store is signed by the expected publisher") }
+    var signer = publisher
+    for index in own..<releases.count {
+      let release = releases[index]
+      if index > own {
+        guard release.release.number == releases[index - 1].release.number + 1,
+          try release.release.previous == releases[index - 1].digest(), try release.isSigned(by: signer)
+        else { throw .notAsReleased("release \(release.release.number) isn't signed by the expected publisher") }
+      }
+      signer = release.release.next ?? signer
+    }
+    return last.release
+  }
+}

@@ -1,0 +1,50 @@
+internal import CofferSQLite
+
+/// The signed notes of a store's releases, which are readable without a key (FORMAT, "Releases").
+package struct ReleaseTable {
+  /// The `compat` bit of stores with releases.
+  package static let feature: UInt64 = 2
+  /// The maximum number of releases in a store.
+  package static let maximumCount = 100_000
+
+  private static let name = "coffer_x_release"
+  private static let sql = "CREATE TABLE coffer_x_release(number INTEGER PRIMARY KEY,note TEXT NOT NULL) STRICT"
+
+  private let database: StoreDatabase
+
+  package init(_ database: StoreDatabase) {
+    self.database = database
+  }
+
+  /// Returns whether the table exists with our SQL. A table with different SQL is ignored, because a program that
+  /// doesn't support releases may use the name.
+  package func exists() throws(StoreError) -> Bool {
+    let rows = try database.rows("SELECT sql FROM sqlite_schema WHERE type='table' AND name=?", Self.name)
+    return rows.count == 1 && rows[0][0] == .text(Self.sql)
+  }
+
+  /// Returns the notes in the order of their numbers, which nobody has checked.
+  ///
+  /// - Throws: `damaged` if the rows are out of their bounds.
+  package func notes() throws(StoreError) -> [(number: Int64, note: String)] {
+    guard try exists() else { return [] }
+    var notes: [(number: Int64, note: String)] = []
+    for row in try database.rows(SQL.releases) {
+      guard case .integer(let number) = row[0], (1...StoreFormat.maximumNumber).contains(number),
+        number > notes.last?.number ?? 0, case .text(let note) = row[1],
+        note.utf8.count <= SignedNote.maximumByteCount, notes.count < Self.maximumCount
+      else { throw .damagedStore("the row of a release is out of its bounds") }
+      notes.append((number, note))
+    }
+    return notes
+  }
+
+  /// Writes a note, and makes the table first if the store hasn't one.
+  package func put(_ note: String, number: Int64) throws(StoreError) {
+    if try !exists() {
+      try database.execute("DROP TABLE IF EXISTS \(Self.name)")
+      try database.execute(Self.sql)
+    }
+    try database.execute(SQL.putRelease, number, note)
+  }
+}
