@@ -6,27 +6,46 @@ package import CofferSealing
 /// A slot holder has all keys and can seal a row of any content at any time. So a row that is read later has to be one of
 /// these, by the element that covers the whole row.
 package final class RowProof: Sendable {
-  /// The rows of one table.
+  /// The rows of one table, each as an i64 and the first 16 bytes of its element.
   package struct Rows: Sendable {
-    private var numbers: [Int64] = []
-    private var elements: [SetElement] = []
+    package static let entryByteCount = 8 + elementByteCount
+    private static let elementByteCount = 16
+
+    /// The entries, whose numbers rise.
+    package private(set) var bytes: [UInt8] = []
+    private var last = Int64.min
 
     package init() {}
 
+    /// Reads entries, or returns `nil` if the bytes have another length.
+    package init?(_ bytes: ArraySlice<UInt8>) {
+      guard bytes.count.isMultiple(of: Self.entryByteCount) else { return nil }
+      self.bytes = Array(bytes)
+    }
+
     /// - Parameter number: A number greater than those added before.
     package mutating func append(_ number: Int64, _ element: SetElement) {
-      precondition(number > numbers.last ?? .min, "internal error: proved rows are added in their order")
-      numbers.append(number)
-      elements.append(element)
+      precondition(number > last, "internal error: proved rows are added in their order")
+      last = number
+      withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+      bytes.append(contentsOf: element.bytes.prefix(Self.elementByteCount))
     }
 
     func contains(_ number: Int64, _ element: SetElement) -> Bool {
-      var (low, high) = (0, numbers.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if numbers[middle] < number { low = middle + 1 } else { high = middle }
+      bytes.withUnsafeBytes { bytes in
+        func entry(_ index: Int) -> Int64 {
+          Int64(bigEndian: bytes.loadUnaligned(fromByteOffset: index * Self.entryByteCount, as: Int64.self))
+        }
+        var (low, high) = (0, bytes.count / Self.entryByteCount)
+        let end = high
+        while low < high {
+          let middle = (low + high) / 2
+          if entry(middle) < number { low = middle + 1 } else { high = middle }
+        }
+        guard low < end, entry(low) == number else { return false }
+        let start = low * Self.entryByteCount + 8
+        return bytes[start..<start + Self.elementByteCount].elementsEqual(element.bytes.prefix(Self.elementByteCount))
       }
-      return low < numbers.count && numbers[low] == number && elements[low] == element
     }
   }
 
@@ -40,9 +59,9 @@ package final class RowProof: Sendable {
 }
 
 extension StoreError {
-  /// The error for a row that isn't one of the release's.
+  /// The error for a store, or a row of it, that isn't the release's.
   ///
-  /// - Parameter what: The row, such as `document 7`.
+  /// - Parameter what: The difference.
   package static func notAsReleased(_ what: String, documentID: DocumentID? = nil) -> StoreError {
     StoreError(
       .notAsReleased, "not as released: \(what)",
@@ -50,7 +69,8 @@ extension StoreError {
       documentID: documentID)
   }
 
+  /// - Parameter what: The row, such as `document 7`.
   package static func changedSinceProof(_ what: String, documentID: DocumentID? = nil) -> StoreError {
-    notAsReleased("\(what) was changed after the store was opened", documentID: documentID)
+    notAsReleased("\(what) was changed after the store was proved", documentID: documentID)
   }
 }

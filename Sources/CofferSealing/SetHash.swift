@@ -13,6 +13,9 @@ package struct SetElement: Hashable, Sendable {
     words = (word(0), word(1), word(2), word(3))
   }
 
+  /// The 32 bytes.
+  package var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+
   /// The first eight bytes, as a number.
   package var mark: Int64 { Int64(bitPattern: UInt64(bigEndian: words.0)) }
 

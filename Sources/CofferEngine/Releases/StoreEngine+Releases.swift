@@ -80,8 +80,17 @@ extension StoreEngine {
     }
     guard try transaction.hasReleases else { throw .notAsReleased("the store has no release") }
     let release = try ReleaseChain(ReleaseTable(transaction.database)).newest(by: publisher)
+    guard let memory = options.proofPath.map({ ProofMemory(path: $0) }) else {
+      let contents = try ContentWalk.contents(of: transaction)
+      try release.require(contents, in: transaction)
+      return ProvedRelease(release: release, rows: contents.rows)
+    }
+    // The anchor names the store and its state, and the set hash in the state covers all rows.
+    let subject = Array("\(publisher.line)\n\(try transaction.anchor())\n\(release.text)".utf8)
+    if let rows = try memory.rows(of: subject) { return ProvedRelease(release: release, rows: rows) }
     let contents = try ContentWalk.contents(of: transaction)
     try release.require(contents, in: transaction)
+    try memory.remember(contents.rows, of: subject)
     return ProvedRelease(release: release, rows: contents.rows)
   }
 

@@ -52,6 +52,13 @@ struct StoreAccess: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "A file to remember what --publisher proved, where only you can write.", valueName: "file",
+      visibility: .hidden),
+    completion: .file())
+  var proof: String?
+
+  @Option(
+    help: ArgumentHelp(
       "How long to wait for other users of the store (default: 10; rekey: no limit).", valueName: "seconds"))
   var wait: Double?
 
@@ -175,7 +182,7 @@ extension StoreOptions {
   /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
   func openOther(_ path: String, pin: StorePin? = nil) throws -> DocumentStore {
     var options = try openOptions(true)
-    options.publisher = nil
+    (options.publisher, options.proofPath) = (nil, nil)
     options.pin = pin
     options.leavesFileUnchanged = true
     var status = stat()
@@ -206,6 +213,7 @@ extension StoreOptions {
   func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) throws -> OpenOptions {
     var options = OpenOptions()
     options.publisher = try store.access.expectedPublisher
+    options.proofPath = store.access.proof
     options.isReadOnly = isReadOnly
     options.allowsTestKeys = permissions.allowsTestKeys
     options.pin = store.access.expectedPin

@@ -148,6 +148,90 @@ import Testing
     #expect(throws: SecondReader.Failure(status: 21)) { try proved(Publishing.publisher) }
   }
 
+  // MARK: Remembered proofs
+
+  private func remembering(_ test: TestStore, _ memory: URL, _ url: URL? = nil) throws -> DocumentStore {
+    var options = Publishing.options(try Publishing.publisher)
+    options.proofPath = memory.path
+    return try DocumentStore.open(at: url ?? test.url, key: .published("primary"), options: options)
+  }
+
+  @Test func remembersProof() throws {
+    let test = try released()
+    let memory = test.place.file("proof")
+    #expect(try remembering(test, memory).release?.number == 1)
+    let remembered = try Data(contentsOf: memory)
+    let store = try remembering(test, memory)
+    #expect(try Data(contentsOf: memory) == remembered)
+    try store.read { reader in
+      #expect(try reader.text(of: 1) == "alpha")
+      #expect(try reader.headers(in: DocumentCollection("others")).count == 1)
+      let attachment = try reader.attachments(of: 1)[0].id
+      #expect(try reader.content(of: attachment) == Array("file".utf8))
+    }
+    #expect(try store.verify().isSound)
+  }
+
+  /// The rows are forged and the state isn't, so opening doesn't notice it, but reading does.
+  @Test func rejectsRowsForgedBehindProof() throws {
+    let test = try released()
+    let forged = test.place.file("forged.coffer")
+    try test.store.backup(to: forged)
+    let editor = try DocumentStore.open(at: forged, key: .published("primary"), options: .testing)
+    try editor.write { try $0.update(1) { $0.text = "forged" } }
+    try editor.close()
+    try test.store.write { try $0.move(2, to: .top) }
+    let memory = test.place.file("proof")
+    _ = try remembering(test, memory)
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(forged.path)' AS other")
+    try raw.execute("INSERT OR REPLACE INTO main.coffer_record SELECT * FROM other.coffer_record WHERE id = 1")
+    try raw.close()
+    let store = try remembering(test, memory)
+    expect(.notAsReleased) { try store.read { try $0.text(of: 1) } }
+    #expect(try store.read { try $0.text(of: 2) } == "beta")
+    #expect(try store.verify().error?.code == .setMismatch)
+  }
+
+  @Test func provesChangedStateAgain() throws {
+    let test = try released()
+    let memory = test.place.file("proof")
+    _ = try remembering(test, memory)
+    let first = try Data(contentsOf: memory)
+    try test.store.write { try $0.move(2, to: .top) }
+    #expect(try remembering(test, memory).read { try $0.text(of: 2) } == "beta")
+    #expect(try Data(contentsOf: memory) != first)
+    try test.store.write { try $0.update(1) { $0.text = "forged" } }
+    expect(.notAsReleased) { try remembering(test, memory) }
+  }
+
+  /// A proof of another store or publisher, and a file that was cut, prove nothing.
+  @Test func ignoresOtherProofs() throws {
+    let test = try released()
+    let memory = test.place.file("proof")
+    _ = try remembering(test, memory)
+    let proof = try Data(contentsOf: memory)
+    let copy = test.place.file("copy.coffer")
+    try test.store.makeEditableCopy(at: copy, keys: [.published("primary")])
+    #expect(try remembering(test, memory, copy).read { try $0.text(of: 1) } == "alpha")
+    #expect(try Data(contentsOf: memory) != proof)
+    for count in [0, 1, proof.count / 2, proof.count - 1] {
+      try proof.prefix(count).write(to: memory)
+      #expect(try remembering(test, memory).read { try $0.text(of: 1) } == "alpha")
+      #expect(try Data(contentsOf: memory) == proof)
+    }
+    try (proof + [0]).write(to: memory)
+    #expect(try remembering(test, memory).release?.number == 1)
+    #expect(try Data(contentsOf: memory) == proof)
+  }
+
+  @Test func proofNeverReplacesStore() throws {
+    let test = try released()
+    let bytes = try Data(contentsOf: test.url)
+    #expect(throws: StoreError.self) { try remembering(test, test.url) }
+    #expect(try Data(contentsOf: test.url) == bytes)
+  }
+
   // MARK: With other features
 
   @Test func editedStoreIsNotAsReleased() throws {
