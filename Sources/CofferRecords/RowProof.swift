@@ -6,10 +6,11 @@ package import CofferSealing
 /// A slot holder has all keys and can seal a row of any content at any time. So a row that is read later has to be one of
 /// these, by the element that covers the whole row.
 package final class RowProof: Sendable {
-  /// The rows of one table, each as an i64 and the first 16 bytes of its element.
+  /// The rows of one table, each as an i64 and its whole element. A slot holder seals the rows of a copy, so half of an
+  /// element would let one seal two rows with the same half beforehand.
   package struct Rows: Sendable {
     package static let entryByteCount = 8 + elementByteCount
-    private static let elementByteCount = 16
+    private static let elementByteCount = SetElement.byteCount
 
     /// The entries, whose numbers rise.
     package private(set) var bytes: [UInt8] = []
@@ -28,7 +29,7 @@ package final class RowProof: Sendable {
       precondition(number > last, "internal error: proved rows are added in their order")
       last = number
       withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
-      bytes.append(contentsOf: element.bytes.prefix(Self.elementByteCount))
+      bytes.append(contentsOf: element.bytes)
     }
 
     func contains(_ number: Int64, _ element: SetElement) -> Bool {
@@ -44,7 +45,7 @@ package final class RowProof: Sendable {
         }
         guard low < end, entry(low) == number else { return false }
         let start = low * Self.entryByteCount + 8
-        return bytes[start..<start + Self.elementByteCount].elementsEqual(element.bytes.prefix(Self.elementByteCount))
+        return bytes[start..<start + Self.elementByteCount].elementsEqual(element.bytes)
       }
     }
   }
