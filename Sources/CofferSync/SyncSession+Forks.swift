@@ -88,7 +88,7 @@ extension SyncSession {
   }
 
   /// Compares the known lines with those of another device.
-  func learnForks(from preamble: SyncPreamble, of file: SyncFile) throws(StoreError) {
+  func learnForks(from preamble: SyncPreamble) throws(StoreError) {
     for (_, theirs) in preamble.lines.sorted(by: { $0.key < $1.key }) {
       for (previous, next) in zip(theirs.publications, theirs.publications.dropFirst())
       where next.file.sequence == previous.file.sequence + 1 {

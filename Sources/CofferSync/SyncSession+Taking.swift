@@ -80,7 +80,7 @@ extension SyncSession {
       let preamble = try SyncPreamble(file)
       let changeset = try ChangesetReader(file)
       let before = memory.lines
-      try learnForks(from: preamble, of: file)
+      try learnForks(from: preamble)
       // The file may belong to another line now, or to a former name of this device.
       if memory.lines != before { return .taken }
       guard let home = try translate(changeset, preamble, file) else {
