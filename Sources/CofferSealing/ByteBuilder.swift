@@ -1,3 +1,5 @@
+internal import CCofferOpenSSL
+
 /// Builds the bytes of integers and text (FORMAT, "Conventions"): unsigned big-endian, i64 in two's complement.
 ///
 /// No generic parameters, here and in ``ByteReader``, though one would do: every row passes through, and other modules
@@ -11,6 +13,13 @@ package struct ByteBuilder {
 
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Overwrites the bytes, which held text. Bytes that didn't fit into the reserved ones have left copies.
+  package mutating func wipe() {
+    bytes.withUnsafeMutableBytes { bytes in
+      if let start = bytes.baseAddress { OPENSSL_cleanse(start, bytes.count) }
+    }
   }
 
   package mutating func append(_ value: UInt8) { bytes.append(value) }
@@ -65,13 +74,21 @@ package struct PreAuthenticationEncoding {
     builder.append(count)
   }
 
-  package init(_ label: StaticString) {
-    self.init()
+  /// - Parameter parts: The number of bytes to reserve for the parts and their lengths.
+  package init(_ label: StaticString, reserving parts: Int = 0) {
+    builder = ByteBuilder(reserving: parts == 0 ? 0 : 8 + label.utf8CodeUnitCount + parts)
+    builder.append(count)
     label.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
   }
 
   package consuming func adding(_ part: [UInt8]) -> Self {
     part.withUnsafeBytes { append($0) }
+    return self
+  }
+
+  package consuming func adding(_ text: String) -> Self {
+    var text = text
+    text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     return self
   }
 
@@ -84,6 +101,9 @@ package struct PreAuthenticationEncoding {
     withUnsafeBytes(of: value.bigEndian) { append($0) }
     return self
   }
+
+  /// Overwrites the encoding, whose parts were text.
+  package mutating func wipe() { builder.wipe() }
 
   private mutating func append(_ part: UnsafeRawBufferPointer) {
     count += 1

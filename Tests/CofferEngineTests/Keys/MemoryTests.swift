@@ -167,7 +167,8 @@ struct MemoryTests {
       for _ in 0..<3 { try writer.insert(Document(title: title, text: text + text), into: test.notes) }
       try writer.insert(Document(text: String(repeating: long, count: 4000)), into: test.notes)
     }
-    try test.store.index(test.notes, .words())
+    // A rekey makes indexes again, which leaves texts in SQLite's freed memory.
+    if activity == .rankedSearch { try test.store.index(test.notes, .words()) }
     try test.store.close()
     let needles = ["title": title, "text": text, "long": long].mapValues { Array($0.utf8.prefix(40)) }
     let process = try AnotherProcess(
