@@ -1,4 +1,5 @@
 internal import CofferRecords
+internal import CofferSQLite
 internal import CofferSealing
 
 /// Seals the chunks of attachments under new keys, with some MiB per transaction, after all documents.
@@ -45,7 +46,11 @@ final class AttachmentRekey {
         }
       }
       guard transaction.hasWritten || done > last else { return false }
-      if transaction.hasWritten { try transaction.commit() }
+      if transaction.hasWritten {
+        try transaction.commit()
+        // Changed pages stay in the cache, and would add up over the transactions.
+        try translatingErrors(transaction.database.connection.releaseCache)
+      }
       (report, last) = (pass, done)
       return !hasEnd
     }

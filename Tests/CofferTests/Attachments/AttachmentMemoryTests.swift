@@ -60,6 +60,24 @@ struct AttachmentMemoryTests {
       #expect(try test.store.read { try $0.attachments(of: id).map(\.byteCount) } == [small, count])
     }
   }
+
+  /// Each transaction of a rekey changes pages, which the next one doesn't need.
+  @Test(.slow) func rekeyOfManyTakesLittleMemory() throws {
+    let test = try TestStore()
+    let store = try test.reopened()
+    let id = try store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+    let content = [UInt8](repeating: 7, count: 2 << 20)
+    for number in 0..<60 { try store.write { tx in _ = try tx.attach(content, to: id, name: "\(number)") } }
+    let connection = try #require(store.engine.connections.writingConnection)
+    var (most, count) = (0, 0)
+    try store.rekey { _ in
+      most = max(most, try connection.database.connection.usedCacheBytes())
+      count += 1
+    }
+    #expect(count > 8)
+    #expect(most < 4 << 20, "\(most)")
+    #expect(try store.verify().isSound)
+  }
 }
 
 /// This process's memory, as the kernel counts it.
