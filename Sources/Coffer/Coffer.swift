@@ -3,8 +3,8 @@
 // Does: opens and creates stores, reads and writes in transactions, observes changes, and synchronizes collections.
 //       Backups, copies, merging, verification and key changes are calls on the same DocumentStore.
 // Knows: the calls of apps (DocumentStore, StoreReading, WriteTransaction, KeySlots), observations of the
-//        store (Observing), and the comparison with other data (Sync). CofferEngine, CofferSearch and CofferCopies do the
-//        work.
+//        store (Observing), and the comparison with other data (Sync). CofferEngine, CofferSearch, CofferCopies and
+//        CofferSync do the work.
 // Doesn't know: file formats (CofferFormats), replication (CofferReplication), and terminals.
 //
 // Re-exports the public types of the targets below by name, so apps only import one module.
@@ -18,6 +18,7 @@
 @_exported public import struct CofferCopies.MergeReport
 @_exported public import enum CofferCopies.NewerOriginal
 @_exported public import enum CofferCopies.OriginalCheck
+@_exported public import struct CofferCopies.OtherVersion
 @_exported public import enum CofferCopies.RestoreOutcome
 @_exported public import enum CofferCopies.Selection
 @_exported public import struct CofferCopies.StoreDifferences
@@ -79,3 +80,6 @@
 @_exported public import class CofferSealing.Secret
 @_exported public import struct CofferSearch.QueryRows
 @_exported public import struct CofferSearch.RankedMatches
+@_exported public import struct CofferSync.FolderSyncReport
+@_exported public import struct CofferSync.FolderSyncStatus
+@_exported public import struct CofferSync.SyncDevice

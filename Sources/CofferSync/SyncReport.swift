@@ -1,36 +1,36 @@
-package import CofferCopies
-package import CofferDocuments
+public import CofferCopies
+public import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
 /// What one run of a folder's sync did, and what it found.
-package struct FolderSyncReport: Sendable, Hashable {
+public struct FolderSyncReport: Sendable, Hashable {
   /// The documents that this device published, without those that a snapshot repeats.
-  package internal(set) var publishedDocuments = 0
+  public internal(set) var publishedDocuments = 0
   /// The bytes that this device wrote into the folder.
-  package internal(set) var publishedBytes = 0
+  public internal(set) var publishedBytes = 0
   /// What was taken from other devices, in order.
-  package internal(set) var taken: [Taken] = []
+  public internal(set) var taken: [Taken] = []
   /// What needs a person's attention.
-  package internal(set) var problems: [Problem] = []
+  public internal(set) var problems: [Problem] = []
   /// A Boolean value that indicates whether this device took a new identity, because its file was restored or copied.
-  package internal(set) var isNewDevice = false
+  public internal(set) var isNewDevice = false
 
   /// One file of another device.
-  package struct Taken: Sendable, Hashable {
+  public struct Taken: Sendable, Hashable {
     /// The device that wrote it.
-    package let device: SyncDevice.ID
+    public let device: SyncDevice.ID
     /// What the device is called.
-    package let label: String
+    public let label: String
     /// What changed in this store.
-    package let report: MergeReport
+    public let report: MergeReport
   }
 
   /// Something that a carrier or a copied device did to the folder.
-  package struct Problem: Sendable, Hashable {
+  public struct Problem: Sendable, Hashable {
     /// The kinds of problems.
-    package enum Kind: String, Sendable, Hashable, CaseIterable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
       /// A file that others have, or that a later file builds on, isn't in the folder yet. It may still come.
       case waiting
       /// A file that was in the folder isn't anymore: the carrier put an older state back, or lost it.
@@ -42,48 +42,51 @@ package struct FolderSyncReport: Sendable, Hashable {
     }
 
     /// What kind of problem it is.
-    package let kind: Kind
+    public let kind: Kind
     /// The device whose file it concerns.
-    package let device: SyncDevice.ID
+    public let device: SyncDevice.ID
     /// What the device is called, or an empty text.
-    package let label: String
+    public let label: String
     /// The file's number among those of its device.
-    package let number: UInt64
+    public let number: UInt64
     /// The file's path.
-    package let path: String
+    public let path: String
     /// What happened, and what to do about it.
-    package let advice: String
+    public let advice: String
   }
 }
 
 /// A device that syncs by a folder.
-package struct SyncDevice: Sendable, Hashable, Identifiable {
+public struct SyncDevice: Sendable, Hashable, Identifiable {
   /// The identity of a device, which it keeps until its file is restored or copied.
-  package struct ID: Sendable, Hashable, CustomStringConvertible {
+  public struct ID: Sendable, Hashable, CustomStringConvertible {
     let uid: UniqueID
 
     /// The first eight of its 32 hexadecimal digits.
-    package var description: String { String(Hexadecimal.text(uid.bytes).prefix(8)) }
+    public var description: String { String(Hexadecimal.text(uid.bytes).prefix(8)) }
   }
 
   /// The device's identity.
-  package let id: ID
+  public let id: ID
   /// What people call it.
-  package let label: String
+  public let label: String
   /// A Boolean value that indicates whether it's this store.
-  package let isThisStore: Bool
+  public let isThisStore: Bool
   /// The date of its last file that this store has, or `nil` if there is none.
-  package let lastDate: Timestamp?
+  public let lastDate: Timestamp?
   /// The number of its last file that this store has.
-  package let fileCount: UInt64
+  public let fileCount: UInt64
 }
 
 /// What `sync status` shows of a folder.
-package struct FolderSyncStatus: Sendable, Hashable {
+public struct FolderSyncStatus: Sendable, Hashable {
   /// All known devices, this one first.
-  package let devices: [SyncDevice]
+  public let devices: [SyncDevice]
   /// Problems that the last look at the folder shows.
-  package let problems: [FolderSyncReport.Problem]
+  public let problems: [FolderSyncReport.Problem]
+  /// Documents that changed on two devices at once, each with the document that the other version became, until one of
+  /// both is moved or deleted.
+  public let otherVersions: [OtherVersion]
   /// A Boolean value that indicates whether the store has changes that aren't in the folder yet.
-  package let hasUnpublishedChanges: Bool
+  public let hasUnpublishedChanges: Bool
 }

@@ -83,8 +83,8 @@ package final class SyncSession {
     try findDevices()
     for name in memory.others where !memory.lines[name]!.isForked { try findMissingFiles(of: name) }
     try findLostFiles()
-    let hasChanges = try engine.reading { transaction throws(StoreError) in
-      transaction.start.generation != stored.generation
+    let (hasChanges, versions) = try engine.reading { transaction throws(StoreError) in
+      (transaction.start.generation != stored.generation, try transaction.otherVersions())
     }
     var devices: [SyncDevice] = []
     for name in [memory.device] + memory.others {
@@ -96,7 +96,8 @@ package final class SyncSession {
           lastDate: line.date.millisecondsSince1970 == 0 ? nil : line.date, fileCount: line.file.sequence))
     }
     memory = stored
-    return FolderSyncStatus(devices: devices, problems: report.problems, hasUnpublishedChanges: hasChanges)
+    return FolderSyncStatus(
+      devices: devices, problems: report.problems, otherVersions: versions, hasUnpublishedChanges: hasChanges)
   }
 
   /// Notes a file of a device that isn't there, although a later one is.

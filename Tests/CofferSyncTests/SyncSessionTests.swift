@@ -1,6 +1,7 @@
 import Coffer
 import CofferSyncSimulation
 import CofferTestSupport
+import Foundation
 import Testing
 
 @testable import CofferEngine
@@ -90,6 +91,41 @@ struct SyncSessionTests {
     }
     #expect(try texts(laptop) == ["of laptop", "of phone"])
     #expect(try texts(phone) == ["of laptop", "of phone"])
+  }
+
+  @Test func statusListsOtherVersions() throws {
+    let id = try laptop.store.read { try $0.headers(in: "notes")[0].id }
+    #expect(try laptop.session().status().otherVersions.isEmpty)
+    // A document that somebody else put behind the other one isn't another version.
+    let behind = try laptop.store.read { try $0.header(of: id).position.bytes } + [0x80, 1, 2, 3, 0x80]
+    let position = try #require(DocumentPosition(behind))
+    try laptop.store.write { tx in
+      let transaction = tx.transaction
+      let notes = try #require(try transaction.collections().first { $0.name == "notes" })
+      let id = try DocumentID.next(transaction.state.nextID, unless: nil)
+      try transaction.writer.insert(
+        Document(text: "behind"), id: id, in: notes, isNew: false, position: position, now: .now())
+    }
+    for _ in 0..<2 {
+      for device in [laptop, phone] {
+        try device.store.write { tx in _ = try tx.update(id) { $0.text = "\(UUID())" } }
+        try device.sync()
+      }
+      carry()
+      for device in [laptop, phone, laptop] {
+        try device.sync()
+        carry()
+      }
+    }
+    let versions = try laptop.session().status().otherVersions
+    #expect(versions.map(\.document) == [id, id])
+    #expect(try phone.session().status().otherVersions.count == 2)
+    try laptop.store.write { tx in _ = try tx.update(versions[0].version) { $0.text = "edited" } }
+    #expect(try laptop.session().status().otherVersions == versions)
+    try laptop.store.write { try $0.move(versions[0].version, to: .top) }
+    #expect(try laptop.session().status().otherVersions == [versions[1]])
+    try laptop.store.write { try $0.delete([versions[1].version]) }
+    #expect(try laptop.session().status().otherVersions.isEmpty)
   }
 
   @Test func appDecidesBetweenConcurrentTexts() throws {

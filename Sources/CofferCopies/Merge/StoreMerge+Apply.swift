@@ -256,9 +256,8 @@ private struct MergeApplication {
     var dots = DocumentDots(copy.wasDeleted ? merge.fresh : source.dots.text)
     (dots.title, dots.key, dots.attributes, dots.place) = (.zero, .zero, .zero, .zero)
     (dots.text, dots.stamp) = (source.dots.text, merge.fresh)
-    let level = [0x80] + copy.uid.bytes.prefix(3) + [0x80]
     let position =
-      if let behind = DocumentPosition(now.position.bytes + level) { behind } else {
+      if let behind = DocumentPosition(now.position.bytes + OtherVersionLevel.bytes(for: copy.uid)) { behind } else {
         try mine.order.position(for: .after(DocumentID(original)), in: record.id)
       }
     let text = copy.side == .mine ? lostTexts[copy.uid]! : try other.text(source.id)

@@ -31,7 +31,7 @@ struct CopyDecision {
   /// Takes the next identity for the text: the one of the document that it becomes beside the document with the present
   /// identity.
   mutating func step(_ replicas: JointReplicas) throws(StoreError) {
-    uid = try UniqueID(hashing: "coffer3/copy", uid.bytes + replicas.bytes(of: document.dots.text))
+    uid = try replicas.joined.uid(ofTextFrom: uid, document.dots.text)
   }
 }
 
@@ -86,15 +86,5 @@ extension DocumentDecision {
       document.uid
     case .deletion(let record, _, _), .newDeletion(let record, _, _): record.uid
     }
-  }
-}
-
-extension JointReplicas {
-  /// Returns the replica's identity and the counter, which name a commit in every store.
-  fileprivate func bytes(of dot: Dot) -> [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(joined[dot.replica].identity)
-    builder.append(dot.counter)
-    return builder.bytes
   }
 }

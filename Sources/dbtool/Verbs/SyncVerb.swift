@@ -16,7 +16,7 @@ struct SyncVerb: ParsableCommand {
         dbtool sync join phone.coffer ~/Sync/notes --name phone -p
         dbtool sync run laptop.coffer ~/Sync/notes -p
       """,
-    // Not announced yet: a few simulated histories of copied devices don't end with the same documents everywhere.
+    // Not announced yet: its page is being written.
     shouldDisplay: false,
     subcommands: [
       SyncInitVerb.self, SyncJoinVerb.self, SyncRunVerb.self, SyncStatusVerb.self, SyncLeaveVerb.self,
@@ -172,8 +172,9 @@ struct SyncStatusVerb: ParsableCommand {
     commandName: "status",
     abstract: "Show the devices of a folder, and what is wrong with it.",
     discussion: """
-      Changes nothing. A device that is silent is shown with the date of its last file. A problem that is more than a \
-      file on its way is a warning with the file and what to do, and the exit code is then 4.
+      Changes nothing. A device that is silent is shown with the date of its last file. A text that changed on two \
+      devices at once is a note with the two documents, until one of them is moved or deleted. A problem that is more \
+      than a file on its way is a warning with the file and what to do, and the exit code is then 4.
 
         dbtool sync status laptop.coffer ~/Sync/notes -p
       """)
@@ -198,6 +199,11 @@ struct SyncStatusVerb: ParsableCommand {
       ])
     }
     try table.finish()
+    for pair in status.otherVersions {
+      common.diagnostics.note(
+        "document \(pair.version) is another version of document \(pair.document): keep what you need of it, and delete "
+          + "one of them")
+    }
     if status.hasUnpublishedChanges { common.diagnostics.note("changes of this store aren't published yet") }
     try status.problems.tell(common, .answerIsNo)
   }
@@ -240,6 +246,11 @@ extension FolderSyncReport {
       ("published", .integer(publishedDocuments)), ("bytes", .integer(publishedBytes)),
       ("files_taken", .integer(taken.count)), ("changes", .integer(changes)),
     ]).print(as: common.listFormat)
+    let versions = taken.reduce(0) { $0 + $1.report.entries.count { $0.action == .copied } }
+    if versions > 0 {
+      common.diagnostics.note(
+        "\(counted(versions, "text")) changed on two devices at once: 'dbtool sync status' lists both versions")
+    }
     if isNewDevice {
       common.diagnostics.note("this file was restored or copied, so this device goes on under a new name")
     }
