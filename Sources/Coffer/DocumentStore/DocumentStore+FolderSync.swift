@@ -1,7 +1,7 @@
-package import CofferCopies
-internal import CofferEngine
-package import CofferFoundation
-package import CofferSync
+public import CofferCopies
+public import CofferEngine
+public import CofferFoundation
+public import CofferSync
 
 // MARK: - Syncing by a folder
 
@@ -27,7 +27,7 @@ extension DocumentStore {
   /// - Throws: `alreadyExists` if the folder isn't empty. `invalidArgument` if the store syncs already. `keyNeeded`
   ///   without a key or recipient. `tooLarge`, `readOnly`, `diskFull` or `ioFailure`. The store doesn't sync then.
   @discardableResult
-  package func startSyncing(
+  public func startSyncing(
     by folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [], label: String
   ) throws -> SyncInvitation {
     let (path, pin) = try SyncSetup.begin(
@@ -55,7 +55,7 @@ extension DocumentStore {
   ///   invitation. `alreadyExists` if there is a file at `url`. `damaged`, `diskFull` or `ioFailure`. No store is left
   ///   then.
   @discardableResult
-  package static func join(
+  public static func join(
     _ folder: SyncFolder, at url: URL, key: StoreKey, pin: StorePin? = nil, keys: [StoreKey],
     recipients: [Recipient] = [], label: String, options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
   ) throws -> FolderSyncReport {
@@ -81,7 +81,7 @@ extension DocumentStore {
   /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone. `locked` if another
   ///   process syncs the store. `otherFormat` if another device made a migration that this one hasn't. `diskFull`,
   ///   `readOnly` or `ioFailure` of the folder. Errors of `policy` and `progress`. What was taken before stays.
-  package func exchange(
+  public func exchange(
     with folder: SyncFolder, policy: MergePolicy = .both, progress: ProgressHandler? = nil
   ) throws -> FolderSyncReport {
     try SyncSession(engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress).run()
@@ -99,7 +99,7 @@ extension DocumentStore {
   ///   - interval: The time between two looks at the folder.
   /// - Returns: The reports of all exchanges that changed something or found other problems than the one before, after
   ///   the report of the first one.
-  package func sync(
+  public func sync(
     with folder: SyncFolder, policy: MergePolicy = .both, every interval: Duration = .seconds(5)
   ) -> FolderSyncReports {
     FolderSyncReports(store: self, folder: folder, policy: policy, interval: interval)
@@ -108,49 +108,49 @@ extension DocumentStore {
   /// Returns the devices of the folder that the store syncs by, and its problems, without changing anything.
   ///
   /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone. `ioFailure`.
-  package func syncStatus(of folder: SyncFolder) throws(StoreError) -> FolderSyncStatus {
+  public func syncStatus(of folder: SyncFolder) throws(StoreError) -> FolderSyncStatus {
     try SyncSession(engine, with: SystemDirectory(folder.url.path)).status()
   }
 
   /// Makes the store forget its folder. The folder's files and the other devices stay as they are.
   ///
   /// - Throws: `readOnly`, or errors of the commit.
-  package func stopSyncing() throws(StoreError) {
+  public func stopSyncing() throws(StoreError) {
     try SyncSetup.end(engine)
   }
 }
 
 /// A folder by which stores on several devices sync. Anything can carry it from place to place.
-package struct SyncFolder: Sendable, Hashable {
+public struct SyncFolder: Sendable, Hashable {
   /// The folder's URL.
-  package let url: URL
+  public let url: URL
 
   /// Creates a value for a folder without reading it.
-  package init(at url: URL) {
+  public init(at url: URL) {
     self.url = url
   }
 }
 
 /// An empty store in a folder, by which other devices join.
-package struct SyncInvitation: Sendable, Hashable {
+public struct SyncInvitation: Sendable, Hashable {
   /// The file in the folder.
-  package let url: URL
+  public let url: URL
   /// The pin to compare on a device that joins.
-  package let pin: StorePin
+  public let pin: StorePin
 }
 
 /// The reports of a store's sync by a folder. See ``DocumentStore/sync(with:policy:every:)``.
-package struct FolderSyncReports: AsyncSequence, Sendable {
+public struct FolderSyncReports: AsyncSequence, Sendable {
   let store: DocumentStore
   let folder: SyncFolder
   let policy: MergePolicy
   let interval: Duration
 
   /// Returns an iterator, which begins with an exchange.
-  package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reports: self) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reports: self) }
 
   /// An iterator over the reports.
-  package struct AsyncIterator: AsyncIteratorProtocol {
+  public struct AsyncIterator: AsyncIteratorProtocol {
     let reports: FolderSyncReports
     private var last: FolderSyncReport?
 
@@ -161,7 +161,7 @@ package struct FolderSyncReports: AsyncSequence, Sendable {
     /// Exchanges until there is something to report.
     ///
     /// - Throws: Errors of ``DocumentStore/exchange(with:policy:progress:)``, or `CancellationError`.
-    package mutating func next() async throws -> FolderSyncReport? {
+    public mutating func next() async throws -> FolderSyncReport? {
       while true {
         if last != nil { try await Task.sleep(for: reports.interval) }
         let (folder, policy) = (reports.folder, reports.policy)

@@ -142,4 +142,6 @@ public struct MergeReport: Sendable, Hashable {
 
   /// The entries for conflicts, resolved or not.
   public var conflicts: [Entry] { entries.filter(\.reason.isConflict) }
+  /// The number of entries that changed this store.
+  public var changeCount: Int { entries.count { $0.action != .kept && $0.action != .skipped } }
 }

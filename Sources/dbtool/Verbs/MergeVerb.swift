@@ -95,9 +95,6 @@ struct MergeVerb: ParsableCommand {
 }
 
 extension MergeReport {
-  /// The entries that changed something.
-  var changeCount: Int { entries.count { $0.action != .kept && $0.action != .skipped } }
-
   func print(as format: ListFormat?) throws {
     var table = TableWriter(
       columns: [

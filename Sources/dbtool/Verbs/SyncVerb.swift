@@ -16,8 +16,6 @@ struct SyncVerb: ParsableCommand {
         dbtool sync join phone.coffer ~/Sync/notes --name phone -p
         dbtool sync run laptop.coffer ~/Sync/notes -p
       """,
-    // Not announced yet: its page is being written.
-    shouldDisplay: false,
     subcommands: [
       SyncInitVerb.self, SyncJoinVerb.self, SyncRunVerb.self, SyncStatusVerb.self, SyncLeaveVerb.self,
     ])
@@ -99,7 +97,11 @@ struct SyncJoinVerb: ParsableCommand {
   func run() throws {
     let options = place.options
     let path = options.store.path
-    if InputFile.exists(path) { throw Failure.storeExists(path) }
+    if InputFile.exists(path) {
+      throw Failure(
+        .failed, kind: "already-exists", "\(path) exists already",
+        hint: "name another file; 'dbtool sync run' syncs a store that has joined")
+    }
     let key = try options.openingKey()
     defer { key.forget() }
     let slots =

@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+/// Tests `sync`, with a folder that both devices see.
+@Suite struct FolderSyncVerbTests {
+  private func twoDevices() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--title", "Plans", "--text", "Sail at dawn")
+    try sandbox.succeed("sync", "init", "s.coffer", "carried", "--name", "laptop")
+    try sandbox.succeed("sync", "join", "phone.coffer", "carried", "--name", "phone")
+    return sandbox
+  }
+
+  @Test func devicesExchangeChanges() throws {
+    let sandbox = try twoDevices()
+    try sandbox.succeed("put", "phone.coffer", "--text", "from the phone")
+    try sandbox.succeed("put", "s.coffer", "--text", "from the laptop")
+    let published = try sandbox.succeed("sync", "run", "phone.coffer", "carried", "--json").text
+    #expect(published.contains(#""published":1"#), "\(published)")
+    let taken = try sandbox.succeed("sync", "run", "s.coffer", "carried", "--json").text
+    #expect(taken.contains(#""published":1"#) && taken.contains(#""changes":1"#), "\(taken)")
+    try sandbox.succeed("sync", "run", "phone.coffer", "carried")
+    try sandbox.succeed("diff", "s.coffer", "phone.coffer")
+    let status = try sandbox.succeed("sync", "status", "phone.coffer", "carried", "--format", "csv").lines
+    #expect(status.map { $0.split(separator: ",")[1] } == ["name", "phone", "laptop"])
+    #expect(status.map { $0.split(separator: ",")[2] } == ["this", "true", "false"])
+  }
+
+  @Test func statusNamesTextsThatChangedOnBoth() throws {
+    let sandbox = try twoDevices()
+    for store in ["s.coffer", "phone.coffer"] {
+      try sandbox.succeed("put", store, "--id", "1", "--text", "of \(store)")
+    }
+    try sandbox.succeed("sync", "run", "phone.coffer", "carried")
+    let run = try sandbox.succeed("sync", "run", "s.coffer", "carried")
+    #expect(run.errors.contains("1 text changed on two devices at once: 'dbtool sync status' lists both versions"))
+    try sandbox.succeed("sync", "run", "phone.coffer", "carried")
+    for store in ["s.coffer", "phone.coffer"] {
+      let status = try sandbox.succeed("sync", "status", store, "carried")
+      #expect(status.errors.contains("document 2 is another version of document 1"), "\(status.errors)")
+      #expect(try sandbox.succeed("show", store, "1", "2").text.contains("of phone.coffer"))
+    }
+    try sandbox.succeed("rm", "s.coffer", "2")
+    #expect(!(try sandbox.succeed("sync", "status", "s.coffer", "carried").errors.contains("another version")))
+  }
+
+  @Test func problemsSetExitCode() throws {
+    let sandbox = try twoDevices()
+    let before = try files(sandbox)
+    try sandbox.succeed("put", "s.coffer", "--text", "one")
+    try sandbox.succeed("sync", "run", "s.coffer", "carried")
+    let name = try #require(try files(sandbox).first { !before.contains($0) })
+    let whole = try sandbox.read(name)
+    try sandbox.remove(name)
+    try sandbox.write(name, bytes: whole.dropLast() + [whole.last! ^ 1])
+    let run = try sandbox.run("sync", "run", "phone.coffer", "carried")
+    #expect(run.status == 3 && run.errors.contains(name) && run.errors.contains("(laptop)"), "\(run.errors)")
+    try sandbox.remove(name)
+    try sandbox.write(name, bytes: whole)
+    try sandbox.succeed("sync", "run", "phone.coffer", "carried")
+    #expect(try sandbox.succeed("show", "phone.coffer", "one").text.hasPrefix("one"))
+    try sandbox.remove(name)
+    let status = try sandbox.run("sync", "status", "phone.coffer", "carried")
+    #expect(status.status == 4 && status.errors.contains("is gone"), "\(status.errors)")
+  }
+
+  private func files(_ sandbox: Sandbox) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: sandbox.path("carried")).filter { $0.contains("/") }.map {
+      "carried/\($0)"
+    }
+  }
+
+  @Test func refusalsSayWhatToDo() throws {
+    let sandbox = try twoDevices()
+    func expect(_ status: Int32, _ text: String, _ words: String...) throws {
+      let result = try sandbox.run(words)
+      #expect(result.status == status && result.errors.contains(text), "\(words): \(result.status) \(result.errors)")
+    }
+    try sandbox.succeed("create", "other.coffer")
+    try expect(1, "isn't empty", "sync", "init", "other.coffer", "carried")
+    try expect(64, "dbtool sync init", "sync", "run", "other.coffer", "carried")
+    try expect(64, "dbtool sync init", "sync", "status", "other.coffer", "carried")
+    try expect(64, "syncs", "sync", "init", "s.coffer", "elsewhere")
+    try expect(1, "phone.coffer", "sync", "join", "phone.coffer", "carried")
+    try expect(10, "gone", "sync", "run", "s.coffer", "missing")
+    try expect(10, "invitation", "sync", "join", "new.coffer", "missing")
+    try expect(64, "--every", "sync", "run", "s.coffer", "carried", "--every", "3")
+    #expect(!sandbox.exists("new.coffer"))
+    try sandbox.succeed("sync", "leave", "s.coffer")
+    try expect(64, "dbtool sync init", "sync", "run", "s.coffer", "carried")
+    try sandbox.succeed("verify", "s.coffer")
+  }
+}
