@@ -50,6 +50,23 @@ import Testing
     #expect(wrong.status == 1 && wrong.errors.contains("a quotation has no end at character 1"))
   }
 
+  @Test func syncsTwoDevices() throws {
+    let workshop = try notebook()
+    let laptop = ["--key-file", "my.key"]
+    let phone = laptop + ["--store", "phone.coffer"]
+    func sync(_ device: [String], _ more: String...) throws -> String {
+      try workshop.run(["sync", "carried", "--once"] + more + device, input: Data()).text
+    }
+    #expect(try sync(laptop, "--begin", "--device", "laptop") == "published 0, took 0\n")
+    #expect(try sync(phone, "--join", "--device", "phone") == "published 0, took 0\n")
+    let added = try workshop.run(["add", "Crew"] + phone, input: Data("Ada and Ben.".utf8))
+    #expect(added.status == 0)
+    #expect(try sync(phone) == "published 1, took 0\n")
+    #expect(try sync(laptop) == "published 0, took 1\n")
+    #expect(try titles(workshop) == ["Crew", "Call the pilot", "Plans"])
+    #expect(try workshop.run(["find", "Ada"] + phone, input: Data()).text.contains("[Ada]"))
+  }
+
   @Test func movesAndSortsNotes() throws {
     let workshop = try notebook()
     try workshop.succeed("add", "Anchor", "--key-file", "my.key", input: "Buy one.")

@@ -59,6 +59,21 @@ struct Notebook {
     try store.write { _ = try $0.sort(.notes, by: order, descending: descending) }
   }
 
+  /// Begins to sync the notes by a folder, which doesn't exist or is empty.
+  func startSyncing(by folder: SyncFolder, key: StoreKey, device: String) throws {
+    try store.startSyncing(by: folder, keys: [key], label: device)
+  }
+
+  /// Makes a store with the notes of a folder.
+  static func join(_ folder: SyncFolder, at url: URL, key: StoreKey, device: String) throws {
+    try DocumentStore.join(folder, at: url, key: key, keys: [key], label: device)
+  }
+
+  /// Takes what other devices published into the folder, and publishes what changed here, as long as it's iterated.
+  func sync(with folder: SyncFolder) -> FolderSyncReports {
+    store.sync(with: folder)
+  }
+
   /// The list, then each change of it, by this process or another one.
   func changes() -> StoreObservation<ListChange<DocumentHeader>> {
     store.observe(.notes)

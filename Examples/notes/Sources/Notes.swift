@@ -6,7 +6,9 @@ import Foundation
 struct Notes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Keeps notes in one encrypted file.",
-    subcommands: [Add.self, List.self, Show.self, Edit.self, Delete.self, Find.self, Move.self, Sort.self, Watch.self])
+    subcommands: [
+      Add.self, List.self, Show.self, Edit.self, Delete.self, Find.self, Move.self, Sort.self, Watch.self, Sync.self,
+    ])
 }
 
 @main enum Program {
@@ -45,15 +47,19 @@ struct NotebookOptions: ParsableArguments {
   @Option(help: "A key file; without it, the passphrase is asked for. NOTES_KEY_FILE names one, too.")
   var keyFile: String?
 
+  var url: URL { URL(filePath: store) }
+
   func open() throws -> Notebook {
-    let url = URL(filePath: store)
+    try Notebook(at: url, key: key(isNew: !FileManager.default.fileExists(atPath: store)))
+  }
+
+  /// The key, whose passphrase is asked for here, so that several calls can use it.
+  func key(isNew: Bool = false) throws -> StoreKey {
     if let path = keyFile ?? ProcessInfo.processInfo.environment["NOTES_KEY_FILE"], !path.isEmpty {
-      return try Notebook(at: url, key: .keyFile(URL(filePath: path)))
+      return .keyFile(URL(filePath: path))
     }
-    let isNew = !FileManager.default.fileExists(atPath: store)
-    return try Notebook(
-      at: url,
-      key: .passphrase { isNew ? try Terminal.newPassphrase() : try Terminal.passphrase("Passphrase: ") })
+    let passphrase = try isNew ? Terminal.newPassphrase() : Terminal.passphrase("Passphrase: ")
+    return .passphrase { passphrase }
   }
 }
 
@@ -200,6 +206,32 @@ struct Watch: AsyncParsableCommand {
       }
       try change.apply(to: &rows)
       isFirst = false
+    }
+  }
+}
+
+struct Sync: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Exchanges notes with other devices by a folder, until Ctrl-C.",
+    discussion: "Begin on one device with an empty folder, and join on the others with a new store.")
+  @OptionGroup var notebook: NotebookOptions
+  @Argument(help: "The folder that something carries to the other devices.") var folder: String
+  @Flag(help: "Begin with this folder.") var begin = false
+  @Flag(help: "Make the store with the notes of the folder.") var join = false
+  @Flag(help: "End after one exchange.") var once = false
+  @Option(help: "What to call this device.") var device = ProcessInfo.processInfo.hostName
+
+  func run() async throws {
+    let folder = SyncFolder(at: URL(filePath: folder))
+    let key = try notebook.key()
+    if join { try Notebook.join(folder, at: notebook.url, key: key, device: device) }
+    let opened = try Notebook(at: notebook.url, key: key)
+    if begin { try opened.startSyncing(by: folder, key: key, device: device) }
+    for try await report in opened.sync(with: folder) {
+      let changes = report.taken.map(\.report.changeCount).reduce(0, +)
+      Terminal.print("published \(report.publishedDocuments), took \(changes)")
+      for problem in report.problems { Terminal.print("\(problem.path): \(problem.advice)") }
+      if once { break }
     }
   }
 }
