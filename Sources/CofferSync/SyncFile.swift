@@ -132,10 +132,11 @@ final class SyncFile: ChangesetBytes {
   let name: String
   private let source: any SyncFileBytes
   private let keys: SyncKeys
+  /// The place of the next byte in the payload.
+  private(set) var offset = 0
+  /// The part that was opened last, and its index.
   private var part: [UInt8] = []
-  private var used = 0
-  private var next = 0
-  private var left: Int
+  private var index: Int?
 
   /// Opens a file, or returns `nil` if it isn't a complete file of a device of this folder.
   init?(_ name: String, in subfolder: String, of directory: any SyncDirectory, _ keys: SyncKeys) throws(StoreError) {
@@ -149,38 +150,40 @@ final class SyncFile: ChangesetBytes {
     self.keys = keys
     self.name = "\(directory.path)/\(subfolder)/\(name)"
     file = SyncMemory.File(sequence: header.sequence, hash: try SyncFileHeader.hash(of: sealed))
-    left = Int(header.payloadCount)
   }
 
+  /// Goes on at another place of the payload.
+  func move(to offset: Int) { self.offset = offset }
+
   func read(_ count: Int) throws(StoreError) -> [UInt8] {
-    guard count <= left else { throw damage }
+    guard count <= Int(header.payloadCount) - offset else { throw damage }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)
     while bytes.count < count {
-      if used == part.count { try readPart() }
-      let taken = part[used..<min(part.count, used + count - bytes.count)]
+      let place = offset % SyncFileHeader.partSize
+      if index != offset / SyncFileHeader.partSize { try readPart(offset / SyncFileHeader.partSize) }
+      let taken = part[place..<min(part.count, place + count - bytes.count)]
       bytes += taken
-      used += taken.count
+      offset += taken.count
     }
-    left -= count
     return bytes
   }
 
-  private func readPart() throws(StoreError) {
+  private func readPart(_ number: Int) throws(StoreError) {
     let size = SyncFileHeader.partSize
-    let start = next * size
-    guard start < header.partsCount else { throw damage }
+    let start = number * size
     let count = min(size, header.partsCount - start)
     let sealed = try source.read(
-      count + XAESKey.overhead, at: SyncFileHeader.sealedCount + next * (size + XAESKey.overhead))
+      count + XAESKey.overhead, at: SyncFileHeader.sealedCount + number * (size + XAESKey.overhead))
+    index = nil
     do throws(SealingError) {
       part = try keys.files.open(
-        sealed, authenticating: header.binding(ofPart: next, isLast: start + count == header.partsCount))
+        sealed, authenticating: header.binding(ofPart: number, isLast: start + count == header.partsCount))
     } catch {
       throw .unopened(error, damage)
     }
     guard part.count == count else { throw damage }
-    (used, next) = (0, next + 1)
+    index = number
   }
 
   private var damage: StoreError {

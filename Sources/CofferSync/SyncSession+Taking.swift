@@ -110,16 +110,10 @@ extension SyncSession {
     do {
       let report = try engine.take(
         changeset, named: file.name, isRenamed: preamble.hasRenamed || memory.hasRenamed, policy, progress
-      ) {
-        transaction, debts throws(StoreError) in
-        self.note(file, preamble, changeset.origin, try transaction.replicas, as: name)
-        self.memory.owed.formUnion(debts.owed)
-        self.memory.wanted.formUnion(debts.wanted)
-        try self.save(in: transaction)
+      ) { transaction, debts throws(StoreError) in
+        try self.note(file, preamble, changeset.origin, debts, in: transaction, as: name)
       }
-      hasTaken = true
-      self.report.taken.append(
-        FolderSyncReport.Taken(device: SyncDevice.ID(uid: name), label: preamble.label, report: report))
+      note(report, preamble, as: name)
       return .taken
     } catch let error as StoreError where error.code == .anchorMismatch {
       try noteFork(of: name, file.file)
@@ -127,12 +121,35 @@ extension SyncSession {
     }
   }
 
+  /// Fills a new store with a snapshot.
   func take(
     joining snapshot: (changeset: ChangesetReader, preamble: SyncPreamble, file: SyncFile)
   ) throws {
-    let device = snapshot.file.header.device
+    let (changeset, preamble, file) = snapshot
+    let device = file.header.device
     memory.lines[device] = SyncMemory.Line(device)
-    _ = try take(snapshot.changeset, snapshot.preamble, snapshot.file, as: device)
+    let report = try engine.fill(with: changeset, named: file.name, progress) {
+      transaction, debts throws(StoreError) in
+      try self.note(file, preamble, changeset.origin, debts, in: transaction, as: device)
+    }
+    note(report, preamble, as: device)
+  }
+
+  /// Remembers a file in the transaction that takes it.
+  private func note(
+    _ file: SyncFile, _ preamble: SyncPreamble, _ origin: ChangesetOrigin, _ debts: AttachmentDebts,
+    in transaction: StoreTransaction, as name: UniqueID
+  ) throws(StoreError) {
+    note(file, preamble, origin, try transaction.replicas, as: name)
+    memory.owed.formUnion(debts.owed)
+    memory.wanted.formUnion(debts.wanted)
+    try save(in: transaction)
+  }
+
+  private func note(_ report: MergeReport, _ preamble: SyncPreamble, as name: UniqueID) {
+    hasTaken = true
+    self.report.taken.append(
+      FolderSyncReport.Taken(device: SyncDevice.ID(uid: name), label: preamble.label, report: report))
   }
 
   /// Remembers a file that this store includes now.

@@ -13,8 +13,6 @@ package struct ChangesetOrigin: Sendable {
   package let ownCounter: UInt64
   /// The commits that have other names here than at the sender, by numbers of replicas.
   private var renames: [(old: UInt32, counter: UInt64, new: UInt32)] = []
-  /// The attachments that the changeset names without their contents.
-  package internal(set) var absentContents: Set<UniqueID> = []
 
   package init(replicas: Replicas, base: [UInt64]) {
     precondition(replicas.entries.count == base.count, "internal error: a changeset's base has another length")
@@ -106,8 +104,12 @@ enum ChangesetEntry: UInt8 {
   case end, origin, collection, deletion, document, attachment, content
 }
 
-/// The bytes of a changeset in order, which are proved before they're given out.
+/// The bytes of a changeset, which are proved before they're given out.
 package protocol ChangesetBytes: AnyObject {
+  /// The place of the next byte.
+  var offset: Int { get }
+  /// Goes on at another place.
+  func move(to offset: Int)
   /// Returns the next bytes.
   ///
   /// - Throws: `damaged` if there are fewer.

@@ -1,27 +1,25 @@
-internal import CofferDocuments
 package import CofferEngine
 package import CofferRecords
 internal import CofferSealing
-internal import CofferText
 
-/// Reads a changeset's payload, and writes its rows into a scratch store that a merge reads (Sync-Format, "Payload").
+/// A changeset's payload, of which the origin is read (Sync-Format, "Payload").
 package final class ChangesetReader {
-  private let source: any ChangesetBytes
+  let source: any ChangesetBytes
   package private(set) var origin: ChangesetOrigin
-  /// The entry that was read last and isn't used yet.
-  private var next: (entry: ChangesetEntry, count: Int)
+  /// The place of the first entry after the origin.
+  private let start: Int
 
   /// Reads the origin, which says whether the changeset can be taken.
   ///
   /// - Throws: `damaged`.
   package init(_ source: any ChangesetBytes) throws(StoreError) {
     self.source = source
-    let first = try Self.entry(source)
-    guard first.entry == .origin, first.count <= Self.maximumEntry,
-      let origin = try source.read(first.count).withBytes({ ChangesetOrigin($0) })
-    else { throw Self.damage }
+    let entries = try ChangesetEntries(source)
+    guard entries.next == .origin, let origin = try entries.take().withBytes({ ChangesetOrigin($0) }) else {
+      throw ChangesetEntries.damage
+    }
     self.origin = origin
-    next = try Self.entry(source)
+    start = entries.place
   }
 
   /// Gives a replica's commits after a counter another name than the sender does.
@@ -29,11 +27,97 @@ package final class ChangesetReader {
     try origin.rename(identity, after: counter, as: name)
   }
 
+  /// Returns the entries after the origin.
+  func entries() throws(StoreError) -> ChangesetEntries {
+    source.move(to: start)
+    return try ChangesetEntries(source)
+  }
+
+  func collection(_ bytes: [UInt8]) throws(StoreError) -> CollectionRecord {
+    var isNewer = false
+    let record: CollectionRecord? = bytes.withBytes { bytes in
+      var reader = ByteReader(bytes)
+      guard let id: UInt32 = reader.integer(), id >= 1, Int64(id) <= StoreFormat.maximumNumber,
+        let data = reader.bytes(reader.remaining)
+      else { return nil }
+      return CollectionRecord(data, id: id, revision: 1, isNewer: &isNewer)
+    }
+    guard var record else { throw ChangesetEntries.damage }
+    guard !isNewer else { throw .newerStore }
+    record.dots = record.dots.mapped(origin.renamed)
+    return record
+  }
+
+  func deletion(_ bytes: [UInt8]) throws(StoreError) -> DeletionRecord {
+    var part: ExtensionPart?
+    var isNewer = false
+    let record = bytes.withBytes { bytes in
+      let record = DeletionRecord(bytes, number: 1, revision: 1, &part)
+      isNewer = part?.isNewer ?? false
+      return record
+    }
+    guard let record else { throw ChangesetEntries.damage }
+    guard !isNewer else { throw .newerStore }
+    return record.mapped(origin.renamed)
+  }
+
+  func attachment(_ bytes: [UInt8]) throws(StoreError) -> ChangesetAttachment {
+    guard var attachment = bytes.withBytes({ ChangesetAttachment($0) }) else { throw ChangesetEntries.damage }
+    attachment.description.born = origin.renamed(attachment.description.born)
+    attachment.description.nameDot = origin.renamed(attachment.description.nameDot)
+    return attachment
+  }
+
+  /// Returns the dots of a document, with the names that they have here.
+  func dots(of head: HeadData) -> DocumentDots {
+    let dots = DocumentDots(checked: head.dots)
+    return origin.hasRenames ? dots.mapped(origin.renamed) : dots
+  }
+
+  /// Calls `body` with each part of an attachment's content, and compares the content with its digest.
+  ///
+  /// - Parameter place: The place of the entries with the content.
+  /// - Throws: `damaged`, and errors of `body`.
+  func forEachPart(
+    of attachment: ChangesetAttachment, at place: Int, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    source.move(to: place)
+    let entries = try ChangesetEntries(source)
+    let hasher = try ChangesetHasher()
+    var count = 0
+    while entries.next == .content {
+      let part = try entries.take()
+      count += part.count
+      try part.withBytes { bytes throws(StoreError) in
+        try hasher.update(bytes)
+        try body(bytes)
+      }
+    }
+    guard count == attachment.byteCount, try hasher.finish() == attachment.digest else {
+      throw ChangesetEntries.damage
+    }
+  }
+}
+
+/// The entries of a changeset in order.
+final class ChangesetEntries {
   private static let maximumEntry = 8 << 20
-  private static let maximumDocument = StoreFormat.maximumText + StoreFormat.maximumHead + 1024
+  static let maximumDocument = StoreFormat.maximumText + StoreFormat.maximumHead + 1024
   static let damage = StoreError(.damaged, "a changeset is damaged: its payload is invalid")
 
-  private static func entry(_ source: any ChangesetBytes) throws(StoreError) -> (entry: ChangesetEntry, count: Int) {
+  private let source: any ChangesetBytes
+  /// The kind of the entry that `take` and `skip` step over.
+  private(set) var next: ChangesetEntry
+  /// The number of its bytes.
+  private(set) var count: Int
+
+  /// Begins with the entry at the source's place.
+  init(_ source: any ChangesetBytes) throws(StoreError) {
+    self.source = source
+    (next, count) = try Self.entry(source)
+  }
+
+  private static func entry(_ source: any ChangesetBytes) throws(StoreError) -> (ChangesetEntry, Int) {
     let bytes = try source.read(5)
     return try bytes.withBytes { bytes throws(StoreError) in
       var reader = ByteReader(bytes)
@@ -44,138 +128,49 @@ package final class ChangesetReader {
     }
   }
 
+  /// The place of the next entry.
+  var place: Int { source.offset - 5 }
+
   /// Returns the bytes of the next entry, and steps to the entry after it.
-  private func take(limit: Int = maximumEntry) throws(StoreError) -> [UInt8] {
-    guard next.count <= limit else { throw Self.damage }
-    let bytes = try source.read(next.count)
-    next = try Self.entry(source)
+  func take(limit: Int = maximumEntry) throws(StoreError) -> [UInt8] {
+    guard count <= limit else { throw Self.damage }
+    let bytes = try source.read(count)
+    (next, count) = try Self.entry(source)
     return bytes
   }
 
-  /// Writes all rows into an empty store.
-  ///
-  /// - Throws: `damaged`.
-  package func write(into transaction: StoreTransaction) throws {
-    let writer = try transaction.writer
-    var collections: [UInt32: CollectionRecord] = [:]
-    while next.entry == .collection {
-      let record = try collection(try take(), revision: writer.revision)
-      guard collections.updateValue(record, forKey: record.id) == nil else { throw Self.damage }
-      try writer.insertCollection(record)
-    }
-    while next.entry == .deletion {
-      let record = try deletion(try take())
-      try writer.insertDeletion(
-        uid: record.uid, dots: record.dots, stamp: record.stamp, extensionBytes: record.extensionBytes)
-    }
-    while next.entry == .document {
-      try insertDocuments(into: transaction, collections)
-      while next.entry == .attachment { try insertAttachment(into: transaction) }
-    }
-    guard next.entry == .end, next.count == 0 else { throw Self.damage }
+  /// Returns the first bytes of the next entry, and steps to the entry after it.
+  func begin(_ first: Int) throws(StoreError) -> [UInt8] {
+    guard first <= count else { throw Self.damage }
+    let end = source.offset + count
+    let bytes = try source.read(first)
+    source.move(to: end)
+    (next, count) = try Self.entry(source)
+    return bytes
   }
 
-  private func collection(_ bytes: [UInt8], revision: UInt64) throws(StoreError) -> CollectionRecord {
-    var isNewer = false
-    let record: CollectionRecord? = bytes.withBytes { bytes in
-      var reader = ByteReader(bytes)
-      guard let id: UInt32 = reader.integer(), id >= 1, Int64(id) <= StoreFormat.maximumNumber,
-        let data = reader.bytes(reader.remaining)
-      else { return nil }
-      return CollectionRecord(data, id: id, revision: revision, isNewer: &isNewer)
-    }
-    guard var record else { throw Self.damage }
-    guard !isNewer else { throw .newerStore }
-    record.dots = record.dots.mapped(origin.renamed)
-    return record
+  func requireEnd() throws(StoreError) {
+    guard next == .end, count == 0 else { throw Self.damage }
   }
+}
 
-  private func deletion(_ bytes: [UInt8]) throws(StoreError) -> DeletionRecord {
-    var part: ExtensionPart?
-    var isNewer = false
-    let record = bytes.withBytes { bytes in
-      let record = DeletionRecord(bytes, number: 1, revision: 1, &part)
-      isNewer = part?.isNewer ?? false
-      return record
-    }
-    guard let record else { throw Self.damage }
-    guard !isNewer else { throw .newerStore }
-    return record.mapped(origin.renamed)
-  }
+/// The digest of a content that's read in parts.
+private struct ChangesetHasher {
+  private let hasher: TextHasher
 
-  // MARK: Documents
-
-  /// Inserts the documents up to the next attachment.
-  private func insertDocuments(
-    into transaction: StoreTransaction, _ collections: [UInt32: CollectionRecord]
-  ) throws {
-    let keys = try RowKeys(transaction.keys.session)
-    keys.beginRun(transaction.connection.nonceSource)
-    let sealer = RecordSealer(keys)
-    let writer = try transaction.writer
-    let revision = writer.revision
-    try RowInsertion(transaction).run(
-      readBy: { _ in () },
-      sealedBy: { batch, _ in
-        while self.next.entry == .document, !RowCopier.isFull(batch) {
-          try self.seal(try self.take(limit: Self.maximumDocument), collections, sealer, revision, into: batch)
-        }
-        try batch.sum(keys.summer)
-        return !batch.rows.isEmpty
-      },
-      inserted: { _ in })
-  }
-
-  private func seal(
-    _ bytes: [UInt8], _ collections: [UInt32: CollectionRecord], _ sealer: RecordSealer, _ revision: UInt64,
-    into batch: SealedBatch
-  ) throws(StoreError) {
-    try bytes.withBytes { bytes throws(StoreError) in
-      var reader = ByteReader(bytes)
-      guard let id: Int64 = reader.integer(), StoreFormat.documentIDs.contains(id),
-        let number: UInt32 = reader.integer(), let collection = collections[number], let json: UInt8 = reader.integer(),
-        json <= 1, let length: UInt8 = reader.integer(), let place = reader.bytes(Int(length)),
-        let position = DocumentPosition(Array(place)), let headCount: UInt32 = reader.integer(),
-        let data = reader.bytes(Int(headCount)), let head = HeadData(data), let text = reader.bytes(reader.remaining),
-        text.count == head.textCount, UTF8Validity.isValid(text)
-      else { throw Self.damage }
-      let keys = sealer.keys
-      // Whichever document holds a key, it's found when the changeset is merged.
-      var fields = RowFields(
-        id: id, collection: number, epoch: keys.active.epoch, revision: revision, parent: nil,
-        flags: StoreFormat.RowFlags(isJSON: json == 1, isKeyHeldElsewhere: head.key != nil).rawValue)
-      fields.parent = nil
-      let index = try head.key.map { key throws(StoreError) in
-        try keys.blindIndex(of: DocumentKey(bytes: key), in: collection, under: keys.active)
-      }
-      var history = DocumentHistory(head)
-      if origin.hasRenames { history.dots = DocumentDots(checked: head.dots).mapped(origin.renamed).bytes }
-      let content = RecordSealer.Content(
-        position: position, title: head.title, key: head.key, blindIndex: index, attributes: head.attributes,
-        created: head.created, modified: head.modified, history: history, textDigest: head.textDigest,
-        extensionBytes: Array(head.extensionPart.bytes))
-      try sealer.seal(fields, content, text: text, into: batch)
+  init() throws(StoreError) {
+    hasher = try translatingErrors { () throws(SealingError) in
+      let hasher = try TextHasher()
+      try hasher.begin()
+      return hasher
     }
   }
 
-  // MARK: Attachments
+  func update(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    try translatingErrors { () throws(SealingError) in try hasher.update(bytes) }
+  }
 
-  private func insertAttachment(into transaction: StoreTransaction) throws(StoreError) {
-    guard var attachment = try take().withBytes({ ChangesetAttachment($0) }) else { throw Self.damage }
-    attachment.description.born = origin.renamed(attachment.description.born)
-    attachment.description.nameDot = origin.renamed(attachment.description.nameDot)
-    let builder = try AttachmentBuilder(transaction, DocumentID(attachment.document), attachment.description)
-    guard attachment.carriesContent else {
-      origin.absentContents.insert(attachment.description.uid)
-      _ = try builder.finish(withoutContentOf: attachment.byteCount, digest: attachment.digest)
-      return
-    }
-    while next.entry == .content {
-      try take().withBytes { bytes throws(StoreError) in try builder.append(bytes) }
-    }
-    let written = try builder.finish()
-    guard written.sha256 == attachment.digest.bytes, written.byteCount == attachment.byteCount else {
-      throw Self.damage
-    }
+  func finish() throws(StoreError) -> TextDigest {
+    try translatingErrors { () throws(SealingError) in try hasher.finish() }
   }
 }

@@ -6,6 +6,7 @@ internal import CofferSealing
 struct MergeAttachment {
   /// The number in its store.
   let number: Int64
+  /// The generation that wrote the row, or zero in a changeset.
   let revision: UInt64
   /// The ID of the document in its store.
   let document: Int64
@@ -27,6 +28,23 @@ struct MergeAttachment {
     name = record.name
     digest = record.digest
     byteCount = record.chunks.byteCount
+  }
+
+  /// - Parameters:
+  ///   - number: The place among the changeset's attachments.
+  ///   - translate: Returns a dot with its joint number.
+  init(
+    _ attachment: ChangesetAttachment, number: Int64, _ translate: (Dot) throws(StoreError) -> Dot
+  ) throws(StoreError) {
+    self.number = number
+    revision = 0
+    document = attachment.document
+    uid = attachment.description.uid
+    born = try translate(attachment.description.born)
+    nameDot = try translate(attachment.description.nameDot)
+    name = attachment.description.name
+    digest = attachment.digest
+    byteCount = attachment.byteCount
   }
 
   /// Returns all attachments of a store by their identities.

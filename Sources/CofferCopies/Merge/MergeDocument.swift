@@ -44,19 +44,34 @@ struct MergeDocument {
     _ row: RecordRow, _ head: HeadData, in collection: UniqueID,
     _ dots: (DocumentDots) throws(StoreError) -> DocumentDots
   ) throws(StoreError) {
-    id = row.fields.id
+    self.init(
+      row.fields.id, head, isJSON: row.fields.isJSON, DocumentPosition(verified: row.position), in: collection,
+      numbered: row.fields.collection, try dots(DocumentDots(checked: head.dots)))
+  }
+
+  /// - Parameter dots: The dots with joint numbers.
+  init(_ document: ChangesetDocument, in collection: UniqueID, _ dots: DocumentDots) {
+    self.init(
+      document.id, document.head, isJSON: document.isJSON, document.position, in: collection,
+      numbered: document.collection, dots)
+  }
+
+  private init(
+    _ id: Int64, _ head: HeadData, isJSON: Bool, _ position: DocumentPosition, in collection: UniqueID,
+    numbered number: UInt32, _ dots: DocumentDots
+  ) {
+    self.id = id
     uid = head.uid
     created = head.created
     modified = head.modified
     title = head.title.map { Array($0) }
     key = head.key.map { Array($0) }
     attributes = head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes)
-    text = TextValue(digest: head.textDigest, isJSON: row.fields.isJSON)
-    place = PlaceValue(
-      collection: collection, position: DocumentPosition(verified: row.position), parent: head.parent)
-    self.dots = try dots(DocumentDots(checked: head.dots))
+    text = TextValue(digest: head.textDigest, isJSON: isJSON)
+    place = PlaceValue(collection: collection, position: position, parent: head.parent)
+    self.dots = dots
     extensionBytes = Array(head.extensionPart.bytes)
-    self.collection = row.fields.collection
+    self.collection = number
     isNewer = head.extensionPart.isNewer
   }
 }

@@ -25,11 +25,16 @@ final class MyDocuments {
   /// - Throws: `damaged` if a row can't be opened.
   func find(_ theirs: MergeDocument, _ replicas: JointReplicas) throws(StoreError) -> MergeDocument? {
     if let here = try document(id: theirs.id), here.uid == theirs.uid { return here }
-    // If this store doesn't include a document's birth, it never had the document, unless the birth was renewed: by a
-    // decision or a restore, which set `kept`, or when a deleted text lost again, which gives no part the new dot.
+    return neverHad(theirs, replicas) ? nil : try document(theirs.uid)
+  }
+
+  /// Returns whether this store never had the other store's document, so that it doesn't have a deletion of it either.
+  ///
+  /// It doesn't include the document's birth then, and the birth wasn't renewed: by a decision or a restore, which set
+  /// `kept`, or when a deleted text lost again, which gives no part the new dot.
+  func neverHad(_ theirs: MergeDocument, _ replicas: JointReplicas) -> Bool {
     let isFirstBirth = theirs.dots.kept.isZero && theirs.partDots.dropFirst().contains(theirs.dots.born)
-    guard looksUpAll || replicas.iInclude(theirs.dots.born) || !isFirstBirth else { return nil }
-    return try document(theirs.uid)
+    return !looksUpAll && isFirstBirth && !replicas.iInclude(theirs.dots.born)
   }
 
   /// Returns the document with an identity, which probably has an ID.

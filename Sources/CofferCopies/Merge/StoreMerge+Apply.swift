@@ -23,7 +23,7 @@ extension StoreMerge {
 private struct MergeApplication {
   private let merge: StoreMerge
   private let mine: StoreTransaction
-  private let other: OtherStore
+  private let other: any OtherSide
   private let writer: RecordWriter
   private let collections: [UniqueID: CollectionRecord]
   private(set) var entries: [MergeReport.Entry]
@@ -76,7 +76,7 @@ private struct MergeApplication {
     for shared in keys { try settle(shared) }
     try detachMovedParents()
     try reattachChildren()
-    try cutCycles()
+    try ParentCycles(merge.here, merge.replicas).cut(from: placed)
     entries = entries.map { entry in
       let ids = entry.action == .added ? newIDs : entry.action == .copied ? copyIDs : [:]
       guard entry.id == nil, let id = entry.otherID.flatMap({ ids[$0] }) else { return entry }
@@ -366,31 +366,6 @@ private struct MergeApplication {
     for (child, parent) in found {
       try writer.setParentRow(of: child, to: parent)
       placed.append(child.rawValue)
-    }
-  }
-
-  /// Cuts each cycle by removing the parent of the document that was placed last.
-  private func cutCycles() throws {
-    for id in placed {
-      var path = [id]
-      var next = try mine.unverifiedFields(of: DocumentID(id))?.parent
-      while let parent = next, !path.contains(parent) {
-        path.append(parent)
-        next = try mine.unverifiedFields(of: DocumentID(parent))?.parent
-      }
-      guard let start = next.flatMap({ path.firstIndex(of: $0) }) else { continue }
-      var latest: (id: Int64, dot: Dot, uid: UniqueID)?
-      for id in path[start...] {
-        let history = try storedHere(id).history
-        let dot = history.decodedDots.place
-        if let known = latest {
-          let isLater =
-            known.dot == dot ? known.uid < history.uid : merge.replicas.isBefore(known.dot, dot)
-          guard isLater else { continue }
-        }
-        latest = (id, dot, history.uid)
-      }
-      if let latest { try writer.setParentRow(of: DocumentID(latest.id), to: nil) }
     }
   }
 }

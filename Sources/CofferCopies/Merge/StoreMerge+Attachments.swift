@@ -68,7 +68,7 @@ extension StoreMerge {
 
   private func take(_ theirs: MergeAttachment, to home: MergeHome) throws {
     do throws(StoreError) {
-      if options.skipsDamaged { try other.prove(theirs) }
+      if options.skipsDamaged { try other.prove(theirs, advance: tell) }
     } catch {
       guard error.code == .damaged else { throw error }
       return note(.skipped, .damagedThere, otherID: theirs.document)

@@ -12,10 +12,13 @@ extension StoreEngine {
     _ other: StoreEngine, by older: StoreEngine? = nil, from theirs: StoreTransaction, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws -> MergeReport {
-    guard let older else { return try merge(MergeInput(theirs, [other]), policy, options, progress) }
+    var input = MergeInput(.store(theirs), at: other.path)
+    input.read = [other]
+    guard let older else { return try merge(input, policy, options, progress) }
     return try older.read { transaction in
-      let base = try CloneBase(PairedStore(transaction, hint: "give a sound copy of the base"))
-      return try merge(MergeInput(theirs, [other, older], base: base), policy, options, progress)
+      input.read.append(older)
+      input.base = try CloneBase(PairedStore(transaction, hint: "give a sound copy of the base"))
+      return try merge(input, policy, options, progress)
     }
   }
 
@@ -30,12 +33,9 @@ extension StoreEngine {
     _ progress: ProgressHandler?,
     noting note: @escaping (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void
   ) throws -> MergeReport {
-    let scratch = try ScratchStore(isTest: session.header.isTest, named: name) { try changeset.write(into: $0) }
-    return try scratch.engine.read { theirs in
-      try merge(
-        MergeInput(theirs, [scratch.engine], origin: changeset.origin, isRenamed: isRenamed, note: note), policy,
-        MergeOptions(), progress)
-    }
+    var input = MergeInput(.changeset(changeset), at: name)
+    (input.isRenamed, input.note) = (isRenamed, note)
+    return try merge(input, policy, MergeOptions(), progress)
   }
 
   private func merge(
@@ -59,28 +59,25 @@ extension StoreEngine {
         hint: "finish it with \(.resumeRekey)")
     }
     _ = try mine.writer.upcomingDot()
-    let (theirs, otherPath) = (input.theirs, input.read[0].path)
     let here = PairedStore(mine)
-    let there = PairedStore(theirs, hint: input.hint)
-    if !options.allowsRekey {
-      try here.requireSameRootKey(as: there)
-      if let base = input.base { try here.requireSameRootKey(as: base.store) }
-    }
-    let store = try OtherStore(there, mine: here, base: input.base, origin: input.origin)
-    guard !store.replicas.isUpToDate || options.verifiesOther || input.origin != nil else {
+    let other = try input.open(beside: here, options)
+    guard !other.replicas.isUpToDate || options.verifiesOther || input.isChangeset else {
       return MergeReport(isMerged: !options.isDryRun)
     }
-    let changes = try store.changes(whole: options.verifiesOther)
+    let changes = try other.changes(whole: options.verifiesOther)
     let merge = try StoreMerge(
-      here, store, changes.attachments, lookingUpAll: input.isRenamed, policy, options, progress)
+      here, other, changes.attachments, lookingUpAll: input.isRenamed, policy, options, progress)
     // Without changes, a commit would only be news for the other store. A changeset's commits are news for this one.
-    let needsCommit = input.origin != nil || !changes.isEmpty
+    let needsCommit = input.isChangeset || !changes.isEmpty
     guard needsCommit || !merge.attachments.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
-    if needsCommit { try mine.requireSameMigrations(as: theirs, at: path, otherPath: otherPath) }
+    func requireSameMigrations() throws(StoreError) {
+      try mine.requireSameMigrations(as: try other.appliedMigrations(), at: path, otherPath: input.path)
+    }
+    if needsCommit { try requireSameMigrations() }
     var report = try merge.decide(changes)
     if !needsCommit {
       guard merge.hasDecisions else { return MergeReport(isMerged: !options.isDryRun) }
-      try mine.requireSameMigrations(as: theirs, at: path, otherPath: otherPath)
+      try requireSameMigrations()
     }
     if case .fail = policy, !report.conflicts.isEmpty { return report }
     if options.isDryRun {
@@ -105,36 +102,50 @@ package struct AttachmentDebts: Sendable {
 
 /// What a merge reads besides its own store.
 private struct MergeInput {
-  let theirs: StoreTransaction
-  /// The stores that the merge reads, whose files must remain unchanged meanwhile. The first one is the other store.
-  let read: [StoreEngine]
+  enum Other {
+    case store(StoreTransaction)
+    case changeset(ChangesetReader)
+  }
+
+  private let other: Other
+  /// What errors call the other side.
+  let path: String
+  /// The stores that the merge reads, whose files must remain unchanged meanwhile.
+  var read: [StoreEngine] = []
   var base: CloneBase?
-  /// The changeset that the other store was made from, or `nil` for a whole store.
-  var origin: ChangesetOrigin?
-  /// Whether the other store gave commits other names than this store may know them by.
+  /// Whether the other side gave commits other names than this store may know them by.
   var isRenamed = false
   /// Called before the commit.
   var note: (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void = { _, _ throws(StoreError) in }
 
-  init(
-    _ theirs: StoreTransaction, _ read: [StoreEngine], base: CloneBase? = nil, origin: ChangesetOrigin? = nil,
-    isRenamed: Bool = false,
-    note: @escaping (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void = { _, _ throws(StoreError) in }
-  ) {
-    (self.theirs, self.read, self.base, self.origin) = (theirs, read, base, origin)
-    (self.isRenamed, self.note) = (isRenamed, note)
+  init(_ other: Other, at path: String) {
+    (self.other, self.path) = (other, path)
   }
 
-  var hint: ErrorHint {
-    origin == nil
-      ? "verify it, and merge with a sound copy of it" : "let the device that made it publish its store again"
+  var isChangeset: Bool {
+    if case .changeset = other { true } else { false }
+  }
+
+  func open(beside here: PairedStore, _ options: MergeOptions) throws(StoreError) -> any OtherSide {
+    switch other {
+    case .store(let transaction):
+      let there = PairedStore(transaction, hint: "verify it, and merge with a sound copy of it")
+      if !options.allowsRekey {
+        try here.requireSameRootKey(as: there)
+        if let base { try here.requireSameRootKey(as: base.store) }
+      }
+      return try OtherStore(there, mine: here, base: base)
+    case .changeset(let reader):
+      let rows = try OtherChangeset.naming(path) { () throws(StoreError) in try ChangesetRows(reader) }
+      return try OtherChangeset(rows, named: path, mine: here)
+    }
   }
 }
 
 /// A merge of another store's changes, which makes all decisions before it writes rows (FORMAT, "Merging").
 final class StoreMerge {
   let here: PairedStore
-  let other: OtherStore
+  let other: any OtherSide
   let replicas: JointReplicas
   private let policy: MergePolicy
   let options: MergeOptions
@@ -168,7 +179,7 @@ final class StoreMerge {
 
   /// - Parameter theirs: All attachments of the other store.
   init(
-    _ here: PairedStore, _ other: OtherStore, _ theirs: [UniqueID: MergeAttachment], lookingUpAll looksUpAll: Bool,
+    _ here: PairedStore, _ other: any OtherSide, _ theirs: [UniqueID: MergeAttachment], lookingUpAll looksUpAll: Bool,
     _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws(StoreError) {
     self.here = here
@@ -184,7 +195,7 @@ final class StoreMerge {
   }
 
   /// Decides how to merge every change, without writing.
-  func decide(_ changes: OtherStore.Changes) throws -> MergeReport {
+  func decide(_ changes: OtherChanges) throws -> MergeReport {
     for record in changes.collections { try decide(record) }
     theirs.reserveCapacity(changes.documents.count)
     for (index, id) in changes.documents.enumerated() {
@@ -248,7 +259,7 @@ final class StoreMerge {
     if let here = try documents.find(document, replicas) {
       if !isKnown { try join(here, document) }
       homes[id] = MergeHome(uid: here.uid, id: here.id)
-    } else if let deletion = try documents.deletion(of: document.uid) {
+    } else if !documents.neverHad(document, replicas), let deletion = try documents.deletion(of: document.uid) {
       homes[id] = .some(nil)
       try decideDeletedHere(document, deletion)
     } else {
@@ -448,16 +459,17 @@ final class StoreMerge {
     case .mine: return .mine
     case .theirs: return .theirs
     case .custom(let decide):
-      let theirs = other.transaction
-      func text(_ id: Int64?, _ transaction: StoreTransaction) throws(StoreError) -> String? {
+      func text(_ id: Int64?, _ text: (Int64) throws(StoreError) -> String) throws(StoreError) -> String? {
         guard withTexts, let id else { return nil }
-        return try transaction.document(DocumentID(id)).text
+        return try text(id)
       }
       return try decide(
         MergeConflict(
           reason: reason, mine: try id.map { try mine.header(of: DocumentID($0)) },
-          theirs: try otherID.map { try theirs.header(of: DocumentID($0)) }, myText: try text(id, mine),
-          theirText: try text(otherID, theirs), collection: collection.map { CollectionID($0) }))
+          theirs: try otherID.map { try other.header($0) },
+          myText: try text(id) { id throws(StoreError) in try mine.document(DocumentID(id)).text },
+          theirText: try text(otherID) { id throws(StoreError) in try other.text(id) },
+          collection: collection.map { CollectionID($0) }))
     }
   }
 

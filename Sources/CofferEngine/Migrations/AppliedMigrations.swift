@@ -11,9 +11,14 @@ extension StoreTransaction {
   /// Returns the names of the store's migrations, sorted by their bytes.
   ///
   /// - Throws: `damaged` if another program wrote something else in their place.
-  package func appliedMigrations() throws(StoreError) -> [String] {
-    guard let record = try storedCollections().first(where: \.holdsMigrations), !record.isDropped else { return [] }
-    let names = record.settings.attributes[Self.attribute]?.array?.map(\.string)
+  package func appliedMigrations() throws(StoreError) -> [String] { try Self.migrations(in: try storedCollections()) }
+
+  /// Returns the names of the migrations that a store with these collections has made.
+  ///
+  /// - Throws: `damaged` if another program wrote something else in their place.
+  package static func migrations(in collections: [CollectionRecord]) throws(StoreError) -> [String] {
+    guard let record = collections.first(where: \.holdsMigrations), !record.isDropped else { return [] }
+    let names = record.settings.attributes[attribute]?.array?.map(\.string)
     guard let names, !names.contains(nil) else {
       throw StoreError(
         .damaged, "the list of the store's migrations isn't one", hint: "restore the store from a backup")
@@ -52,9 +57,9 @@ extension StoreTransaction {
   ///
   /// - Throws: `otherFormat`.
   package func requireSameMigrations(
-    as other: StoreTransaction, at path: String, otherPath: String
+    as others: [String], at path: String, otherPath: String
   ) throws(StoreError) {
-    let (own, others) = (try appliedMigrations(), try other.appliedMigrations())
+    let own = try appliedMigrations()
     func require(_ names: [String], in list: [String], at path: String) throws(StoreError) {
       guard let first = names.first(where: { name in !list.contains { $0.isIdentical(to: name) } }) else { return }
       throw StoreError(
