@@ -10,6 +10,8 @@ struct SyncFileHeader: Sendable {
     case changes = 1
     /// All of the device's documents.
     case snapshot
+    /// The folder's next secret, for all devices but those that are removed.
+    case secret
   }
 
   static let byteCount = 128

@@ -2,19 +2,22 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// The keys of one folder, which follow from the family key of the stores that sync by it (Sync-Format, "Keys").
+/// The keys of one folder, which follow from the family key of the stores that sync by it and from the folder's secret
+/// (Sync-Format, "Keys").
 final class SyncKeys {
+  static let secretByteCount = 32
+
   let folder: UniqueID
   let files: XAESKey
   private let names: HMACKey
 
-  init(family: Secret, folder: UniqueID) throws(StoreError) {
+  init(family: Secret, folder: UniqueID, secret: [UInt8]) throws(StoreError) {
     self.folder = folder
     (files, names) = try translatingErrors { () throws(SealingError) in
       func derive(_ label: StaticString) throws(SealingError) -> Secret {
         var info = ByteBuilder()
         info.append(label: label)
-        return try hkdf(family, salt: folder.bytes, info: info.bytes)
+        return try hkdf(family, salt: folder.bytes + secret, info: info.bytes)
       }
       return (try XAESKey(derive("coffer3/sync-files")), try HMACKey(derive("coffer3/sync-names")))
     }

@@ -36,6 +36,10 @@ package struct SyncMemory: Sendable, Equatable {
     var label = ""
     /// The last file that a snapshot includes.
     var covered: UInt64 = 0
+    /// The public key by which the device gets a new secret of the folder, or zeros.
+    var recipient = SyncMemory.noRecipient
+    /// Whether the device was removed from the folder.
+    var isRemoved = false
 
     init(_ device: UniqueID, after publication: Publication = Publication()) {
       self.device = device
@@ -54,12 +58,31 @@ package struct SyncMemory: Sendable, Equatable {
     }
   }
 
+  /// A secret that the folder had before a device was removed.
+  struct Former: Sendable, Equatable {
+    var secret: [UInt8]
+    /// The file by which this device told the others of the next secret, or `nil` if another device did.
+    var notice: File?
+    /// Whether this device's files of that time are still in the folder.
+    var hasFiles = true
+  }
+
+  static let noRecipient = [UInt8](repeating: 0, count: 32)
+  /// The secrets of earlier times that a store remembers, to tell late files of removed devices.
+  static let maximumFormers = 8
   static let maximumPublications = 16
   static let maximumLines = 256
   static let labels = 0...64
 
   /// The folder's random identity.
   package var folder: UniqueID
+  /// The folder's random secret, which only its devices have.
+  var secret: [UInt8]
+  /// The secrets before it, in order.
+  var formers: [Former] = []
+  /// The private key of this device's recipient, and the one that it had under its former name or zeros.
+  var agreement: [UInt8]
+  var formerAgreement = noRecipient
   /// The replica that the store was when it last synced.
   var device: UniqueID
   /// The generation of this store since which its changes aren't published.
@@ -79,11 +102,34 @@ package struct SyncMemory: Sendable, Equatable {
   /// The ones of these that this device's files ask for.
   var asked: Set<UniqueID> = []
 
-  /// - Parameter counter: The device's counter before its first file.
-  init(folder: UniqueID, device: UniqueID, label: String, counter: UInt64) {
-    (self.folder, self.device) = (folder, device)
+  /// - Parameters:
+  ///   - secret: The folder's secret, or `nil` for a new folder.
+  ///   - counter: The device's counter before its first file.
+  init(
+    folder: UniqueID, secret: [UInt8]?, device: UniqueID, label: String, counter: UInt64
+  ) throws(StoreError) {
+    (self.folder, self.device, agreement) = (folder, device, [])
+    self.secret = if let secret { secret } else { try Self.newSecret() }
     own = Line(device, after: Publication(counter: counter))
     own.label = label
+    try renewAgreement()
+  }
+
+  /// Returns the public key of a private one.
+  static func recipient(of agreement: [UInt8]) throws(StoreError) -> [UInt8] {
+    try translatingErrors { () throws(SealingError) in
+      try X25519.publicKey(of: agreement.withUnsafeBytes { Secret(copying: $0) })
+    }
+  }
+
+  static func newSecret() throws(StoreError) -> [UInt8] {
+    try translatingErrors { () throws(SealingError) in try SystemRandom.bytes(SyncKeys.secretByteCount) }
+  }
+
+  /// Gives this device another pair of keys, which no copy of it has.
+  private mutating func renewAgreement() throws(StoreError) {
+    agreement = try Self.newSecret()
+    own.recipient = try Self.recipient(of: agreement)
   }
 
   /// This device's files.
@@ -121,19 +167,50 @@ package struct SyncMemory: Sendable, Equatable {
   }
 
   /// Goes on as another device, and follows the former one like any other.
-  mutating func become(_ device: UniqueID, counter: UInt64) {
+  mutating func become(_ device: UniqueID, counter: UInt64) throws(StoreError) {
     let label = own.label
     self.device = device
     own = Line(device, after: Publication(counter: counter))
     own.label = label
+    formerAgreement = agreement
+    try renewAgreement()
+  }
+
+  /// Goes on with another secret of the folder. Its files begin again, so none that was there before is missed.
+  mutating func begin(with new: [UInt8], notice: File? = nil) {
+    formers.append(Former(secret: secret, notice: notice))
+    formers.removeFirst(max(0, formers.count - Self.maximumFormers))
+    secret = new
+    owesSnapshot = true
+    for name in lines.keys { lines[name]!.covered = max(lines[name]!.covered, lines[name]!.file.sequence) }
+  }
+
+  /// The other devices that get a new secret of the folder.
+  var members: [UniqueID] {
+    others.filter { name in
+      let line = lines[name]!
+      return name == line.device && !line.isRemoved && !line.isFormer && line.recipient != Self.noRecipient
+    }
   }
 
   // MARK: The stored form
 
   var bytes: [UInt8] {
     var builder = ByteBuilder(reserving: 512)
-    builder.append(UInt8(1))
+    builder.append(UInt8(2))
     builder.append(folder)
+    builder.append(bytes: secret)
+    builder.append(bytes: agreement)
+    builder.append(bytes: formerAgreement)
+    builder.append(UInt8(formers.count))
+    for former in formers {
+      builder.append(bytes: former.secret)
+      builder.append(UInt8((former.hasFiles ? 1 : 0) + (former.notice == nil ? 0 : 2)))
+      if let notice = former.notice {
+        builder.append(varint: notice.sequence)
+        builder.append(bytes: notice.hash)
+      }
+    }
     builder.append(device)
     builder.append(varint: generation)
     builder.append(varint: UInt64(shared.count))
@@ -146,11 +223,15 @@ package struct SyncMemory: Sendable, Equatable {
 
   init?(_ bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
-    guard let version: UInt8 = reader.integer(), version == 1, let folder = reader.uniqueID(),
+    guard let version: UInt8 = reader.integer(), version == 2, let folder = reader.uniqueID(),
+      let secret = reader.bytes(SyncKeys.secretByteCount), let agreement = reader.bytes(SyncKeys.secretByteCount),
+      let formerAgreement = reader.bytes(SyncKeys.secretByteCount), let formers = reader.formerSecrets(),
       let device = reader.uniqueID(), let generation = reader.varint(), let counters = reader.varint(),
       counters <= UInt64(Replicas.maximumCount)
     else { return nil }
     (self.folder, self.device, self.generation) = (folder, device, generation)
+    (self.secret, self.formers) = (Array(secret), formers)
+    (self.agreement, self.formerAgreement) = (Array(agreement), Array(formerAgreement))
     for _ in 0..<counters {
       guard let counter = reader.varint() else { return nil }
       shared.append(counter)
@@ -178,6 +259,21 @@ extension ByteBuilder {
 }
 
 extension ByteReader {
+  fileprivate mutating func formerSecrets() -> [SyncMemory.Former]? {
+    guard let count: UInt8 = integer(), count <= SyncMemory.maximumFormers else { return nil }
+    var formers: [SyncMemory.Former] = []
+    for _ in 0..<count {
+      guard let secret = bytes(SyncKeys.secretByteCount), let flags: UInt8 = integer(), flags <= 3 else { return nil }
+      var former = SyncMemory.Former(secret: Array(secret), hasFiles: flags & 1 == 1)
+      if flags & 2 == 2 {
+        guard let sequence = varint(), let hash = bytes(SyncFileHeader.hashCount) else { return nil }
+        former.notice = SyncMemory.File(sequence: sequence, hash: Array(hash))
+      }
+      formers.append(former)
+    }
+    return formers
+  }
+
   mutating func uniqueIDs() -> Set<UniqueID>? {
     guard let count = varint(), count <= UInt64(remaining / UniqueID.byteCount) else { return nil }
     var set: Set<UniqueID> = []
@@ -196,7 +292,10 @@ extension ByteBuilder {
     for (name, line) in lines.sorted(by: { $0.key < $1.key }) {
       append(name)
       append(line.device)
-      append(UInt8((line.isForked ? 1 : 0) + (line.isFormer ? 2 : 0) + (line.first == nil ? 0 : 4)))
+      append(
+        UInt8(
+          (line.isForked ? 1 : 0) + (line.isFormer ? 2 : 0) + (line.first == nil ? 0 : 4) + (line.isRemoved ? 8 : 0)))
+      append(bytes: line.recipient)
       if let first = line.first { append(bytes: first) }
       append(line.date.millisecondsSince1970)
       append(UInt8(line.label.utf8.count))
@@ -226,9 +325,12 @@ extension ByteReader {
   }
 
   private mutating func syncLine() -> SyncMemory.Line? {
-    guard let device = uniqueID(), let flags: UInt8 = integer(), flags <= 7 else { return nil }
+    guard let device = uniqueID(), let flags: UInt8 = integer(), flags <= 15,
+      let recipient = bytes(SyncMemory.noRecipient.count)
+    else { return nil }
     var line = SyncMemory.Line(device)
-    (line.isForked, line.isFormer) = (flags & 1 == 1, flags & 2 == 2)
+    (line.isForked, line.isFormer, line.isRemoved) = (flags & 1 == 1, flags & 2 == 2, flags & 8 == 8)
+    line.recipient = Array(recipient)
     if flags & 4 == 4 {
       guard let first = bytes(SyncFileHeader.hashCount) else { return nil }
       line.first = Array(first)

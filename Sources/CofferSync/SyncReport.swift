@@ -39,6 +39,8 @@ public struct FolderSyncReport: Sendable, Hashable {
       case forked
       /// A file isn't what its device wrote: it was cut, or parts were exchanged.
       case damaged
+      /// A device that was removed from the folder has published a file that nobody takes, or this device was removed.
+      case removed
     }
 
     /// What kind of problem it is.
@@ -76,6 +78,8 @@ public struct SyncDevice: Sendable, Hashable, Identifiable {
   public let lastDate: Timestamp?
   /// The number of its last file that this store has.
   public let fileCount: UInt64
+  /// A Boolean value that indicates whether it was removed from the folder.
+  public let isRemoved: Bool
 }
 
 /// What `sync status` shows of a folder.

@@ -43,7 +43,7 @@ extension SyncSession {
       }
       let replicas = try transaction.replicas
       if let copy { divide(old, after: common, as: copy, isFormer: true) }
-      memory.become(replicas.ownReplica.identity, counter: try transaction.writer.dot.counter)
+      try memory.become(replicas.ownReplica.identity, counter: try transaction.writer.dot.counter)
       if isSame {
         memory.generation = min(memory.generation, generation)
         memory.unshare(old, after: common.counter, in: replicas)

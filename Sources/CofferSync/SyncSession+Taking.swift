@@ -25,9 +25,10 @@ extension SyncSession {
       }
     }
     try findLostFiles()
+    try findFilesOfRemoved()
   }
 
-  private enum Outcome { case taken, nothing, stuck }
+  enum Outcome { case taken, nothing, stuck }
 
   /// Adds the devices whose subfolders are new here.
   func findDevices() throws(StoreError) {
@@ -53,7 +54,8 @@ extension SyncSession {
   private func takeNext(of name: UniqueID) throws -> Outcome {
     guard let line = memory.lines[name], !line.isForked else { return .nothing }
     if try learnForks(of: line.device) { return .taken }
-    let next = try laterFiles(of: name).filter { $0.file.sequence == line.file.sequence + 1 }
+    if try takeSecret(of: name) { return .taken }
+    let next = try laterFiles(of: name).filter { $0.file.sequence == line.file.sequence + 1 && $0.kind != .secret }
     let following = next.filter { $0.previous == line.file && line.first ?? $0.file.hash == $0.file.hash }
     guard following.count < 2 else {
       try fork(name)
@@ -69,7 +71,7 @@ extension SyncSession {
     return .nothing
   }
 
-  private func open(_ entry: SyncListing.Entry, of device: UniqueID) throws(StoreError) -> SyncFile? {
+  func open(_ entry: SyncListing.Entry, of device: UniqueID) throws(StoreError) -> SyncFile? {
     let file = try SyncFile(entry.name, in: try keys.subfolder(of: device), of: directory, keys)
     return file?.file == entry.file ? file : nil
   }
@@ -159,6 +161,7 @@ extension SyncSession {
     var line = memory.lines[name]!
     line.append(file.file, counter: origin.ownCounter)
     (line.date, line.label) = (file.header.date, preamble.label)
+    line.recipient = preamble.lines[file.header.device]?.recipient ?? line.recipient
     memory.owed.formUnion(preamble.wanted.subtracting(memory.wanted))
     memory.share(origin.replicas.entries, in: own)
     // A document's birth may have other names in the stores that take this store's files.
@@ -171,7 +174,7 @@ extension SyncSession {
   }
 
   /// Remembers that a snapshot includes the files of lines.
-  private func cover(_ lines: [UniqueID: SyncMemory.Line]) {
+  func cover(_ lines: [UniqueID: SyncMemory.Line]) {
     for (name, theirs) in lines {
       for (name, publications) in segments(of: theirs.publications, named: name) ?? [] {
         guard let last = publications.last?.file.sequence else { continue }
@@ -181,6 +184,8 @@ extension SyncSession {
           (mine.publications, mine.first) = (publications, nil)
           (mine.label, mine.date) = (theirs.label, theirs.date)
         }
+        if theirs.isRemoved { mine.isRemoved = true }
+        if mine.recipient == SyncMemory.noRecipient { mine.recipient = theirs.recipient }
         if memory.lines[name] != nil || memory.lines.count < SyncMemory.maximumLines { memory.lines[name] = mine }
       }
     }

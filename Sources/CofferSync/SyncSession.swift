@@ -15,8 +15,9 @@ package final class SyncSession {
   let now: () -> Timestamp
   let policy: MergePolicy
   let progress: ProgressHandler?
-  let keys: SyncKeys
-  let listing: SyncListing
+  private(set) var keys: SyncKeys
+  private(set) var listing: SyncListing
+  let family: Secret
   var memory: SyncMemory
   var report = FolderSyncReport()
   /// The memory as the store has it.
@@ -45,7 +46,8 @@ package final class SyncSession {
     }
     self.memory = memory
     stored = memory
-    keys = try SyncKeys(family: found.1, folder: memory.folder)
+    family = found.1
+    keys = try SyncKeys(family: family, folder: memory.folder, secret: memory.secret)
     listing = SyncListing(directory, keys)
     guard try directory.subfolders() != nil else {
       throw StoreError(
@@ -54,14 +56,26 @@ package final class SyncSession {
     }
   }
 
+  /// Goes on with the folder's next secret.
+  func useNewSecret() throws(StoreError) {
+    keys = try SyncKeys(family: family, folder: memory.folder, secret: memory.secret)
+    listing = SyncListing(directory, keys)
+  }
+
   /// Takes and publishes.
   package func run() throws -> FolderSyncReport {
+    try completeNotices()
     try settleIdentity()
     try takeAll()
+    guard !memory.own.isRemoved else {
+      try saveMemory()
+      return report
+    }
     try publishChanges()
     if try needsSnapshot() { try publishSnapshot() }
     try saveMemory()
     try removeCovered()
+    try removeFormerFiles()
     return report
   }
 
@@ -83,6 +97,7 @@ package final class SyncSession {
     try findDevices()
     for name in memory.others where !memory.lines[name]!.isForked { try findMissingFiles(of: name) }
     try findLostFiles()
+    try findFilesOfRemoved()
     let (hasChanges, versions) = try engine.reading { transaction throws(StoreError) in
       (transaction.start.generation != stored.generation, try transaction.otherVersions())
     }
@@ -93,7 +108,8 @@ package final class SyncSession {
       devices.append(
         SyncDevice(
           id: SyncDevice.ID(uid: name), label: line.label, isThisStore: name == memory.device,
-          lastDate: line.date.millisecondsSince1970 == 0 ? nil : line.date, fileCount: line.file.sequence))
+          lastDate: line.date.millisecondsSince1970 == 0 ? nil : line.date, fileCount: line.file.sequence,
+          isRemoved: line.isRemoved))
     }
     memory = stored
     return FolderSyncStatus(
@@ -111,7 +127,7 @@ package final class SyncSession {
   }
 
   func noteGap(before later: SyncListing.Entry?, of name: UniqueID) throws(StoreError) {
-    guard let later, later.kind != .snapshot else { return }
+    guard let later, later.kind == .changes else { return }
     try note(
       .waiting, name, memory.lines[name]!.file.sequence + 1,
       "a later file of the device is there (number \(later.file.sequence)): let the carrier bring this one, too")
@@ -152,21 +168,24 @@ package final class SyncSession {
 
   /// Notes a problem with a line's file.
   func note(
-    _ kind: FolderSyncReport.Problem.Kind, _ name: UniqueID, _ sequence: UInt64, hash: [UInt8]? = nil, _ advice: String
+    _ kind: FolderSyncReport.Problem.Kind, _ name: UniqueID, _ sequence: UInt64, hash: [UInt8]? = nil, _ advice: String,
+    at path: String? = nil
   ) throws(StoreError) {
     let line = memory.lines[name] ?? SyncMemory.Line(name)
     let file =
       if let hash {
         try keys.name(of: SyncMemory.File(sequence: sequence, hash: hash), of: line.device)
       } else { try keys.beginning(sequence, of: line.device) + "*" }
+    let place =
+      if let path { path } else { "\(directory.path)/\(try keys.subfolder(of: line.device))/\(file)" }
     let problem = FolderSyncReport.Problem(
-      kind: kind, device: SyncDevice.ID(uid: name), label: line.label, number: sequence,
-      path: "\(directory.path)/\(try keys.subfolder(of: line.device))/\(file)", advice: advice)
+      kind: kind, device: SyncDevice.ID(uid: name), label: line.label, number: sequence, path: place, advice: advice)
     if !report.problems.contains(problem) { report.problems.append(problem) }
   }
 
   /// Notes files that were here and aren't anymore.
   func findLostFiles() throws(StoreError) {
+    guard !memory.own.isRemoved else { return }
     for name in memory.others {
       let line = memory.lines[name]!
       guard !line.isForked, line.first == nil, line.file.sequence > line.covered,
@@ -178,7 +197,8 @@ package final class SyncSession {
           + "the device")
     }
     let last = memory.last
-    if last.sequence > 0, try !listing.contains(last, of: memory.device) {
+    if last.sequence > (memory.formers.isEmpty ? 0 : memory.own.covered), try !listing.contains(last, of: memory.device)
+    {
       try note(
         .rolledBack, memory.device, last.sequence, hash: last.hash,
         "this device's last file is gone from the folder, so the folder is an older one; this run publishes the store again"

@@ -24,19 +24,28 @@ package enum SyncSetup {
   ) throws -> (path: String, pin: StorePin) {
     try directory.makeEmpty()
     let memory = try begin(engine, label: label)
+    return try invite(engine, to: directory, memory, slots)
+  }
+
+  /// Makes an invitation in this device's subfolder.
+  private static func invite(
+    _ engine: StoreEngine, to directory: SystemDirectory, _ memory: SyncMemory, _ slots: [NewSlot]
+  ) throws -> (path: String, pin: StorePin) {
     let (keys, family, replicas, counter) = try engine.reading { transaction throws(StoreError) in
       let family = transaction.keys.session.keyring.family
       return (
-        try SyncKeys(family: family, folder: memory.folder), family, try transaction.replicas.withoutCommits,
-        transaction.start.counter
+        try SyncKeys(family: family, folder: memory.folder, secret: memory.secret), family,
+        try transaction.replicas.withoutCommits, transaction.start.counter
       )
     }
     let path = try directory.makeSubfolder(try keys.subfolder(of: memory.device)) + "/" + invitationName
     let maker = StoreMaker(
-      path: path, creation: engine.creationOptions, wait: engine.options.wait,
+      path: path, creation: engine.creationOptions, wait: engine.options.wait, replacesExisting: true,
       heritage: StoreHeritage(family: family, replicas: replicas, counter: counter, hasOwnRange: true))
     let pin = try maker.make(slots, allowsTestKeys: engine.options.allowsTestKeys, begin: {}) { transaction in
-      try transaction.setSyncMemory(memory)
+      // Whoever joins needs the folder and its secret only.
+      try transaction.setSyncMemory(
+        SyncMemory(folder: memory.folder, secret: memory.secret, device: memory.device, label: "", counter: 0))
       return StorePin(transaction.keys.session.header)
     }
     return (path, pin)
@@ -49,8 +58,8 @@ package enum SyncSetup {
     let folder = try translatingErrors { () throws(SealingError) in try UniqueID.random() }
     return try engine.writing { transaction throws(StoreError) in
       _ = try transaction.writer.upcomingDot()
-      let memory = SyncMemory(
-        folder: folder, device: try transaction.replicas.ownReplica.identity, label: label,
+      let memory = try SyncMemory(
+        folder: folder, secret: nil, device: try transaction.replicas.ownReplica.identity, label: label,
         counter: try transaction.writer.dot.counter)
       try transaction.setSyncMemory(memory)
       try transaction.commit()
@@ -103,7 +112,7 @@ package enum SyncSetup {
     var creation = invitation.creationOptions
     creation.journal = journal
     return try join(
-      directory, Invitation(family: family, folder: memory.folder, creation: creation), at: path, slots: slots,
+      directory, Invitation(family: family, memory, creation: creation), at: path, slots: slots,
       label: label, options: options, progress: progress)
   }
 
@@ -111,10 +120,11 @@ package enum SyncSetup {
   package struct Invitation {
     let family: Secret
     let folder: UniqueID
+    let secret: [UInt8]
     let creation: CreateOptions
 
-    package init(family: Secret, folder: UniqueID, creation: CreateOptions) {
-      (self.family, self.folder, self.creation) = (family, folder, creation)
+    package init(family: Secret, _ memory: SyncMemory, creation: CreateOptions) {
+      (self.family, self.creation, folder, secret) = (family, creation, memory.folder, memory.secret)
     }
   }
 
@@ -123,7 +133,8 @@ package enum SyncSetup {
     _ directory: any SyncDirectory, _ invitation: Invitation, at path: String, slots: [NewSlot], label: String,
     options: OpenOptions, now: @escaping () -> Timestamp = { .now() }, progress: ProgressHandler? = nil
   ) throws -> FolderSyncReport {
-    let snapshot = try newestSnapshot(in: directory, SyncKeys(family: invitation.family, folder: invitation.folder))
+    let keys = try SyncKeys(family: invitation.family, folder: invitation.folder, secret: invitation.secret)
+    let snapshot = try newestSnapshot(in: directory, keys)
     let preamble = try SyncPreamble(snapshot)
     let changeset = try ChangesetReader(snapshot)
     let replicas = changeset.origin.replicas
@@ -136,7 +147,8 @@ package enum SyncSetup {
       try engine.writing { transaction throws(StoreError) in
         try transaction.setSyncMemory(
           SyncMemory(
-            folder: invitation.folder, device: try transaction.replicas.ownReplica.identity, label: label,
+            folder: invitation.folder, secret: invitation.secret, device: try transaction.replicas.ownReplica.identity,
+            label: label,
             counter: try transaction.writer.dot.counter))
         try transaction.commit()
       }
@@ -163,6 +175,24 @@ package enum SyncSetup {
     return newest
   }
 
+  // MARK: Removing
+
+  /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
+  ///
+  /// - Parameters:
+  ///   - slots: The keys that open the new invitation. Keys that the removed device has would let it join again.
+  /// - Returns: The new invitation's path and pin, and what the run did.
+  /// - Throws: `invalidArgument` for this device, and for one that the folder doesn't have.
+  package static func remove(
+    _ device: SyncDevice.ID, from directory: SystemDirectory, _ engine: StoreEngine, slots: [NewSlot],
+    progress: ProgressHandler? = nil
+  ) throws -> (path: String, pin: StorePin, report: FolderSyncReport) {
+    let session = try SyncSession(engine, with: directory, progress: progress)
+    let report = try session.remove(device)
+    let (path, pin) = try invite(engine, to: directory, session.memory, slots)
+    return (path, pin, report)
+  }
+
   // MARK: Ending
 
   /// Makes a store forget its folder, whose files stay.
@@ -187,14 +217,17 @@ extension SystemDirectory {
     }
   }
 
-  /// Returns the path of the newest invitation.
+  /// Returns the path of the newest invitation, because devices that didn't sync lately leave an older one.
   fileprivate func invitation() throws(StoreError) -> String {
+    var newest: (path: String, date: Int)?
     for subfolder in try subfolders() ?? [] {
-      let files = try files(in: subfolder)
-      if files.contains(where: { $0.name == SyncSetup.invitationName }) {
-        return "\(path)/\(subfolder)/\(SyncSetup.invitationName)"
+      for file in try files(in: subfolder) where file.name == SyncSetup.invitationName {
+        let path = "\(path)/\(subfolder)/\(file.name)"
+        let date = try modificationDate(path)
+        if newest.map({ $0.date < date }) ?? true { newest = (path, date) }
       }
     }
+    if let newest { return newest.path }
     throw StoreError(
       .noSuchFile, "\(path): the folder has no invitation",
       hint: "begin with \(.syncInit) on a device that has the documents, and let the carrier bring its files here")

@@ -28,6 +28,17 @@ package final class SystemDirectory: SyncDirectory {
     return place(name)
   }
 
+  /// Returns a file's date of change, in nanoseconds.
+  func modificationDate(_ path: String) throws(StoreError) -> Int {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw failure(path) }
+    #if canImport(Darwin)
+      return status.st_mtimespec.tv_sec * 1_000_000_000 + status.st_mtimespec.tv_nsec
+    #else
+      return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
+    #endif
+  }
+
   package func subfolders() throws(StoreError) -> [String]? {
     guard let names = FolderNames.of(path) else {
       guard errno == ENOENT else { throw failure(path) }

@@ -49,9 +49,8 @@ package final class SimulatedDevice {
   /// What a device needs to know to join.
   package func invitation() throws -> SyncSetup.Invitation {
     try store.engine.reading { transaction throws(StoreError) in
-      SyncSetup.Invitation(
-        family: transaction.keys.session.keyring.family, folder: try transaction.syncMemory()!.folder,
-        creation: options.creation)
+      try SyncSetup.Invitation(
+        family: transaction.keys.session.keyring.family, transaction.syncMemory()!, creation: options.creation)
     }
   }
 

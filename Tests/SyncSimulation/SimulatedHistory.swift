@@ -23,6 +23,8 @@ package final class SimulatedHistory {
     package var failures = false
     /// Whether the carrier loses, cuts, changes, exchanges, repeats and puts back files.
     package var adversary = false
+    /// Whether a device is removed from the folder.
+    package var removals = false
 
     package init() {}
   }
@@ -40,6 +42,8 @@ package final class SimulatedHistory {
     case clones
     /// The carrier attacks until the end.
     case adversary
+    /// A device is removed, and runs fail in the middle.
+    case removals
     /// All of this together.
     case all
 
@@ -52,6 +56,7 @@ package final class SimulatedHistory {
       case .restores: options.restores = true
       case .clones: options.clones = true
       case .adversary: options.adversary = true
+      case .removals: (options.devices, options.removals, options.failures) = (4, true, true)
       case .all:
         options.devices = 4
         (options.attachments, options.restores, options.clones) = (true, true, true)
@@ -72,7 +77,11 @@ package final class SimulatedHistory {
       do {
         try history.run()
         if let fault = try history.fault() { return (fault, history.log) }
-        return (history.problems.first.map { "\($0.kind) of \($0.label) is a false alarm: \($0.advice)" }, history.log)
+        return (
+          history.problems.first { $0.kind != .removed }.map {
+            "\($0.kind) of \($0.label) is a false alarm: \($0.advice)"
+          }, history.log
+        )
       } catch {
         return ("\(error)", history.log)
       }
@@ -91,7 +100,8 @@ package final class SimulatedHistory {
   private var texts = 0
   /// The texts that a device edited or deleted while it showed them.
   private var replaced: Set<String> = []
-  private var written: Set<String> = []
+  /// The texts, and the devices that wrote them.
+  private var written: [String: String] = [:]
   private var backups: [(device: Int, file: Data)] = []
   /// What happened, for a failing seed.
   package private(set) var log: [String] = []
@@ -145,16 +155,17 @@ package final class SimulatedHistory {
       log.append("clone \(device.name) as d\(devices.count)")
       devices.append(try SimulatedDevice(cloneOf: device, name: "d\(devices.count)", in: place))
     case ..<90 where options.adversary: attack(device)
+    case ..<85 where options.removals && !hasRemoved: try remove(by: device)
     default: carry(from: device, to: devices[random.number(below: devices.count)])
     }
   }
 
   // MARK: Edits
 
-  private func newText() -> String {
+  private func newText(_ device: SimulatedDevice) -> String {
     texts += 1
     let text = "text \(texts)"
-    written.insert(text)
+    written[text] = device.name
     return text
   }
 
@@ -165,7 +176,7 @@ package final class SimulatedHistory {
     }
     let choice = random.number(below: 100)
     guard choice >= 30, !headers.isEmpty else {
-      let text = newText()
+      let text = newText(device)
       log.append("\(device.name): insert \(text)")
       return try device.store.write { tx in
         try tx.insert(
@@ -176,7 +187,7 @@ package final class SimulatedHistory {
     let old = try device.store.read { try $0.text(of: header.id) }
     switch choice {
     case ..<65:
-      let text = newText()
+      let text = newText(device)
       log.append("\(device.name): \(old) becomes \(text)")
       try device.store.write { tx in _ = try tx.update(header.id) { $0.text = text } }
       replaced.insert(old)
@@ -200,6 +211,30 @@ package final class SimulatedHistory {
       let color = "color \(random.number(below: 1000))"
       try device.store.write { tx in _ = try tx.update(header.id) { $0.attributes["color"] = .string(color) } }
     }
+  }
+
+  // MARK: Removing
+
+  /// Whether a device was removed.
+  private var hasRemoved = false
+
+  /// Lets a device remove another one.
+  private func remove(by device: SimulatedDevice) throws {
+    let others = try device.session().status().devices.filter { !$0.isThisStore }
+    // A device that the others don't know yet is left out.
+    guard others.count == devices.count - 1 || !others.isEmpty && chance(20) else { return }
+    let other = others[random.number(below: others.count)]
+    if options.failures, chance(50) { device.folder.callsUntilFailure = random.number(below: 16) }
+    let before = places(in: device.folder)
+    defer { noteChanges(in: device.folder, since: before) }
+    do {
+      _ = try device.session().remove(other.id)
+      log.append("\(device.name): remove \(other.label)")
+    } catch let error as StoreError where error.code == .ioFailure || error.code == .alreadyExists {
+      log.append("\(device.name): remove \(other.label) failed, \(error.code)")
+    }
+    device.folder.callsUntilFailure = nil
+    hasRemoved = try device.session().status().devices.contains { $0.isRemoved }
   }
 
   // MARK: Exchange
@@ -326,7 +361,9 @@ package final class SimulatedHistory {
   package func fault() throws -> String? {
     var contents: [[String]] = []
     var shown: Set<String> = []
-    for device in devices {
+    let members = try devices.filter { try !$0.session().status().devices[0].isRemoved }
+    guard hasRemoved || members.count == devices.count else { return "a device was told that it was removed" }
+    for device in members {
       contents.append(
         try device.store.read { reader in
           var lines: [String] = []
@@ -344,9 +381,11 @@ package final class SimulatedHistory {
     }
     for (index, lines) in contents.enumerated().dropFirst() where lines != contents[0] {
       let differences = Set(lines).symmetricDifference(contents[0]).sorted()
-      return "\(devices[index].name) differs from \(devices[0].name): \(differences.prefix(6))"
+      return "\(members[index].name) differs from \(members[0].name): \(differences.prefix(6))"
     }
-    let lost = written.subtracting(replaced).subtracting(shown)
+    // What a removed device wrote can have come too late.
+    let names = Set(members.map(\.name))
+    let lost = written.keys.filter { !replaced.contains($0) && !shown.contains($0) && names.contains(written[$0]!) }
     guard lost.isEmpty else { return "lost \(lost.sorted())" }
     for device in devices {
       let verdict = try device.store.verify()

@@ -87,6 +87,32 @@ extension DocumentStore {
     try SyncSession(engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress).run()
   }
 
+  /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
+  ///
+  /// The other devices go on with their next exchange. The removed device keeps the documents that it has, and can read
+  /// the files that were in the folder until now. What it publishes later is never taken, and
+  /// ``syncStatus(of:)`` reports it. Devices that haven't seen the removal yet still take its files.
+  ///
+  /// - Parameters:
+  ///   - device: The device, from ``syncStatus(of:)``.
+  ///   - folder: The folder that the store syncs by.
+  ///   - keys: The keys that open the new invitation. Don't give a key that the removed device has, because it could join
+  ///     again with it.
+  ///   - recipients: The recipients whose identities open it.
+  ///   - progress: Called during work on documents. Throwing from it ends the run.
+  /// - Returns: The new invitation, and what the exchange did.
+  /// - Throws: `invalidArgument` if the folder has no such device, and the errors of
+  ///   ``exchange(with:policy:progress:)``.
+  package func removeDevice(
+    _ device: SyncDevice.ID, from folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [],
+    progress: ProgressHandler? = nil
+  ) throws -> (invitation: SyncInvitation, report: FolderSyncReport) {
+    let (path, pin, report) = try SyncSetup.remove(
+      device, from: SystemDirectory(folder.url.path), engine, slots: NewSlot.slots(for: keys, recipients),
+      progress: progress)
+    return (SyncInvitation(url: URL(filePath: path), pin: pin), report)
+  }
+
   /// Syncs by a folder as long as the sequence is iterated.
   ///
   /// ```swift

@@ -1,0 +1,235 @@
+internal import CofferCopies
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+// Removing a device gives the folder a new secret, which the removed device doesn't get. The device that removes it
+// publishes the secret in a last file of the former time, sealed for each remaining device. Every device then publishes a
+// snapshot with the new secret, so the folder begins again.
+extension SyncSession {
+  // MARK: Telling
+
+  /// Removes a device, and syncs with the new secret.
+  package func remove(_ device: SyncDevice.ID) throws -> FolderSyncReport {
+    try completeNotices()
+    try settleIdentity()
+    try takeAll()
+    let name = device.uid
+    guard name != memory.device, !memory.own.isRemoved, let line = memory.lines[name], !line.isRemoved else {
+      throw StoreError(
+        .invalidArgument, "\(directory.path): the folder has no other device \(device)",
+        hint: "name one of the devices that \(.syncStatus) lists")
+    }
+    try publishChanges()
+    // Copies of a device have one pair of keys, so they're removed together.
+    for other in memory.others where memory.lines[other]!.recipient == line.recipient || other == name {
+      memory.lines[other]!.isRemoved = true
+    }
+    try publishSecret(try SyncMemory.newSecret())
+    let report = try run()
+    return report
+  }
+
+  private func publishSecret(_ secret: [UInt8]) throws(StoreError) {
+    let subfolder = try keys.subfolder(of: memory.device)
+    let header = SyncFileHeader(
+      kind: .secret, device: memory.device, sequence: memory.last.sequence + 1, previous: memory.last.hash,
+      identity: try translatingErrors { () throws(SealingError) in try UniqueID.random() }, date: now())
+    let file = try directory.create(in: subfolder)
+    let name: String
+    do throws(StoreError) {
+      let output = SyncFileWriter(header, keys, file)
+      try SyncPreamble(memory).write(to: output)
+      var builder = ByteBuilder()
+      builder.append(varint: UInt64(memory.members.count))
+      for member in memory.members {
+        builder.append(
+          bytes: try SyncSecretBox.seal(secret, for: memory.lines[member]!.recipient, in: header.identity, keys.folder))
+      }
+      var payload = ByteBuilder()
+      payload.append(UInt32(builder.bytes.count))
+      payload.append(bytes: builder.bytes)
+      try output.write(payload.bytes)
+      let (hash, byteCount) = try output.finish()
+      let notice = SyncMemory.File(sequence: header.sequence, hash: hash)
+      name = try keys.name(of: notice, of: memory.device)
+      memory.own.append(notice, counter: memory.own.counter)
+      memory.own.date = header.date
+      memory.begin(with: secret, notice: notice)
+      report.publishedBytes += byteCount
+    } catch {
+      file.discard()
+      throw error
+    }
+    try saveMemory()
+    _ = try directory.publish(SyncFileHeader.pendingName(memory.last.hash), as: name, in: subfolder)
+    try useNewSecret()
+  }
+
+  /// Gives the files with a new secret their names, if a run was stopped before that.
+  func completeNotices() throws(StoreError) {
+    for former in memory.formers {
+      guard let notice = former.notice else { continue }
+      let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
+      _ = try directory.publish(
+        SyncFileHeader.pendingName(notice.hash), as: try old.name(of: notice, of: memory.device),
+        in: try old.subfolder(of: memory.device))
+    }
+  }
+
+  // MARK: Learning
+
+  /// Takes the folder's next secret from a later file of a line.
+  ///
+  /// - Returns: Whether this device goes on with it.
+  func takeSecret(of name: UniqueID) throws(StoreError) -> Bool {
+    let line = memory.lines[name]!
+    guard !memory.own.isRemoved, let entry = try laterFiles(of: name).last(where: { $0.kind == .secret }),
+      let file = try open(entry, of: line.device)
+    else { return false }
+    let preamble: SyncPreamble
+    let secret: [UInt8]?
+    do throws(StoreError) {
+      preamble = try SyncPreamble(file)
+      secret = try SyncSecretBox.find(in: file, for: [memory.agreement, memory.formerAgreement], keys.folder)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      try note(.damaged, name, entry.file.sequence, hash: entry.file.hash, error.description)
+      return false
+    }
+    for (other, theirs) in preamble.lines where theirs.isRemoved { memory.lines[other]?.isRemoved = true }
+    guard let secret else {
+      memory.lines[memory.device]!.isRemoved = true
+      return false
+    }
+    memory.lines[name]!.append(entry.file, counter: line.counter)
+    memory.lines[name]!.date = file.header.date
+    memory.begin(with: secret)
+    try saveMemory()
+    try useNewSecret()
+    return true
+  }
+
+  // MARK: Afterwards
+
+  /// Notes files that removed devices published since, and that nobody takes.
+  func findFilesOfRemoved() throws(StoreError) {
+    if memory.own.isRemoved {
+      // Nothing else that this device sees in the folder concerns it.
+      report.problems = []
+      return try note(
+        .removed, memory.device, memory.last.sequence,
+        "this device doesn't have the folder's new secret, because it was removed, or because the device that removed "
+          + "another one didn't know it yet: make a new store from a new invitation, and enter there what is missing")
+    }
+    for former in memory.formers {
+      let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
+      for name in memory.others {
+        let line = memory.lines[name]!
+        guard line.isRemoved else { continue }
+        let subfolder = try old.subfolder(of: line.device)
+        var late: [(number: UInt64, name: String)] = []
+        for entry in try directory.files(in: subfolder) where SyncKeys.isName(entry.name) {
+          guard let file = try SyncFile(entry.name, in: subfolder, of: directory, old),
+            file.header.device == line.device, file.header.sequence > line.file.sequence
+          else { continue }
+          late.append((file.header.sequence, entry.name))
+        }
+        for file in late.sorted(by: <) {
+          try note(
+            .removed, name, file.number,
+            "the device was removed, and this later file of it isn't taken: if its changes are needed, let it join again "
+              + "and enter them there; otherwise remove the file",
+            at: "\(directory.path)/\(subfolder)/\(file.name)")
+        }
+      }
+    }
+  }
+
+  /// Removes this device's files of former times, which nobody needs after its snapshot. The file with the new secret
+  /// stays, because a device can be offline for any time.
+  func removeFormerFiles() throws(StoreError) {
+    guard !memory.owesSnapshot else { return }
+    var isChanged = false
+    for (index, former) in memory.formers.enumerated() where former.hasFiles {
+      let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
+      let subfolder = try old.subfolder(of: memory.device)
+      var kept: String?
+      if let notice = former.notice { kept = try old.name(of: notice, of: memory.device) }
+      for file in try directory.files(in: subfolder)
+      where file.name != kept && (SyncKeys.isName(file.name) || file.name == SyncSetup.invitationName) {
+        try directory.remove(file.name, in: subfolder)
+      }
+      memory.formers[index].hasFiles = false
+      isChanged = true
+    }
+    if isChanged { try saveMemory() }
+  }
+}
+
+/// A secret of a folder, sealed for one device.
+private enum SyncSecretBox {
+  private static let byteCount = 32 + XAESKey.overhead + SyncKeys.secretByteCount
+  private static let maximumBoxes = SyncMemory.maximumLines
+
+  /// - Parameter file: The identity of the file with the box.
+  static func seal(
+    _ secret: [UInt8], for recipient: [UInt8], in file: UniqueID, _ folder: UniqueID
+  ) throws(StoreError) -> [UInt8] {
+    try translatingErrors { () throws(SealingError) in
+      let ephemeral = try Secret.random(byteCount: 32)
+      let sender = try X25519.publicKey(of: ephemeral)
+      let shared = try X25519.sharedSecret(of: ephemeral, with: recipient)
+      return try sender
+        + key(shared, sender, recipient).seal(secret, authenticating: binding(file, folder, recipient))
+    }
+  }
+
+  /// Returns the secret from a file's box for a device, or `nil` if there is none.
+  ///
+  /// - Throws: `damaged`.
+  static func find(
+    in file: SyncFile, for agreements: [[UInt8]], _ folder: UniqueID
+  ) throws(StoreError) -> [UInt8]? {
+    let damage = StoreError(.damaged, "\(file.name): the file with the folder's new secret is invalid")
+    let count = try file.read(4).reduce(0) { $0 << 8 | Int($1) }
+    guard count <= maximumBoxes * byteCount + 4 else { throw damage }
+    let boxes: [[UInt8]]? = try file.read(count).withBytes { bytes in
+      var reader = ByteReader(bytes)
+      guard let count = reader.varint(), count <= UInt64(maximumBoxes) else { return nil }
+      var boxes: [[UInt8]] = []
+      for _ in 0..<count {
+        guard let box = reader.bytes(byteCount) else { return nil }
+        boxes.append(Array(box))
+      }
+      return reader.isAtEnd ? boxes : nil
+    }
+    guard let boxes else { throw damage }
+    for agreement in agreements where agreement != SyncMemory.noRecipient {
+      let recipient = try SyncMemory.recipient(of: agreement)
+      for box in boxes {
+        do throws(SealingError) {
+          let sender = Array(box.prefix(32))
+          let shared = try X25519.sharedSecret(of: agreement.withUnsafeBytes { Secret(copying: $0) }, with: sender)
+          return try key(shared, sender, recipient).open(
+            Array(box.dropFirst(32)), authenticating: binding(file.header.identity, folder, recipient))
+        } catch {
+          guard error.code == .notAuthentic else { throw StoreError(error) }
+        }
+      }
+    }
+    return nil
+  }
+
+  private static func key(
+    _ shared: Secret, _ sender: [UInt8], _ recipient: [UInt8]
+  ) throws(SealingError) -> XAESKey {
+    var info = ByteBuilder()
+    info.append(label: "coffer3/sync-secret")
+    return try XAESKey(hkdf(shared, salt: sender + recipient, info: info.bytes))
+  }
+
+  private static func binding(_ file: UniqueID, _ folder: UniqueID, _ recipient: [UInt8]) -> [UInt8] {
+    PreAuthenticationEncoding("coffer3/sync-secret").adding(folder.bytes).adding(file.bytes).adding(recipient).bytes
+  }
+}

@@ -1,0 +1,206 @@
+import Coffer
+import CofferFoundation
+import CofferSyncSimulation
+import CofferTestSupport
+import Testing
+
+@testable import CofferEngine
+@testable import CofferRecords
+@testable import CofferStoreTestSupport
+@testable import CofferSync
+
+/// Devices that are removed from a folder, and the others, which go on with a new secret.
+struct RemovalTests {
+  private let place: Workplace
+  private let options: OpenOptions
+  private let laptop: SimulatedDevice
+  private let phone: SimulatedDevice
+  private let tablet: SimulatedDevice
+
+  init() throws {
+    place = try Workplace()
+    var options = OpenOptions.testing
+    options.creation.isTest = true
+    self.options = options
+    let laptop = try SimulatedDevice(first: "laptop", in: place.url, key: .published("primary"), options: options)
+    try Self.write("first", laptop)
+    try laptop.sync()
+    self.laptop = laptop
+    phone = try Self.join("phone", by: laptop, in: place.url, options)
+    tablet = try Self.join("tablet", by: laptop, in: place.url, options)
+    for device in [phone, tablet, laptop, phone, tablet] {
+      carry(to: device)
+      try device.sync()
+    }
+    carry()
+  }
+
+  private static func join(
+    _ name: String, by device: SimulatedDevice, in place: URL, _ options: OpenOptions
+  ) throws -> SimulatedDevice {
+    let folder = SimulatedFolder(name)
+    folder.contents = device.folder.contents
+    return try SimulatedDevice(
+      joining: name, folder: folder, device.invitation(), in: place, key: .published("primary"), options: options)
+  }
+
+  private static func write(_ text: String, _ device: SimulatedDevice) throws {
+    try device.store.write { tx in _ = try tx.insert(Document(title: text, text: text), into: "notes") }
+  }
+
+  private func texts(_ device: SimulatedDevice) throws -> Set<String> {
+    try device.store.read { reader in
+      Set(try reader.headers(in: "notes").map { try reader.text(of: $0.id) })
+    }
+  }
+
+  /// Copies all files that other devices have to a device.
+  private func carry(to device: SimulatedDevice) {
+    for other in [laptop, phone, tablet] where other !== device {
+      for (name, files) in other.folder.contents {
+        device.folder.contents[name, default: [:]].merge(files) { current, _ in current }
+      }
+    }
+  }
+
+  private func carry() {
+    for device in [laptop, phone, tablet] { carry(to: device) }
+  }
+
+  private func id(of device: SimulatedDevice) throws -> SyncDevice.ID { try device.session().status().devices[0].id }
+
+  /// The names of the subfolders that a device has used, and of the present one.
+  private func subfolders(of device: SimulatedDevice) throws -> (former: [String], present: String) {
+    let session = try device.session()
+    let former = try session.memory.formers.map { former in
+      try SyncKeys(family: session.family, folder: session.memory.folder, secret: former.secret)
+        .subfolder(of: session.memory.device)
+    }
+    return (former, try session.keys.subfolder(of: session.memory.device))
+  }
+
+  @Test func removedDeviceIsLeftOut() throws {
+    _ = try laptop.session().remove(id(of: tablet))
+    try Self.write("after the removal", laptop)
+    try laptop.sync()
+    // The tablet was offline.
+    try Self.write("late", tablet)
+    try tablet.sync()
+    carry()
+    let report = try phone.sync()
+    #expect(report.problems.map(\.kind) == [.removed])
+    #expect(report.problems.first?.label == "tablet")
+    let path = try #require(report.problems.first?.path)
+    #expect(path.hasPrefix("phone/\(try subfolders(of: tablet).present)/"))
+    #expect(try phone.session().status().problems == report.problems)
+    #expect(try laptop.sync().problems.map(\.kind) == [.removed])
+    for device in [laptop, phone] { #expect(try texts(device) == ["first", "after the removal"]) }
+    let told = try tablet.sync()
+    #expect(told.problems.map(\.kind) == [.removed])
+    #expect(told.publishedBytes == 0)
+    #expect(try tablet.session().status().problems == told.problems)
+    #expect(try texts(tablet) == ["first", "late"])
+  }
+
+  @Test func otherDevicesGoOn() throws {
+    try Self.write("unpublished", phone)
+    _ = try laptop.session().remove(id(of: tablet))
+    carry(to: phone)
+    #expect(try phone.sync().problems.isEmpty)
+    // Only the file with the new secret is left of what they published before.
+    for device in [laptop, phone] {
+      let former = try subfolders(of: device).former[0]
+      #expect(device.folder.contents[former]!.count == (device === laptop ? 1 : 0))
+    }
+    for number in 0..<3 {
+      for device in [laptop, phone] {
+        try Self.write("\(number) of \(device.name)", device)
+        carry(to: device)
+        #expect(try device.sync().problems.isEmpty)
+      }
+    }
+    for device in [laptop, phone, laptop] {
+      carry(to: device)
+      try device.sync()
+    }
+    #expect(try texts(laptop).count == 8)
+    #expect(try texts(laptop) == texts(phone))
+    for device in [laptop, phone] {
+      #expect(!device.folder.contents[try subfolders(of: device).present]!.isEmpty)
+      #expect(try device.store.verify().isSound)
+    }
+    let devices = try phone.session().status().devices
+    #expect(devices.map(\.isRemoved) == devices.map { $0.label == "tablet" })
+  }
+
+  @Test func newDeviceJoinsAfterwards() throws {
+    _ = try laptop.session().remove(id(of: tablet))
+    let desk = try Self.join("desk", by: laptop, in: place.url, options)
+    try Self.write("of the desk", desk)
+    try desk.sync()
+    laptop.folder.contents = desk.folder.contents
+    #expect(try laptop.sync().problems.isEmpty)
+    #expect(try texts(laptop) == ["first", "of the desk"])
+    #expect(throws: StoreError.self) { try desk.session().remove(id(of: tablet)) }
+  }
+
+  @Test func restoredDeviceGetsSecret() throws {
+    let backup = try phone.backup()
+    _ = try laptop.session().remove(id(of: tablet))
+    try phone.putBack(backup, asRestored: true)
+    carry()
+    #expect(try phone.sync().isNewDevice)
+    try Self.write("after the restore", phone)
+    try phone.sync()
+    carry()
+    #expect(try laptop.sync().problems.isEmpty)
+    #expect(try texts(laptop) == ["first", "after the restore"])
+  }
+
+  @Test(arguments: 0..<14) func stoppedRemovalIsContinued(calls: Int) throws {
+    laptop.folder.callsUntilFailure = calls
+    let tablet = try id(of: self.tablet)
+    _ = try? laptop.session().remove(tablet)
+    laptop.folder.callsUntilFailure = nil
+    try laptop.sync()
+    if try !laptop.session().status().devices.contains(where: \.isRemoved) {
+      _ = try laptop.session().remove(tablet)
+    }
+    try Self.write("afterwards", laptop)
+    try laptop.sync()
+    carry()
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == ["first", "afterwards"])
+    #expect(try self.tablet.sync().problems.map(\.kind) == [.removed])
+  }
+
+  @Test func refusesUnknownDevices() throws {
+    for unknown in [try id(of: laptop), SyncDevice.ID(uid: try UniqueID.random())] {
+      #expect { try laptop.session().remove(unknown) } throws: { error in
+        (error as? StoreError)?.code == .invalidArgument
+      }
+    }
+  }
+
+  @Test func memoryIsReadAsWritten() throws {
+    _ = try laptop.session().remove(id(of: tablet))
+    let memory = try laptop.session().memory
+    #expect(memory.formers.count == 1)
+    #expect(memory.formers[0].notice != nil)
+    #expect(memory.bytes.withUnsafeBytes { SyncMemory($0) } == memory)
+  }
+
+  /// Somebody who changes the file with the secret keeps the devices from reading it, and gets no other effect.
+  @Test func changedSecretIsReported() throws {
+    _ = try laptop.session().remove(id(of: tablet))
+    let (former, _) = try subfolders(of: laptop)
+    let (name, whole) = laptop.folder.contents[former[0]]!.first!
+    carry()
+    for index in stride(from: 200, to: whole.count, by: 50) {
+      phone.folder.contents[former[0]]![name]![index] ^= 1
+      #expect(try phone.sync().problems.map(\.kind) == [.damaged], "byte \(index)")
+      phone.folder.contents[former[0]]![name]! = whole
+    }
+    #expect(try phone.sync().problems.isEmpty)
+  }
+}
