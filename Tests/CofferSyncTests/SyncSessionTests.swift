@@ -1,4 +1,6 @@
 import Coffer
+import CofferFoundation
+import CofferSQLite
 import CofferSyncSimulation
 import CofferTestSupport
 import Foundation
@@ -361,6 +363,32 @@ struct SyncSessionTests {
     phone.folder.contents[subfolder] = laptop.folder.contents[subfolder]
     #expect(try phone.sync().problems.isEmpty)
     #expect(try texts(phone).count == 151)
+  }
+
+  /// A run reads the attachments of the documents that it takes, and no others.
+  @Test func otherAttachmentsAreNotRead() throws {
+    let ids = try laptop.store.write { tx in
+      let ids = try ["with attachment", "without"].map { try tx.insert(Document(text: $0), into: "notes") }
+      try tx.attach([1, 2, 3], to: ids[0], name: "file")
+      return ids
+    }
+    try laptop.sync()
+    carry()
+    try phone.sync()
+    try phone.store.close()
+    let database = try Database(phone.url.path, mode: .readWrite)
+    try database.execute("UPDATE coffer_attachment SET sealed = zeroblob(length(sealed))")
+    try database.close()
+    phone.store = try DocumentStore.open(at: phone.url, key: .published("primary"), options: phone.options)
+    try laptop.store.write { tx in _ = try tx.update(ids[1]) { $0.text = "changed" } }
+    try laptop.sync()
+    carry()
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try phone.store.read { try $0.text(of: ids[1]) } == "changed")
+    try laptop.store.write { tx in _ = try tx.update(ids[0]) { $0.text = "changed" } }
+    try laptop.sync()
+    carry()
+    #expect(try phone.sync().problems.map(\.kind) == [.damaged])
   }
 
   @Test func memoryIsReadAsWritten() throws {

@@ -242,10 +242,16 @@ package final class SimulatedHistory {
   private func sync(_ device: SimulatedDevice) throws {
     let before = places(in: device.folder)
     defer { noteChanges(in: device.folder, since: before) }
+    let known = options.adversary ? try fileCounts(of: device) : [:]
     do {
       let report = try device.sync()
       device.folder.callsUntilFailure = nil
       problems += report.problems
+      for problem in report.problems where options.adversary && problem.kind == .rolledBack {
+        // The file was there under another name only.
+        guard let last = known[problem.device], problem.number > last else { continue }
+        misplaced.append("\(device.name) took \(problem.path)")
+      }
       log.append(
         "\(device.name): sync, \(report.taken.count) taken, \(report.publishedDocuments) published"
           + (report.isNewDevice ? ", new device" : "")
@@ -254,6 +260,14 @@ package final class SimulatedHistory {
     } catch let error as StoreError where error.code == .ioFailure || error.code == .alreadyExists {
       log.append("\(device.name): sync failed, \(error.code)")
     }
+  }
+
+  /// The files that runs took although their places were empty.
+  private var misplaced: [String] = []
+
+  /// Returns the numbers of the last files that a device knows.
+  private func fileCounts(of device: SimulatedDevice) throws -> [SyncDevice.ID: UInt64] {
+    Dictionary(uniqueKeysWithValues: try device.session().status().devices.map { ($0.id, $0.fileCount) })
   }
 
   /// Copies some files from one view of the folder to another, and removes those that are gone.
@@ -311,7 +325,7 @@ package final class SimulatedHistory {
     guard !places.isEmpty else { return }
     let (one, other) = (places[random.number(below: places.count)], places[random.number(below: places.count)])
     let bytes = folder.contents[one.subfolder]![one.name]!
-    let kinds = ["cut", "change", "remove", "repeat", "exchange", "put back", "put back a device", "remember"]
+    let kinds = ["cut", "change", "remove", "repeat", "exchange", "rename", "put back", "put back a device", "remember"]
     let kind = kinds[random.number(below: kinds.count)]
     switch kind {
     case "cut": folder.contents[one.subfolder]![one.name] = Array(bytes[..<random.number(below: bytes.count + 1)])
@@ -325,6 +339,10 @@ package final class SimulatedHistory {
     case "exchange":
       folder.contents[one.subfolder]![one.name] = folder.contents[other.subfolder]![other.name]!
       folder.contents[other.subfolder]![other.name] = bytes
+    case "rename":
+      // Another name that could be one of a device's files.
+      folder.contents[one.subfolder]![one.name] = nil
+      folder.contents[one.subfolder]![String(one.name.reversed())] = bytes
     case "put back", "put back a device":
       guard !views.isEmpty else { return }
       let view = views[random.number(below: views.count)]
@@ -363,6 +381,7 @@ package final class SimulatedHistory {
     var shown: Set<String> = []
     let members = try devices.filter { try !$0.session().status().devices[0].isRemoved }
     guard hasRemoved || members.count == devices.count else { return "a device was told that it was removed" }
+    if let path = misplaced.first { return path }
     for device in members {
       contents.append(
         try device.store.read { reader in

@@ -66,7 +66,7 @@ extension StoreEngine {
     }
     let changes = try other.changes(whole: options.verifiesOther)
     let merge = try StoreMerge(
-      here, other, changes.attachments, lookingUpAll: input.isRenamed, policy, options, progress)
+      here, other, changes, isChangeset: input.isChangeset, lookingUpAll: input.isRenamed, policy, options, progress)
     // Without changes, a commit would only be news for the other store. A changeset's commits are news for this one.
     let needsCommit = input.isChangeset || !changes.isEmpty
     guard needsCommit || !merge.attachments.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
@@ -177,10 +177,10 @@ final class StoreMerge {
   /// The identities of the other store's changed documents.
   private var theirs: Set<UniqueID> = []
 
-  /// - Parameter theirs: All attachments of the other store.
+  /// - Parameter isChangeset: Whether only the rows of a changeset say something.
   init(
-    _ here: PairedStore, _ other: any OtherSide, _ theirs: [UniqueID: MergeAttachment], lookingUpAll looksUpAll: Bool,
-    _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
+    _ here: PairedStore, _ other: any OtherSide, _ changes: OtherChanges, isChangeset: Bool,
+    lookingUpAll looksUpAll: Bool, _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws(StoreError) {
     self.here = here
     self.other = other
@@ -191,7 +191,27 @@ final class StoreMerge {
     fresh = Dot(
       replica: replicas.joined.own, counter: max(replicas.greatestCounter, here.transaction.start.counter) + 1)
     documents = MyDocuments(here, lookingUpAll: looksUpAll)
-    attachments = JointAttachments(mine: try MergeAttachment.all(of: here) { dot in dot }, theirs: theirs)
+    // A deletion can be of any attachment. Otherwise, a changeset only concerns those of its documents.
+    let mine =
+      isChangeset && changes.deletions.isEmpty
+      ? try Self.attachments(here, of: changes.documents, other, documents)
+      : try MergeAttachment.all(of: here) { dot in dot }
+    attachments = JointAttachments(mine: mine, theirs: changes.attachments)
+  }
+
+  /// Returns this store's attachments of the other side's documents.
+  private static func attachments(
+    _ here: PairedStore, of ids: [Int64], _ other: any OtherSide, _ documents: MyDocuments
+  ) throws(StoreError) -> [UniqueID: MergeAttachment] {
+    var known: [UniqueID: MergeAttachment] = [:]
+    guard here.transaction.state.attachmentCount > 0 else { return known }
+    for id in ids {
+      guard let mine = try documents.find(try other.document(id), other.replicas) else { continue }
+      for record in try here.attachments(of: DocumentID(mine.id)) {
+        known[record.uid] = try MergeAttachment(record) { dot in dot }
+      }
+    }
+    return known
   }
 
   /// Decides how to merge every change, without writing.
