@@ -26,6 +26,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case syncInit = "startSyncing(by:)"
     case syncJoin = "DocumentStore.join(_:at:key:)"
     case syncLeave = "stopSyncing()"
+    case syncAgain = "exchange(with:acceptingEmptyFolder:)"
     case syncStatus = "syncStatus(of:)"
     case testStore = "CreateOptions.isTest"
     case updateIndex = "updateIndexes()"

@@ -62,6 +62,22 @@ package final class SyncSession {
     listing = SyncListing(directory, keys)
   }
 
+  /// Requires files of a device that this store knows, because an empty folder is more often one that isn't mounted.
+  ///
+  /// - Throws: `noSuchFile`.
+  package func requireFiles() throws(StoreError) {
+    let present = Set(try directory.subfolders() ?? [])
+    var known = try memory.lines.values.map { line throws(StoreError) in try keys.subfolder(of: line.device) }
+    for former in memory.formers {
+      let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
+      known += try memory.lines.values.map { line throws(StoreError) in try old.subfolder(of: line.device) }
+    }
+    guard present.isDisjoint(with: known) else { return }
+    throw StoreError(
+      .noSuchFile, "\(directory.path): the folder has none of the files that this store syncs by",
+      hint: "mount it, or name the right folder; if all its files are lost, \(.syncAgain) publishes the store again")
+  }
+
   /// Takes and publishes.
   package func run() throws -> FolderSyncReport {
     try completeNotices()
@@ -127,6 +143,17 @@ package final class SyncSession {
   }
 
   func noteGap(before later: SyncListing.Entry?, of name: UniqueID) throws(StoreError) {
+    let line = memory.lines[name]!
+    let beginning = try keys.beginning(line.file.sequence + 1, of: line.device)
+    let whole = Set(try laterFiles(of: name).map(\.name))
+    let parts = try listing.names(of: line.device).filter { $0.hasPrefix(beginning) && !whole.contains($0) }
+    // The files of a copied device's lines can have the same numbers.
+    guard parts.isEmpty || lines(of: line.device).count > 1 else {
+      return try note(
+        .waiting, name, line.file.sequence + 1,
+        "the file isn't whole: let the carrier finish it; if it stays like this, delete it, and let the carrier bring it again"
+      )
+    }
     guard let later, later.kind == .changes else { return }
     try note(
       .waiting, name, memory.lines[name]!.file.sequence + 1,

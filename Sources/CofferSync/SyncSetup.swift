@@ -207,8 +207,8 @@ package enum SyncSetup {
 extension SystemDirectory {
   /// Makes the folder, which must be empty if it exists.
   fileprivate func makeEmpty() throws(StoreError) {
-    if let names = try subfolders() {
-      guard names.isEmpty else {
+    if try subfolders() != nil {
+      guard isEmpty else {
         throw StoreError(
           .alreadyExists, "\(path): the folder isn't empty", hint: "name another folder, or join this one")
       }

@@ -39,6 +39,9 @@ package final class SystemDirectory: SyncDirectory {
     #endif
   }
 
+  /// Whether the folder has nothing in it but names that begin with a dot.
+  var isEmpty: Bool { (FolderNames.of(path) ?? []).allSatisfy { $0.hasPrefix(".") } }
+
   package func subfolders() throws(StoreError) -> [String]? {
     guard let names = FolderNames.of(path) else {
       guard errno == ENOENT else { throw failure(path) }

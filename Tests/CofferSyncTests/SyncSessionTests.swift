@@ -130,6 +130,24 @@ struct SyncSessionTests {
     #expect(try laptop.session().status().otherVersions.isEmpty)
   }
 
+  @Test func cutFileIsReportedUntilItIsWhole() throws {
+    carry()
+    try laptop.write("second")
+    try laptop.sync()
+    let (subfolder, names) = try files(of: laptop)
+    let whole = try #require(laptop.folder.contents[subfolder]?[names.last!])
+    for count in [0, 100, 300, whole.count - 1] {
+      phone.folder.contents[subfolder]![names.last!] = Array(whole.prefix(count))
+      for report in [try phone.sync().problems, try phone.session().status().problems] {
+        #expect(report.map(\.kind) == [.waiting], "\(count) bytes")
+        #expect(report.first?.advice.contains("isn't whole") == true)
+      }
+    }
+    phone.folder.contents[subfolder]![names.last!] = whole
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == ["first", "second"])
+  }
+
   @Test func heldBackDeviceLooksSilent() throws {
     try laptop.write("second")
     try laptop.sync()

@@ -325,7 +325,9 @@ package final class SimulatedHistory {
     guard !places.isEmpty else { return }
     let (one, other) = (places[random.number(below: places.count)], places[random.number(below: places.count)])
     let bytes = folder.contents[one.subfolder]![one.name]!
-    let kinds = ["cut", "change", "remove", "repeat", "exchange", "rename", "put back", "put back a device", "remember"]
+    let kinds = [
+      "cut", "change", "remove", "repeat", "exchange", "rename", "put back", "put back a device", "remember",
+    ]
     let kind = kinds[random.number(below: kinds.count)]
     switch kind {
     case "cut": folder.contents[one.subfolder]![one.name] = Array(bytes[..<random.number(below: bytes.count + 1)])

@@ -49,7 +49,8 @@ extension DocumentStore {
   ///   - keys: The new store's keys.
   ///   - recipients: The new store's recipients.
   ///   - label: What people call this device, up to 64 bytes.
-  ///   - options: The new store's options, of which `creation` determines the journal.
+  ///   - options: The new store's options, of which `creation` determines the journal. Titles and padding are as in the
+  ///     store that began.
   ///   - progress: Called with the number of merged documents. Throwing from it leaves no file.
   /// - Throws: `noSuchFile` if the folder has no invitation or no snapshot. `cannotUnlock` or `pinMismatch` for the
   ///   invitation. `alreadyExists` if there is a file at `url`. `damaged`, `diskFull` or `ioFailure`. No store is left
@@ -77,14 +78,19 @@ extension DocumentStore {
   /// - Parameters:
   ///   - folder: The folder that the store syncs by.
   ///   - policy: How to merge concurrent changes.
+  ///   - acceptsEmpty: Whether to publish the store again into a folder that has none of the known files.
   ///   - progress: Called during work on documents. Throwing from it ends the run.
-  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone. `locked` if another
+  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone or empty. `locked` if another
   ///   process syncs the store. `otherFormat` if another device made a migration that this one hasn't. `diskFull`,
   ///   `readOnly` or `ioFailure` of the folder. Errors of `policy` and `progress`. What was taken before stays.
   public func exchange(
-    with folder: SyncFolder, policy: MergePolicy = .both, progress: ProgressHandler? = nil
+    with folder: SyncFolder, policy: MergePolicy = .both, acceptingEmptyFolder acceptsEmpty: Bool = false,
+    progress: ProgressHandler? = nil
   ) throws -> FolderSyncReport {
-    try SyncSession(engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress).run()
+    let session = try SyncSession(
+      engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress)
+    if !acceptsEmpty { try session.requireFiles() }
+    return try session.run()
   }
 
   /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
@@ -103,7 +109,7 @@ extension DocumentStore {
   /// - Returns: The new invitation, and what the exchange did.
   /// - Throws: `invalidArgument` if the folder has no such device, and the errors of
   ///   ``exchange(with:policy:progress:)``.
-  package func removeDevice(
+  public func removeDevice(
     _ device: SyncDevice.ID, from folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [],
     progress: ProgressHandler? = nil
   ) throws -> (invitation: SyncInvitation, report: FolderSyncReport) {
@@ -133,9 +139,13 @@ extension DocumentStore {
 
   /// Returns the devices of the folder that the store syncs by, and its problems, without changing anything.
   ///
-  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone. `ioFailure`.
+  /// Reads the beginnings of files only: damage behind them is found by the exchange that takes the file.
+  ///
+  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone or empty. `ioFailure`.
   public func syncStatus(of folder: SyncFolder) throws(StoreError) -> FolderSyncStatus {
-    try SyncSession(engine, with: SystemDirectory(folder.url.path)).status()
+    let session = try SyncSession(engine, with: SystemDirectory(folder.url.path))
+    try session.requireFiles()
+    return try session.status()
   }
 
   /// Makes the store forget its folder. The folder's files and the other devices stay as they are.

@@ -1,6 +1,6 @@
 internal import CofferDocuments
 package import CofferEngine
-package import CofferRecords
+internal import CofferRecords
 internal import CofferSealing
 internal import CofferText
 

@@ -1,4 +1,4 @@
-package import CofferEngine
+internal import CofferEngine
 package import CofferRecords
 internal import CofferSealing
 

@@ -11,6 +11,8 @@ struct MergeDocument {
   let created: Int64
   let modified: Int64
   let title: [UInt8]?
+  /// Whether the store keeps titles. Otherwise the missing title isn't a value.
+  var keepsTitle = true
   /// The key, even if another document holds it.
   let key: [UInt8]?
   let attributes: Attributes
@@ -160,9 +162,14 @@ extension JoinedDocument {
     text = try join.side(
       mine.dots.text, theirs.dots.text, areEqual: mine.text == theirs.text,
       prefersTheirs: precedes(mine.text.digest.bytes, theirs.text.digest.bytes))
-    title = try join.side(
-      mine.dots.title, theirs.dots.title, areEqual: mine.title == theirs.title,
-      prefersTheirs: precedes(mine.title, theirs.title))
+    title =
+      theirs.keepsTitle
+      ? try join.side(
+        mine.dots.title, theirs.dots.title, areEqual: mine.title == theirs.title || !mine.keepsTitle,
+        prefersTheirs: precedes(mine.title, theirs.title))
+      : Part(
+        side: .mine, dot: mine.dots.title, mine: mine.dots.title, theirs: theirs.dots.title,
+        areEqual: mine.title == theirs.title)
     key = try join.side(
       mine.dots.key, theirs.dots.key, areEqual: mine.key == theirs.key, prefersTheirs: precedes(mine.key, theirs.key))
     place = try join.side(

@@ -76,7 +76,9 @@ final class MyDocuments {
       guard let collection = try collectionUIDs()[row.fields.collection] else {
         throw .damagedDocument(id, "its collection is gone")
       }
-      return try MergeDocument(row, head, in: collection) { dots in dots }
+      var document = try MergeDocument(row, head, in: collection) { dots in dots }
+      document.keepsTitle = transaction.keys.session.titles != .none
+      return document
     }
   }
 

@@ -143,7 +143,11 @@ final class OtherStore: OtherSide {
       guard let collection = collectionUIDs[row.fields.collection] else {
         throw .damagedDocument(id, "its collection is gone")
       }
-      return try MergeDocument(row, head, in: collection) { dots throws(StoreError) in try replicas.translate(dots) }
+      var document = try MergeDocument(row, head, in: collection) { dots throws(StoreError) in
+        try replicas.translate(dots)
+      }
+      document.keepsTitle = transaction.keys.session.titles != .none
+      return document
     }
   }
 }

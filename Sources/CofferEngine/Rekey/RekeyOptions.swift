@@ -18,7 +18,7 @@ public struct RekeyOptions: Sendable {
   /// A Boolean value that indicates whether all recipients keep their slots. See also ``RekeyReport/unchangedSlots``.
   public var keepsAllRecipients = false
   /// The new title mode, or `nil` to keep the current mode.
-  private(set) var titles: CreateOptions.Titles?
+  package private(set) var titles: CreateOptions.Titles?
 
   /// Creates options for a complete rekey that keeps the slots with known secrets.
   public init() {}

@@ -129,10 +129,16 @@ struct NewStoreOptions: ParsableArguments {
 
   var namesKeys: Bool { !keys.isEmpty || !recipients.isEmpty }
 
+  func newSlots(for path: String, policy: KeyPolicy) throws -> GivenSlots {
+    try keys.newSlots(recipients, for: path, policy: policy)
+  }
+}
+
+extension KeyOptions where Family == NewFamily {
   /// One slot for each key and recipient; with neither, a passphrase, asked for twice. Environment variables name only
   /// the key of the store that is read.
-  func newSlots(for path: String, policy: KeyPolicy) throws -> GivenSlots {
-    let given = namesKeys ? keys.inOrder : [.passphrase]
+  func newSlots(_ recipients: RecipientOptions, for path: String, policy: KeyPolicy) throws -> GivenSlots {
+    let given = isEmpty && recipients.isEmpty ? [.passphrase] : inOrder
     let keys = try given.map {
       try $0.newKey(for: path, policy: policy, prefix: NewFamily.prefix, recipients: RecipientOptions.fileOption)
     }

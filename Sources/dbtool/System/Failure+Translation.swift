@@ -114,6 +114,7 @@ extension ErrorHint.Action {
     case .syncInit: "dbtool sync init"
     case .syncJoin: "dbtool sync join"
     case .syncLeave: "dbtool sync leave"
+    case .syncAgain: "dbtool sync run --empty"
     case .syncStatus: "dbtool sync status"
     case .testStore: "--test"
     case .updateIndex: "index update"

@@ -17,7 +17,8 @@ struct SyncVerb: ParsableCommand {
         dbtool sync run laptop.coffer ~/Sync/notes -p
       """,
     subcommands: [
-      SyncInitVerb.self, SyncJoinVerb.self, SyncRunVerb.self, SyncStatusVerb.self, SyncLeaveVerb.self,
+      SyncInitVerb.self, SyncJoinVerb.self, SyncRunVerb.self, SyncStatusVerb.self, SyncRemoveVerb.self,
+      SyncLeaveVerb.self,
     ])
 }
 
@@ -32,8 +33,14 @@ struct SyncFolderOptions: ParsableArguments {
 }
 
 struct SyncNameOption: ParsableArguments {
-  @Option(help: ArgumentHelp("What people call this device (default: the computer's name).", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "What people call this device, up to 64 bytes (default: the computer's name).", valueName: "name"))
   var name: String?
+
+  func validate() throws {
+    if let name, name.utf8.count > 64 { throw ValidationError("--name has up to 64 bytes") }
+  }
 
   var label: String {
     if let name { return name }
@@ -84,15 +91,20 @@ struct SyncJoinVerb: ParsableCommand {
     commandName: "join",
     abstract: "Make a store with the documents of a folder.",
     discussion: """
-      STORE is new. The key given opens the folder's invitation, and STORE unless --new-… names other keys. From then \
-      on, 'sync run' exchanges changes by DIRECTORY. New documents get ids of a range of their own.
+      STORE is new. The key given opens the folder's invitation, and STORE unless --new-… names other keys. Titles and \
+      padding are as in the store that began. From then on, 'sync run' exchanges changes by DIRECTORY. New documents get \
+      ids of a range of their own.
 
         dbtool sync join phone.coffer ~/Sync/notes --passphrase
       """)
 
   @OptionGroup var place: SyncFolderOptions
   @OptionGroup var name: SyncNameOption
-  @OptionGroup var newStore: NewStoreOptions
+  @OptionGroup(title: "The new store") var recipients: RecipientOptions
+  @OptionGroup(title: "The new store") var newKeys: KeyOptions<NewFamily>
+
+  @Flag(help: "Write a log ahead of the file: others can read while one writes.")
+  var wal = false
 
   func run() throws {
     let options = place.options
@@ -105,16 +117,28 @@ struct SyncJoinVerb: ParsableCommand {
     let key = try options.openingKey()
     defer { key.forget() }
     let slots =
-      newStore.namesKeys ? try newStore.newSlots(for: path, policy: options.policy) : nil
+      newKeys.isEmpty && recipients.isEmpty
+      ? nil : try newKeys.newSlots(recipients, for: path, policy: options.policy)
     defer { slots?.forget() }
     var opening = try options.openOptions(false)
     let pin = opening.pin
     opening.pin = nil
+    if wal { opening.creation.journal = .writeAheadLog }
     let report = try Interrupt.deferring {
-      try DocumentStore.join(
-        place.folder, at: options.store.url, key: key, pin: pin, keys: slots?.keys ?? [key],
-        recipients: slots?.recipients ?? [], label: name.label, options: opening
-      ) { _ in try Interrupt.check() }
+      do {
+        return try DocumentStore.join(
+          place.folder, at: options.store.url, key: key, pin: pin, keys: slots?.keys ?? [key],
+          recipients: slots?.recipients ?? [], label: name.label, options: opening
+        ) { _ in try Interrupt.check() }
+      } catch let error as StoreError where error.code == .cannotUnlock {
+        throw StoreError(
+          .cannotUnlock, "the folder's invitation: \(error.message)",
+          hint: "give the key of the store that began, or an identity that 'dbtool sync init -r' named")
+      } catch let error as StoreError where error.code == .pinMismatch {
+        throw StoreError(
+          .pinMismatch, "the folder's invitation: \(error.message)",
+          hint: "give the pin that 'dbtool sync init' printed on the device that began")
+      }
     }
     try report.print(options.common)
   }
@@ -125,11 +149,11 @@ struct SyncRunVerb: ParsableCommand {
     commandName: "run",
     abstract: "Take what other devices published, and publish what changed here.",
     discussion: """
-      Nothing is asked and nothing is lost: of two texts that changed at once, the later one stays and the other becomes \
-      a document beside it, on every device; an edited document isn't deleted. A run that is stopped is continued by the \
-      next one. What needs a person is a warning, and the exit code is then 3.
+      Nothing is asked and nothing is lost: of two texts that changed on two devices at once, one stays and the other \
+      becomes a document beside it, the same on every device; an edited document isn't deleted. A run that is stopped is \
+      continued by the next one. What needs a person is a warning, and the exit code is then 3.
 
-      With --watch it goes on until a signal ends it.
+      With --watch it goes on until a signal ends it, also while the folder is away.
 
         dbtool sync run laptop.coffer ~/Sync/notes -p
         dbtool sync run laptop.coffer ~/Sync/notes --watch --every 10 -k my.key
@@ -139,6 +163,9 @@ struct SyncRunVerb: ParsableCommand {
 
   @Flag(help: "Go on, and look at the folder again and again.")
   var watch = false
+
+  @Flag(help: "Publish the store again into a folder that lost all files.")
+  var empty = false
 
   @Option(help: ArgumentHelp("With --watch, the time between two looks (default: 5).", valueName: "seconds"))
   var every: Double?
@@ -155,10 +182,18 @@ struct SyncRunVerb: ParsableCommand {
     do {
       try Interrupt.deferring {
         var last: FolderSyncReport?
+        var isAway = false
         repeat {
-          let report = try store.exchange(with: place.folder) { _ in try Interrupt.check() }
-          if report.isWorthTelling(after: last) { try report.print(options.common, isLast: !watch) }
-          last = report
+          do {
+            let report = try store.exchange(with: place.folder, acceptingEmptyFolder: empty) { _ in
+              try Interrupt.check()
+            }
+            if report.isWorthTelling(after: last) { try report.print(options.common, isLast: !watch) }
+            (last, isAway) = (report, false)
+          } catch let error as StoreError where watch && error.code == .noSuchFile {
+            if !isAway { options.common.diagnostics.warning(error.message) }
+            isAway = true
+          }
           if watch { try Interrupt.wait(.milliseconds(Int64((every ?? 5) * 1000))) }
         } while watch
       }
@@ -174,7 +209,8 @@ struct SyncStatusVerb: ParsableCommand {
     commandName: "status",
     abstract: "Show the devices of a folder, and what is wrong with it.",
     discussion: """
-      Changes nothing. A device that is silent is shown with the date of its last file. A text that changed on two \
+      Changes nothing, and reads the beginnings of files only: damage behind them is found by the run that takes the \
+      file. A device that is silent is shown with the date of its last file. A text that changed on two \
       devices at once is a note with the two documents, until one of them is moved or deleted. A problem that is more \
       than a file on its way is a warning with the file and what to do, and the exit code is then 4.
 
@@ -192,12 +228,12 @@ struct SyncStatusVerb: ParsableCommand {
       columns: [
         .init(name: "device", isNumber: false), .init(name: "name", isNumber: false),
         .init(name: "this", isNumber: false), .init(name: "files", isNumber: true),
-        .init(name: "last", isNumber: false),
+        .init(name: "last", isNumber: false), .init(name: "removed", isNumber: false),
       ], format: common.listFormat)
     for device in status.devices {
       try table.add([
         .string(device.id.description), .string(device.label), .bool(device.isThisStore),
-        .integer(Int(clamping: device.fileCount)), device.lastDate.map { .date($0) },
+        .integer(Int(clamping: device.fileCount)), device.lastDate.map { .date($0) }, .bool(device.isRemoved),
       ])
     }
     try table.finish()
@@ -211,15 +247,64 @@ struct SyncStatusVerb: ParsableCommand {
   }
 }
 
+struct SyncRemoveVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Remove a device, such as a lost one.",
+    discussion: """
+      The folder begins again with a secret that the device doesn't get, and the other devices go on with their next \
+      run. The removed device keeps its documents, and what it publishes later is never taken. Further devices join with \
+      the new invitation, for keys that the removed device doesn't have. DEVICE is an id of 'sync status', or a name.
+
+        dbtool sync remove laptop.coffer ~/Sync/notes phone --new-passphrase -p
+      """)
+
+  @OptionGroup var place: SyncFolderOptions
+
+  @Argument(help: ArgumentHelp("The device.", valueName: "device"))
+  var device: String
+
+  @OptionGroup(title: "The new invitation") var recipients: RecipientOptions
+  @OptionGroup(title: "The new invitation") var newKeys: KeyOptions<NewFamily>
+
+  func run() throws {
+    let options = place.options
+    let store = try options.open(readOnly: false)
+    // The device can have joined since the last run.
+    _ = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
+    let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore && !$0.isRemoved }
+    let named = known.filter { $0.id.description == device || $0.label == device }
+    guard named.count == 1 else {
+      throw Failure(
+        .failed, kind: "no-such-device",
+        named.isEmpty ? "the folder has no other device \(device)" : "several devices are called \(device)",
+        hint: "give the id that 'dbtool sync status' shows")
+    }
+    let slots = try newKeys.newSlots(recipients, for: options.store.path, policy: options.policy)
+    defer { slots.forget() }
+    let (invitation, report) = try Interrupt.deferring {
+      try store.removeDevice(
+        named[0].id, from: place.folder, keys: slots.keys, recipients: slots.recipients
+      ) { _ in try Interrupt.check() }
+    }
+    try store.close()
+    try Report([
+      ("path", .string(invitation.url.path)), ("pin", .string(invitation.pin.description)),
+      ("bytes", .integer(report.publishedBytes)),
+    ]).print(as: options.common.listFormat)
+    try report.problems.tell(options.common, .partlyDone)
+  }
+}
+
 struct SyncLeaveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "leave",
     abstract: "Stop syncing a store.",
     discussion: """
-      STORE keeps its documents and forgets the folder, whose files stay. Other devices go on without it. Whoever has \
-      the store or its key can still read the folder.
+      STORE keeps its documents and forgets the folder, whose files stay. Other devices go on without it, and \
+      'sync remove' there keeps it from reading what they publish later.
 
-        dbtool sync leave laptop.coffer
+        dbtool sync leave laptop.coffer -p
       """)
 
   @OptionGroup var options: StoreOptions

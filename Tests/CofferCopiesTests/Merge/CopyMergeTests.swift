@@ -57,6 +57,24 @@ struct CopyMergeTests {
 
   // MARK: One-sided changes
 
+  @Test func mergingCopyWithoutTitlesKeepsThem() throws {
+    let pair = try Pair()
+    var options = RekeyOptions()
+    options.changeTitles(to: .none)
+    try pair.copy.rekey(options: options)
+    try edit(pair.copy, 1, "theirs")
+    try pair.copy.write { try $0.move(DocumentID(2), to: .bottom) }
+    try pair.original.write { tx in _ = try tx.update(DocumentID(3)) { $0.title = "New" } }
+    _ = try pair.original.merge(pair.copy)
+    func titles() throws -> [String?] { try pair.original.read { try $0.headers(in: Self.notes).map(\.title) } }
+    #expect(try titles() == ["Title 1", "New", "Title 4", "Title 5", "Title 2"])
+    #expect(try text(pair.original, 1) == "theirs")
+    _ = try pair.copy.merge(pair.original)
+    _ = try pair.original.merge(pair.copy)
+    #expect(try titles() == ["Title 1", "New", "Title 4", "Title 5", "Title 2"])
+    #expect(try pair.original.verify().isSound && pair.copy.verify().isSound)
+  }
+
   @Test func mergesOneSidedChanges() throws {
     let pair = try Pair()
     try edit(pair.original, 1, "theirs")

@@ -70,6 +70,44 @@ import Testing
     }
   }
 
+  @Test func titlesStayAsOnOtherDevices() throws {
+    let sandbox = try twoDevices()
+    let result = try sandbox.run("rekey", "s.coffer", "--titles", "none")
+    #expect(result.status == 64 && result.errors.contains("dbtool sync leave"), "\(result.errors)")
+    try sandbox.succeed("rekey", "s.coffer", "--titles", "clear")
+    try sandbox.succeed("mv", "s.coffer", "1", "--to", "top")
+    try sandbox.succeed("sync", "run", "s.coffer", "carried")
+    try sandbox.succeed("sync", "run", "phone.coffer", "carried")
+    try sandbox.succeed("diff", "s.coffer", "phone.coffer")
+  }
+
+  @Test func folderWithoutKnownFilesIsRefused() throws {
+    let sandbox = try twoDevices()
+    try FileManager.default.createDirectory(atPath: sandbox.path("empty"), withIntermediateDirectories: false)
+    for verb in ["run", "status"] {
+      let result = try sandbox.run("sync", verb, "s.coffer", "empty")
+      #expect(result.status == 10 && result.errors.contains("dbtool sync run --empty"), "\(result.errors)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("empty")).isEmpty)
+    let again = try sandbox.run("sync", "run", "s.coffer", "empty", "--empty")
+    #expect(again.status == 3, "\(again.errors)")
+    try sandbox.succeed("sync", "status", "s.coffer", "empty")
+  }
+
+  @Test func removedDeviceIsTold() throws {
+    let sandbox = try twoDevices()
+    let wrong = try sandbox.run("sync", "remove", "s.coffer", "carried", "tablet", "--new-key-file", "next.key")
+    #expect(wrong.status == 1 && wrong.errors.contains("dbtool sync status"), "\(wrong.errors)")
+    try sandbox.succeed("sync", "remove", "s.coffer", "carried", "phone", "--new-key-file", "next.key")
+    try sandbox.succeed("put", "phone.coffer", "--text", "too late")
+    #expect(try sandbox.run("sync", "run", "phone.coffer", "carried").status != 0)
+    try sandbox.succeed("sync", "run", "s.coffer", "carried")
+    #expect(!(try sandbox.succeed("export", "s.coffer").text.contains("too late")))
+    #expect(try sandbox.run("sync", "join", "again.coffer", "carried").status == 12)
+    let joined = try sandbox.run("sync", "join", "tablet.coffer", "carried", "--key-file", "next.key")
+    #expect(joined.status == 0, "\(joined.errors)")
+  }
+
   @Test func refusalsSayWhatToDo() throws {
     let sandbox = try twoDevices()
     func expect(_ status: Int32, _ text: String, _ words: String...) throws {
