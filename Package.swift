@@ -68,7 +68,8 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CCofferOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    target("CofferPlatform"),
+    .target(name: "CCofferPlatform"),
+    target("CofferPlatform", ["CCofferPlatform"]),
     target("CofferFoundation"),
     target("CofferDocuments"),
     .target(name: "CCofferText"),

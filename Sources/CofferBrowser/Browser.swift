@@ -192,12 +192,10 @@ package final class Browser {
     return true
   }
 
-  /// The number of seconds since the machine started, including the time that it was asleep.
-  static var seconds: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_BOOTTIME, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
+  private static let start = ContinuousClock.now
+
+  /// The number of seconds since the first call, including the time that the machine was asleep.
+  static var seconds: Double { start.duration(to: .now) / .seconds(1) }
 
   /// Runs a closure that reads the store, and shows its error.
   ///

@@ -27,17 +27,19 @@ package enum OpenFiles {
     }
   }
 
-  /// Returns whether this process has the file open, or `true` if it can't tell.
+  /// Returns whether this process has the file open.
   package static func isOpen(_ file: stat, besides descriptor: Int32 = -1) -> Bool {
-    guard let names = FolderNames.of("/proc/self/fd") else { return true }
-    for name in names {
+    descriptors.contains { number in
       var found = stat()
-      if let number = Int32(name), number != descriptor, fstat(number, &found) == 0, found.st_dev == file.st_dev,
-        found.st_ino == file.st_ino
-      {
-        return true
-      }
+      return number != descriptor && fstat(number, &found) == 0 && found.isSameFile(as: file)
     }
-    return false
+  }
+
+  /// The numbers of the process's descriptors, among others if the system has no folder that lists them.
+  package static var descriptors: any Sequence<Int32> {
+    if let names = FolderNames.of(String(cString: coffer_descriptors_folder())) {
+      return names.compactMap { Int32($0) }
+    }
+    return 0..<max(256, Int32(clamping: sysconf(Int32(_SC_OPEN_MAX))))
   }
 }

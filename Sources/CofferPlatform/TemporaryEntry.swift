@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// A file or folder under a ``TemporaryName``, locked by this process until it's complete.
 ///
-/// The lock (`flock(2)`) ends with the last process that has the descriptor, even if the process is killed. After that,
+/// The lock ends with the last process that has the descriptor, even if the process is killed. After that,
 /// ``removeAbandoned(in:)`` removes the entry. The owner renames or removes the entry before it releases the lock.
 package final class TemporaryEntry: Sendable {
   package let path: String
@@ -17,14 +17,14 @@ package final class TemporaryEntry: Sendable {
   ///
   /// - Returns: `nil`, with errno, if the file can't be created.
   package convenience init?(file path: String) {
-    self.init(path) { open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600) }
+    self.init(path, S_IFREG) { open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600) }
   }
 
   /// Creates a folder that only its owner can enter.
   ///
   /// - Returns: `nil`, with errno, if the folder can't be created.
   package convenience init?(folder path: String) {
-    self.init(path) {
+    self.init(path, S_IFDIR) {
       guard mkdir(path, 0o700) == 0 else { return -1 }
       let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       if descriptor < 0, errno == ENOENT { errno = EAGAIN }
@@ -32,13 +32,13 @@ package final class TemporaryEntry: Sendable {
     }
   }
 
-  private init?(_ path: String, create: () -> Int32) {
+  private init?(_ path: String, _ kind: mode_t, create: () -> Int32) {
     let name = Self.lastComponent(of: path)
     Self.held.withLock { _ = $0.insert(name) }
     while true {
       let descriptor = create()
       if descriptor >= 0 {
-        while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        while !Self.lock(descriptor, of: kind), errno == EINTR || errno == EAGAIN || errno == EACCES { usleep(1000) }
         if Self.names(path, descriptor) {
           (self.path, self.descriptor) = (path, descriptor)
           return
@@ -107,16 +107,23 @@ extension TemporaryEntry {
     guard !held.withLock({ $0.contains(name) }), let kind = type(of: path), kind == S_IFREG || kind == S_IFDIR,
       isOwn(path)
     else { return }
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = open(path, (kind == S_IFREG ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     // The owner may have renamed the file between these calls.
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, names(path, descriptor) else { return }
+    guard lock(descriptor, of: kind), names(path, descriptor) else { return }
     if kind == S_IFDIR {
       removeTree(path)
     } else {
       for suffix in sideFiles + [""] { unlink(path + suffix) }
     }
+  }
+
+  /// Locks a file or a folder without waiting.
+  ///
+  /// - Returns: `false`, with errno, if it can't be locked.
+  private static func lock(_ descriptor: Int32, of kind: mode_t) -> Bool {
+    kind == S_IFDIR ? flock(descriptor, LOCK_EX | LOCK_NB) == 0 : RangeLock.take(RangeLock.incomplete, of: descriptor)
   }
 
   /// Removes a folder with everything in it, and doesn't follow links.
@@ -131,8 +138,7 @@ extension TemporaryEntry {
   /// Returns whether a path leads to the descriptor's file without following a link.
   private static func names(_ path: String, _ descriptor: Int32) -> Bool {
     var (named, open) = (stat(), stat())
-    return lstat(path, &named) == 0 && fstat(descriptor, &open) == 0 && named.st_dev == open.st_dev
-      && named.st_ino == open.st_ino
+    return lstat(path, &named) == 0 && fstat(descriptor, &open) == 0 && named.isSameFile(as: open)
   }
 
   /// Returns the file type, or `nil` if nothing has that name.

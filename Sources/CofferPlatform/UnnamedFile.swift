@@ -1,13 +1,10 @@
 /// Files without a name, which vanish with a killed process (`O_TMPFILE`, open(2)).
 package enum UnnamedFile {
-  /// O_TMPFILE of linux/fcntl.h, which Swift doesn't import.
-  private static let temporary: Int32 = 0o20_000_000 | O_DIRECTORY
-
   /// Opens an empty file for reading and writing that only its owner can read.
   ///
   /// - Returns: `nil` if the system or the file system doesn't support such files, or can't give them a name later.
   package static func open(in folder: String) -> Int32? {
-    let descriptor = Glibc.open(folder.isEmpty ? "." : folder, temporary | O_RDWR | O_CLOEXEC, 0o600)
+    let descriptor = coffer_open_unnamed(folder.isEmpty ? "." : folder)
     guard descriptor >= 0 else { return nil }
     guard access(path(of: descriptor), F_OK) == 0 else {
       close(descriptor)
@@ -24,7 +21,7 @@ package enum UnnamedFile {
     if let unnamed = open(in: folder) { return unnamed }
     for _ in 0..<16 {
       let path = "\(folder)/\(TemporaryName.privateCopy())"
-      let named = Glibc.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+      let named = CofferPlatform.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
       if named >= 0 {
         unlink(path)
         return named
@@ -41,6 +38,8 @@ package enum UnnamedFile {
     linkat(AT_FDCWD, path(of: descriptor), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0
   }
 
-  /// The path under which Linux shows a descriptor of this process.
-  private static func path(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+  /// The path under which the system shows a descriptor of this process.
+  private static func path(of descriptor: Int32) -> String {
+    "\(String(cString: coffer_descriptors_folder()))/\(descriptor)"
+  }
 }

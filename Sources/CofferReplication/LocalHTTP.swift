@@ -56,9 +56,9 @@ struct LocalHTTP {
         hint: "choose a shorter one in the service's configuration")
     }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = coffer_local_socket()
     guard descriptor >= 0 else { throw refused("\(path): \(Self.words(errno))") }
-    guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
+    guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
       defer { close(descriptor) }
       throw refused("\(path): \(Self.words(errno))")
     }
@@ -94,7 +94,7 @@ struct LocalHTTP {
     var sent = 0
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes { buffer in
-        Glibc.send(descriptor, buffer.baseAddress! + sent, buffer.count - sent, Int32(MSG_NOSIGNAL))
+        coffer_send(descriptor, buffer.baseAddress! + sent, buffer.count - sent)
       }
       if count >= 0 {
         sent += count

@@ -65,13 +65,7 @@ struct UnsafeFile: Sendable {
     kept.withLock { $0.removeValue(forKey: thread) }
   }
 
-  private static var thread: UInt {
-    #if canImport(Glibc)
-      UInt(pthread_self())
-    #else
-      UInt(bitPattern: pthread_self())
-    #endif
-  }
+  private static var thread: UInt { coffer_thread() }
 }
 
 extension SQLiteError {

@@ -10,9 +10,9 @@ package enum SystemRandom {
   package static func fill(_ memory: UnsafeMutableRawBufferPointer) throws(SealingError) {
     var rest = memory[...]
     while !rest.isEmpty {
-      // getentropy takes at most 256 bytes.
+      // The call takes at most 256 bytes.
       let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(256))
-      guard getentropy(part.baseAddress!, part.count) == 0 else {
+      guard coffer_random_bytes(part.baseAddress!, part.count) == 0 else {
         throw SealingError(.systemFailure, "the operating system gives no random bytes")
       }
       rest = rest.dropFirst(part.count)
@@ -29,21 +29,21 @@ package enum SystemRandom {
 /// Random bytes for the second halves of nonces, drawn from a page that is filled at once and that a fork finds empty.
 ///
 /// A draw costs some nanoseconds, a call of the kernel most of a microsecond. The kernel wipes the page in the child of
-/// a fork (MADV_WIPEONFORK), so that parent and child never draw the same bytes.
+/// a fork (MADV_WIPEONFORK), so that parent and child never draw the same bytes. Where it can't, the child of a `fork()`
+/// is noticed by a number.
 package final class RandomBytes {
   private static let pageSize = 4096
   private let page: UnsafeMutableRawBufferPointer
   /// The offset of the next draw. Byte 0 marks that this process filled the page.
   private var next = RandomBytes.pageSize
+  /// The fork in which the page was filled, or `nil` if the kernel wipes the page in children.
+  private var generation: UInt64?
 
   package init() throws(SealingError) {
     let memory = mmap(nil, Self.pageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let memory, memory != MAP_FAILED else { throw SealingError(.systemFailure, "no memory for random bytes") }
     page = UnsafeMutableRawBufferPointer(start: memory, count: Self.pageSize)
-    guard madvise(memory, Self.pageSize, MADV_WIPEONFORK) == 0 else {
-      munmap(memory, Self.pageSize)
-      throw SealingError(.systemFailure, "this kernel can't keep random bytes apart across fork (MADV_WIPEONFORK)")
-    }
+    if coffer_wipe_on_fork(memory, Self.pageSize) != 0 { generation = coffer_fork_generation() }
   }
 
   deinit {
@@ -53,6 +53,7 @@ package final class RandomBytes {
   /// Fills `target`, at most a page less one byte.
   package func draw(into target: UnsafeMutableRawBufferPointer) throws(SealingError) {
     precondition(target.count < Self.pageSize, "internal error: more random bytes at once than a page holds")
+    if let generation, generation != coffer_fork_generation() { next = Self.pageSize }
     if page[0] != 1 || next + target.count > Self.pageSize {
       try refill()
     }
@@ -64,6 +65,7 @@ package final class RandomBytes {
     try requireOpenSSL()
     let bytes = page.bindMemory(to: UInt8.self)
     guard RAND_bytes(bytes.baseAddress, Int32(Self.pageSize)) == 1 else { throw .openSSL("random bytes") }
+    if generation != nil { generation = coffer_fork_generation() }
     page[0] = 1
     next = 1
   }

@@ -108,7 +108,7 @@ extension Secret {
     guard descriptor >= 0 else {
       throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
     }
-    defer { Glibc.close(descriptor) }
+    defer { CofferPlatform.close(descriptor) }
     return try readAll(descriptor: descriptor, limit: limit)
   }
 }

@@ -24,7 +24,7 @@ enum SecretMemory {
     let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let memory, memory != MAP_FAILED else { preconditionFailure("out of memory for keys") }
     mlock(memory, count)
-    madvise(memory, count, MADV_DONTDUMP)
+    coffer_keep_out_of_cores(memory, count)
     return memory
   }
 

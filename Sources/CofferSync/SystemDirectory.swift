@@ -32,11 +32,7 @@ package final class SystemDirectory: SyncDirectory {
   func modificationDate(_ path: String) throws(StoreError) -> Int {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw failure(path) }
-    #if canImport(Darwin)
-      return status.st_mtimespec.tv_sec * 1_000_000_000 + status.st_mtimespec.tv_nsec
-    #else
-      return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
-    #endif
+    return status.modified.tv_sec * 1_000_000_000 + status.modified.tv_nsec
   }
 
   /// Whether the folder has nothing in it but names that begin with a dot.
@@ -91,7 +87,8 @@ package final class SystemDirectory: SyncDirectory {
 
   package func publish(_ pending: String, as name: String, in subfolder: String) throws(StoreError) -> Bool {
     let place = place(subfolder, name)
-    guard Self.rename(self.place(subfolder, Self.hidden(pending)), to: place) else {
+    guard AtomicRename.withoutReplacing(self.place(subfolder, Self.hidden(pending)), as: place, reservesName: false)
+    else {
       let number = errno
       if number == EEXIST || number == ENOENT { return false }
       throw failure(place, number)
@@ -108,22 +105,6 @@ package final class SystemDirectory: SyncDirectory {
       if flock(file, LOCK_EX | LOCK_NB) == 0 { unlink(place(subfolder, name)) }
       close(file)
     }
-  }
-
-  /// Renames a file, unless the new name exists. Folders on USB sticks and in networks often can't do that in one step.
-  private static func rename(_ old: String, to new: String) -> Bool {
-    if AtomicRename.withoutReplacing(old, as: new) { return true }
-    guard [ENOSYS, EINVAL, ENOTSUP].contains(errno) else { return false }
-    if link(old, new) == 0 {
-      unlink(old)
-      return true
-    }
-    guard errno != EEXIST, errno != ENOENT else { return false }
-    guard access(new, F_OK) != 0 else {
-      errno = EEXIST
-      return false
-    }
-    return renameat(AT_FDCWD, old, AT_FDCWD, new) == 0
   }
 
   package func remove(_ name: String, in subfolder: String) throws(StoreError) {
@@ -188,7 +169,7 @@ private final class SystemFile: SyncFileBytes, SyncNewFile {
   }
 
   func finish(as pending: String) throws(StoreError) {
-    guard fsync(descriptor) == 0 else { throw .ofFile(path, errno) }
+    guard coffer_sync(descriptor) == 0 else { throw .ofFile(path, errno) }
     let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
     let complete = "\(folder).\(pending)\(SystemDirectory.unfinished)"
     guard renameat(AT_FDCWD, path, AT_FDCWD, complete) == 0 else { throw .ofFile(path, errno) }

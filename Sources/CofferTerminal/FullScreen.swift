@@ -135,12 +135,12 @@ package struct FullScreen {
     guard isEntered else { return }
     isEntered = false
     clear()
-    _ = Glibc.write(STDOUT_FILENO, leaving.utf8Start, leaving.utf8CodeUnitCount)
+    _ = CofferPlatform.write(STDOUT_FILENO, leaving.utf8Start, leaving.utf8CodeUnitCount)
     tcsetattr(STDIN_FILENO, TCSANOW, former)
   }
 
   private static func clear() {
-    _ = Glibc.write(STDOUT_FILENO, clearing.baseAddress, clearing.count)
+    _ = CofferPlatform.write(STDOUT_FILENO, clearing.baseAddress, clearing.count)
   }
 
   private static func write(_ text: StaticString) throws {

@@ -41,7 +41,7 @@ package final class ShownText {
 
   deinit {
     bytes.withUnsafeMutableBytes { bytes in
-      if let base = bytes.baseAddress { explicit_bzero(base, bytes.count) }
+      if let base = bytes.baseAddress { coffer_wipe(base, bytes.count) }
     }
   }
 

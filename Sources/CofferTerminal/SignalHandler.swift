@@ -15,17 +15,13 @@ package struct SignalHandler {
     sigaction(number, nil, &former)
     self.former = former
     var action = sigaction()
-    action.__sigaction_handler.sa_handler = handler
-    if !Self.isIgnored(former) { sigaction(number, &action, nil) }
+    coffer_set_handler(&action, handler)
+    if !coffer_is_ignored(&former) { sigaction(number, &action, nil) }
   }
 
   /// Restores the replaced action.
   package func restore() {
     var action = former
     sigaction(number, &action, nil)
-  }
-
-  private static func isIgnored(_ action: sigaction) -> Bool {
-    unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

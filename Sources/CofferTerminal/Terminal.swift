@@ -14,15 +14,15 @@ package enum Terminal {
 
   /// Returns the size of the terminal, or 80 columns and 24 rows if it's unknown.
   package static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
-    var size = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return (80, 24) }
-    return (size.ws_col > 0 ? Int(size.ws_col) : 80, size.ws_row > 0 ? Int(size.ws_row) : 24)
+    var (columns, rows): (Int32, Int32) = (0, 0)
+    _ = coffer_terminal_size(descriptor, &columns, &rows)
+    return (columns > 0 ? Int(columns) : 80, rows > 0 ? Int(rows) : 24)
   }
 
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
     var rest = bytes
     while !rest.isEmpty {
-      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      let count = CofferPlatform.write(descriptor, rest.baseAddress, rest.count)
       if count < 0 {
         if errno == EINTR { continue }
         throw TerminalError.failed(errno: errno)

@@ -49,7 +49,7 @@ extension StagedFile {
     guard descriptor >= 0 else { throw Self.failure(temporary) }
     defer { close(descriptor) }
     if let permissions { fchmod(descriptor, permissions) }
-    guard fsync(descriptor) == 0 else { throw Self.failure(temporary) }
+    guard coffer_sync(descriptor) == 0 else { throw Self.failure(temporary) }
   }
 
   /// Returns an existing file's permissions, or `nil` if the file is missing.

@@ -160,7 +160,7 @@ private final class AttachedFile {
     var status = stat()
     let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     byteCount = Int(status.st_size)
-    date = Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
+    date = Timestamp(seconds: Int64(status.modified.tv_sec), nanoseconds: Int64(status.modified.tv_nsec))
     guard isRegular else {
       throw StoreError(
         .invalidArgument, "\(path) isn't a regular file", hint: "attach what can only be read once as a stream")

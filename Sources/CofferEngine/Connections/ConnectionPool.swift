@@ -417,7 +417,7 @@ package final class ConnectionPool: Sendable {
   }
 
   func currentThread() -> UInt {
-    UInt(pthread_self())
+    coffer_thread()
   }
 
   /// A connection that moves into or out of the lock, with a single owner.

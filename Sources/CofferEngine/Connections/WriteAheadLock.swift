@@ -10,7 +10,7 @@ internal import Synchronization
 /// - A replication program such as Litestream reads the log, and loses unread commits when another process restarts
 ///   the log. While such a program has the file open, we leave checkpoints to it.
 ///
-/// The lock is advisory, on a descriptor of the store's own file. The whole process uses one descriptor per file. It is
+/// The lock is advisory, on one byte of the store's own file. The whole process uses one descriptor per file. It is
 /// closed after the last connection to the file, because closing it earlier would drop SQLite's locks (``OpenFiles``).
 package final class WriteAheadLock: Sendable {
   /// The maximum log length in bytes before the log is copied into the file.
@@ -41,7 +41,9 @@ package final class WriteAheadLock: Sendable {
         all[FileIdentity(status)]?.users += 1
         return known
       }
-      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      // The lock needs a descriptor for writing. Those who may not write don't take it.
+      var descriptor = open(path, O_RDWR | O_CLOEXEC)
+      if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
       guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
         throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
       }
@@ -73,10 +75,10 @@ package final class WriteAheadLock: Sendable {
     while true {
       try cancellation?.check()
       if isHeld.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
-        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+        if RangeLock.take(RangeLock.writers, of: descriptor) { return }
         let reason = errno
         isHeld.store(false, ordering: .releasing)
-        guard reason == EWOULDBLOCK || reason == EINTR else {
+        guard reason == EAGAIN || reason == EACCES || reason == EINTR else {
           throw StoreError(.ioFailure, "the store can't be locked: \(String(cString: strerror(reason)))")
         }
       }
@@ -89,7 +91,7 @@ package final class WriteAheadLock: Sendable {
   }
 
   package func unlock() {
-    flock(descriptor, LOCK_UN)
+    RangeLock.release(RangeLock.writers, of: descriptor)
     isHeld.store(false, ordering: .releasing)
   }
 
@@ -123,11 +125,6 @@ package final class WriteAheadLock: Sendable {
 
   /// Whether another process has the file open.
   package var isOpenInAnotherProcess: Bool {
-    var lock = flock()
-    lock.l_type = Int16(F_WRLCK)
-    lock.l_whence = Int16(SEEK_SET)
-    (lock.l_start, lock.l_len) = FileLease.lockBytes
-    // F_GETLK ignores this process's own locks.
-    return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    RangeLock.isTakenElsewhere(RangeLock.sqlite, of: descriptor)
   }
 }

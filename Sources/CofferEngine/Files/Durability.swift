@@ -6,8 +6,6 @@ package enum Durability {
   /// Errors of file systems that can't sync a directory, which aren't failures.
   private static let unsupported: Set<Int32> = [EINVAL, ENOTSUP, ENOSYS]
 
-  private typealias Syncfs = @convention(c) (Int32) -> Int32
-
   /// Syncs the directory of a new name.
   ///
   /// - Throws: `ioFailure` if the disk doesn't confirm it.
@@ -24,7 +22,7 @@ package enum Durability {
   ///   synced, or if this process can't read the directory.
   static func syncDirectory(beside path: String) -> Int32? {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    return withFolder(folder) { fsync($0) }
+    return withFolder(folder, coffer_sync)
   }
 
   /// Syncs all files and names below a folder, and all other pending writes on its file system. A folder with many
@@ -32,11 +30,7 @@ package enum Durability {
   ///
   /// - Returns: The same as ``syncDirectory(beside:)``.
   package static func syncFileSystem(in folder: String) -> Int32? {
-    guard let symbol = dlsym(nil, "syncfs") else {
-      sync()
-      return nil
-    }
-    return withFolder(folder) { unsafeBitCast(symbol, to: Syncfs.self)($0) }
+    withFolder(folder, coffer_sync_file_system)
   }
 
   private static func withFolder(_ path: String, _ synchronize: (Int32) -> Int32) -> Int32? {

@@ -6,13 +6,6 @@ internal import CofferRecords
 /// Only the file's owner can get a lease, and some file systems don't support leases. In that case, the lease checks
 /// SQLite's locks instead, which reveal only connections in WAL mode or in a transaction.
 package struct FileLease: ~Copyable {
-  /// F_SETSIG, F_OFD_GETLK and F_SETLEASE of fcntl.h, which the C library's module doesn't export.
-  private static let setSignal: Int32 = 10
-  private static let getLock: Int32 = 36
-  private static let setLease: Int32 = 1024
-  /// The range of bytes that SQLite locks in a file.
-  static let lockBytes: (start: off_t, count: off_t) = (0x4000_0000, 512)
-
   private let descriptor: Int32
 
   private init(_ descriptor: Int32) {
@@ -31,10 +24,8 @@ package struct FileLease: ~Copyable {
       guard errno == ENOENT else { throw StagedFile.failure(path) }
       return FileLease(-1)
     }
-    // The kernel signals this process if another process opens the file. SIGURG is ignored unless a handler is set.
-    _ = fcntl(descriptor, setSignal, SIGURG)
-    let isTaken = fcntl(descriptor, setLease, F_WRLCK) == 0
-    guard isTaken || errno != EAGAIN && !isLocked(descriptor) else {
+    let isTaken = coffer_take_lease(descriptor) == 0
+    guard isTaken || errno != EAGAIN && !RangeLock.isTaken(RangeLock.sqlite, of: descriptor) else {
       close(descriptor)
       throw isOpenInAnotherProcess(path)
     }
@@ -50,15 +41,6 @@ package struct FileLease: ~Copyable {
 
   private static func isOpenInAnotherProcess(_ path: String) -> StoreError {
     StoreError(.locked, "\(path): another process has the store open", hint: "close it there, and try again")
-  }
-
-  /// Returns whether a connection holds a lock on the given bytes, even a connection of this process.
-  static func isLocked(_ descriptor: Int32, _ bytes: (start: off_t, count: off_t) = lockBytes) -> Bool {
-    var lock = flock()
-    lock.l_type = Int16(F_WRLCK)
-    lock.l_whence = Int16(SEEK_SET)
-    (lock.l_start, lock.l_len) = bytes
-    return fcntl(descriptor, getLock, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
   }
 
   /// Returns whether this process has the file open. Closing any descriptor would drop SQLite's locks in this process.

@@ -25,7 +25,7 @@ package struct FileLocation: Sendable {
     self.path = String(cString: resolved)
     var status = stat()
     guard stat(resolved, &status) == 0 else { throw StagedFile.failure(path) }
-    (device, file) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    (device, file) = (status.device, status.number)
   }
 
   /// Requires a path that isn't SQLite's name for a database in memory.
@@ -39,7 +39,7 @@ package struct FileLocation: Sendable {
   /// Returns whether a path now leads to another file, or `false` if the file doesn't exist.
   func isSuperseded(at path: String) -> Bool {
     var status = stat()
-    return stat(path, &status) == 0 && (UInt64(status.st_dev) != device || UInt64(status.st_ino) != file)
+    return stat(path, &status) == 0 && (status.device != device || status.number != file)
   }
 
   /// Returns a path that remains valid if the process changes its directory. Doesn't resolve links.
@@ -66,7 +66,7 @@ package struct FileLocation: Sendable {
 
   private func status() throws(StoreError) -> stat {
     var status = stat()
-    guard stat(path, &status) == 0, UInt64(status.st_dev) == device, UInt64(status.st_ino) == file else {
+    guard stat(path, &status) == 0, status.device == device, status.number == file else {
       throw StoreError(
         .noSuchFile, "\(path): the store's file was moved, removed or replaced while it was open",
         hint: "close the store, and open it at its present path")

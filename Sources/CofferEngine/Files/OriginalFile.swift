@@ -78,8 +78,8 @@ package struct FileMark: Equatable {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw StoreError(.notAStore, "\(path): not a regular file, and so no store")
     }
-    (device, file, size) = (UInt64(status.st_dev), UInt64(status.st_ino), Int64(status.st_size))
-    (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+    (device, file, size) = (status.device, status.number, Int64(status.st_size))
+    (seconds, nanoseconds) = (status.modified.tv_sec, status.modified.tv_nsec)
   }
 
   /// Returns whether both marks belong to the same file, possibly under two names.
@@ -100,11 +100,12 @@ package struct FileMark: Equatable {
 
   /// Returns whether any connection holds one of SQLite's locks, either on the file or on the log's index.
   static func isLocked(_ path: String) -> Bool {
-    reading(path) { FileLease.isLocked($0) } || reading(path + "-shm") { FileLease.isLocked($0, logIndexBytes) }
+    reading(path) { RangeLock.isTaken(RangeLock.sqlite, of: $0) }
+      || reading(path + "-shm") { RangeLock.isTaken(logIndexBytes, of: $0) }
   }
 
   /// The range of bytes that SQLite locks in a log's index.
-  private static let logIndexBytes: (start: off_t, count: off_t) = (120, 9)
+  private static let logIndexBytes: (start: Int64, count: Int64) = (120, 9)
 
   /// Opens a file. This process must not have it open already, because closing a descriptor would drop SQLite's locks.
   private static func reading(_ path: String, _ body: (Int32) -> Bool) -> Bool {

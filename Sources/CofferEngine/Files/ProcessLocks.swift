@@ -11,8 +11,8 @@ struct FileIdentity: Hashable {
 
   init(_ status: stat) {
     process = getpid()
-    device = UInt64(status.st_dev)
-    file = UInt64(status.st_ino)
+    device = status.device
+    file = status.number
   }
 }
 
@@ -74,7 +74,7 @@ package final class ProcessLocks: Sendable {
   ///
   /// - Throws: `misuse` inside this thread's `read` or `write`, which would wait for itself, or `cancelled`.
   package func asWriter<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
-    let thread = UInt(pthread_self())
+    let thread = coffer_thread()
     guard writer.load(ordering: .acquiring) != thread else { throw Self.nestedWrite }
     guard !isReading(thread) else {
       throw StoreError(
@@ -96,7 +96,7 @@ package final class ProcessLocks: Sendable {
   /// readers only after it has begun, and a reader waits for a writer.
   var blocksThisThread: Bool {
     guard writerHasLock.load(ordering: .acquiring) else { return false }
-    return writer.load(ordering: .acquiring) != UInt(pthread_self()) || readersWithLock.load(ordering: .acquiring) > 0
+    return writer.load(ordering: .acquiring) != coffer_thread() || readersWithLock.load(ordering: .acquiring) > 0
   }
 
   func beginReading(_ thread: UInt) {

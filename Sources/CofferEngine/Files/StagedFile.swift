@@ -69,7 +69,7 @@ package final class StagedFile {
       throw StoreError(.alreadyExists, "\(path) exists already, and was left as it is")
     }
     var read = stat()
-    if let source, stat(source, &read) == 0, read.st_dev == status.st_dev, read.st_ino == status.st_ino {
+    if let source, stat(source, &read) == 0, read.isSameFile(as: status) {
       throw StoreError(.alreadyExists, "\(path) is what is being read: an output never goes over an input")
     }
     return true
@@ -145,7 +145,7 @@ package final class StagedFile {
 
   /// Makes the appended bytes durable. Call this before ``publish()``.
   package func sync() throws(StoreError) {
-    while fsync(made.descriptor) != 0 {
+    while coffer_sync(made.descriptor) != 0 {
       guard errno == EINTR else { throw Self.failure(path) }
     }
   }
@@ -223,24 +223,9 @@ package final class StagedFile {
       return
     }
     // Don't replace a file that was created in the meantime.
-    if AtomicRename.withoutReplacing(temporary, as: path) { return }
-    // If the file system can't do that, use a link, which never replaces a file.
-    if link(temporary, path) == 0 {
-      unlink(temporary)
-      return
-    }
-    if errno == EEXIST { try isReplacing() }
-    // Without hard links, reserve the name with an empty file and rename the finished file over it.
-    let placeholder = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-    guard placeholder >= 0 else {
-      let failure = Self.failure(path)
-      try isReplacing()
-      throw failure
-    }
-    close(placeholder)
-    guard rename(temporary, path) == 0 else {
-      let failure = Self.failure(path)
-      unlink(path)
+    guard AtomicRename.withoutReplacing(temporary, as: path) else {
+      let (isTaken, failure) = (errno == EEXIST, Self.failure(path))
+      if isTaken { try isReplacing() }
       throw failure
     }
   }

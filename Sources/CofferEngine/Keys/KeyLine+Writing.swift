@@ -33,7 +33,7 @@ extension KeyLine {
 
   private func writeAndSync(_ descriptor: Int32, named path: String) throws(StoreError) {
     try write(descriptor: descriptor, named: path)
-    guard fsync(descriptor) == 0 else { throw StagedFile.failure(path) }
+    guard coffer_sync(descriptor) == 0 else { throw StagedFile.failure(path) }
   }
 
   private static func failure(_ path: String) -> StoreError {
@@ -52,7 +52,9 @@ extension KeyLine {
     let whole = try wholeLine()
     var written = 0
     while written < whole.count {
-      let count = whole.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written) }
+      let count = whole.withUnsafeBytes {
+        CofferPlatform.write(descriptor, $0.baseAddress! + written, $0.count - written)
+      }
       if count < 0 {
         if errno == EINTR { continue }
         throw StagedFile.failure(name)

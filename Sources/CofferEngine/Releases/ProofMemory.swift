@@ -67,7 +67,7 @@ struct ProofMemory {
     var isWhole = true
     let bytes = [UInt8](unsafeUninitializedCapacity: size) { memory, count in
       while count < size {
-        let more = Glibc.read(descriptor, memory.baseAddress! + count, size - count)
+        let more = CofferPlatform.read(descriptor, memory.baseAddress! + count, size - count)
         if more < 0, errno == EINTR { continue }
         guard more > 0 else {
           isWhole = false

@@ -7,7 +7,7 @@ internal import Synchronization
 package final class Cancellation: Sendable {
   private struct Running: Sendable {
     let cancellation: Cancellation
-    let thread: pthread_t
+    let thread: UInt
   }
 
   @TaskLocal private static var running: Running?
@@ -63,7 +63,7 @@ package final class Cancellation: Sendable {
 
   /// The cancellation for this thread's current work, or `nil` if the work can't be canceled.
   package static var current: Cancellation? {
-    guard let running, pthread_equal(running.thread, pthread_self()) != 0 else { return nil }
+    guard let running, running.thread == coffer_thread() else { return nil }
     return running.cancellation
   }
 
@@ -73,7 +73,7 @@ package final class Cancellation: Sendable {
 
   /// Runs work on this thread with this cancellation as `current`.
   func run<R>(_ work: () throws -> R) rethrows -> R {
-    try Self.$running.withValue(Running(cancellation: self, thread: pthread_self())) { try work() }
+    try Self.$running.withValue(Running(cancellation: self, thread: coffer_thread())) { try work() }
   }
 
   /// Runs work that ends when a condition is true, which is polled while statements run.

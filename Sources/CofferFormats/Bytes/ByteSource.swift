@@ -19,7 +19,7 @@ public struct FileByteSource: ByteSource {
   /// - Throws: `unreadable`.
   public init(path: String) throws(FormatError) {
     file = try FileDescriptor(opening: path)
-    posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+    coffer_read_ahead(file.number)
   }
 
   /// Reads from an open descriptor, which the caller closes after the last read.

@@ -30,7 +30,7 @@ final class FileDescriptor: Sendable {
   /// Reads some bytes, 0 at the end; read(2), repeated after a signal.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
     while true {
-      let count = Glibc.read(number, buffer.baseAddress, buffer.count)
+      let count = CofferPlatform.read(number, buffer.baseAddress, buffer.count)
       if count >= 0 { return count }
       guard errno == EINTR else { throw .system(.unreadable, "cannot read the file") }
     }
@@ -47,7 +47,7 @@ final class FileDescriptor: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
     var rest = bytes
     while !rest.isEmpty {
-      let count = Glibc.write(number, rest.baseAddress, rest.count)
+      let count = CofferPlatform.write(number, rest.baseAddress, rest.count)
       if count >= 0 {
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       } else if errno != EINTR {
@@ -70,6 +70,6 @@ extension FormatError {
 extension Timestamp {
   /// When a file was changed; the nearest date that a store takes.
   init(changeOf status: stat) {
-    self.init(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
+    self.init(seconds: Int64(status.modified.tv_sec), nanoseconds: Int64(status.modified.tv_nsec))
   }
 }

@@ -234,8 +234,8 @@ private struct FileSetState: Equatable {
       throw FormatError(.unreadable, "a database must be a file", path: path)
     }
     return File(
-      number: UInt64(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
-      nanoseconds: status.st_mtim.tv_nsec)
+      number: status.number, size: Int(status.st_size), seconds: status.modified.tv_sec,
+      nanoseconds: status.modified.tv_nsec)
   }
 }
 

@@ -85,7 +85,7 @@ struct FolderWalk: Sendable {
 
   private mutating func enter(_ directory: FileDescriptor, prefix: [UInt8]) throws(FormatError) {
     let status = try directory.status()
-    let identity = [UInt64(status.st_dev), UInt64(status.st_ino)]
+    let identity = [status.device, status.number]
     guard !folders.contains(where: { $0.identity == identity }) else {
       passedOver.links += 1
       return

@@ -51,8 +51,7 @@ enum StoreWord {
   private static func isSame(_ word: String?, _ store: String) -> Bool {
     guard let word, word != store else { return word != nil }
     var (named, other) = (stat(), stat())
-    return stat(word, &named) == 0 && stat(store, &other) == 0 && named.st_dev == other.st_dev
-      && named.st_ino == other.st_ino
+    return stat(word, &named) == 0 && stat(store, &other) == 0 && named.isSameFile(as: other)
   }
 
   /// Whether the words name both stores of a verb. The second one may be missing, and `restore` takes documents, too.

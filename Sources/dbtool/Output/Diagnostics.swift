@@ -41,7 +41,7 @@ struct Diagnostics: Sendable {
     text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
       while !rest.isEmpty {
-        let count = Glibc.write(STDERR_FILENO, rest.baseAddress, rest.count)
+        let count = CofferPlatform.write(STDERR_FILENO, rest.baseAddress, rest.count)
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { return }
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])

@@ -102,21 +102,19 @@ final class OutputFile {
       guard close(descriptor) == 0 else { throw Failure.system(errno, path) }
       return
     case .unnamed:
-      guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
+      guard coffer_sync(descriptor) == 0 else { throw Failure.system(errno, path) }
       try publishUnnamed(descriptor)
     case .copied(_, let copy):
       try Self.copyAll(from: descriptor, to: copy, path)
-      guard fsync(copy) == 0 else { throw Failure.system(errno, path) }
+      guard coffer_sync(copy) == 0 else { throw Failure.system(errno, path) }
       try publishUnnamed(copy)
       close(copy)
     case .beside(let entry):
-      guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
+      guard coffer_sync(descriptor) == 0 else { throw Failure.system(errno, path) }
       if replacesExisting {
         guard rename(entry.path, path) == 0 else { throw Failure.system(errno, path) }
-      } else if !AtomicRename.withoutReplacing(entry.path, as: path) {
-        // The file system has no such rename; a link never replaces an existing file either.
-        guard link(entry.path, path) == 0 else { throw Failure.system(errno, path) }
-        unlink(entry.path)
+      } else {
+        guard AtomicRename.withoutReplacing(entry.path, as: path) else { throw Failure.system(errno, path) }
       }
     }
     isOpen = false
@@ -150,7 +148,7 @@ final class OutputFile {
     for input in inputs {
       var status = stat()
       guard stat(input, &status) == 0 else { continue }
-      if status.st_dev == target.st_dev, status.st_ino == target.st_ino {
+      if status.isSameFile(as: target) {
         throw Failure.failed("\(path) is what is being read: an output never goes over an input")
       }
     }
@@ -162,12 +160,7 @@ final class OutputFile {
 extension OutputFile {
   private static func copyAll(from source: Int32, to target: Int32, _ path: String) throws {
     guard lseek(source, 0, SEEK_SET) == 0 else { throw Failure.system(errno, path) }
-    while true {
-      let count = sendfile(target, source, nil, 1 << 30)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw Failure.system(errno, path) }
-      if count == 0 { return }
-    }
+    guard coffer_append_rest(source, target) == 0 else { throw Failure.system(errno, path) }
   }
 
   /// Links the unnamed file to its path; replaces an existing file only if ``replacesExisting``.
@@ -176,7 +169,7 @@ extension OutputFile {
     guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }
     // A link can't replace a file: the complete file gets a temporary name, to be renamed at once.
     let name = Self.folder(of: path) + TemporaryName.output()
-    flock(descriptor, LOCK_EX)
+    _ = RangeLock.take(RangeLock.incomplete, of: descriptor)
     let cleanup = CleanupGuard(over: name)
     defer { cleanup.release() }
     guard UnnamedFile.link(descriptor, as: name) else { throw Failure.system(errno, path) }

@@ -103,7 +103,7 @@ final class StandardOutput {
   ) throws {
     var rest = bytes
     while !rest.isEmpty {
-      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      let count = CofferPlatform.write(descriptor, rest.baseAddress, rest.count)
       if count < 0 {
         if errno == EINTR { continue }
         if errno == EPIPE { throw ClosedPipe() }

@@ -55,23 +55,12 @@ final class CleanupGuard {
   }
 
   private func start(_ folder: String) {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, pipe.reading, STDIN_FILENO)
-    // The reader of our output must not wait for the shell to end.
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // Detached from the terminal, whose signals are for this process.
-    posix_spawnattr_setflags(&attributes, Int16(Self.newSession))
-    let arguments = CStrings(["sh", "-c", #"read -r line || rm -rf -- "$1""#, "sh", folder])
+    let words = CStrings(["sh", "-c", #"read -r line || rm -rf -- "$1""#, "sh", folder])
     let variables = CStrings(["PATH=/usr/bin:/bin"])
-    if posix_spawn(&shell, "/bin/sh", &actions, &attributes, arguments.pointers, variables.pointers) != 0 { shell = 0 }
+    // The reader of our output must not wait for the shell to end.
+    let start = coffer_start(
+      input: pipe.reading, output: -1, has_empty_input: false, has_no_output: true, has_own_session: true,
+      default_signals: nil)
+    if coffer_start_shell(&shell, start, words.pointers, variables.pointers) != 0 { shell = 0 }
   }
-
-  /// POSIX_SPAWN_SETSID of spawn.h.
-  private static let newSession: Int32 = 0x80
 }

@@ -20,7 +20,7 @@ struct Editor {
   func run(on path: String) throws {
     var former = sigaction()
     var ignored = sigaction()
-    ignored.__sigaction_handler.sa_handler = SIG_IGN
+    coffer_set_handler(&ignored, SIG_IGN)
     sigaction(SIGINT, &ignored, &former)
     defer { sigaction(SIGINT, &former, nil) }
     let child = try Shell.spawn(command + " \"$@\"", [path], resetting: [SIGPIPE, SIGINT])

@@ -10,11 +10,9 @@ enum KeyDescriptors {
   /// Closes the descriptors of a file in commands that this process starts later.
   static func close(onExecIfOf file: stat) {
     guard file.st_mode & S_IFMT != S_IFCHR else { return }
-    for descriptor in (FolderNames.of("/proc/self/fd") ?? []).compactMap({ Int32($0) }) {
+    for descriptor in OpenFiles.descriptors {
       var status = stat()
-      guard fstat(descriptor, &status) == 0, status.st_dev == file.st_dev, status.st_ino == file.st_ino else {
-        continue
-      }
+      guard fstat(descriptor, &status) == 0, status.isSameFile(as: file) else { continue }
       // A command needs the standard streams. Shell replaces a standard input that is a key.
       if descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
       closed.withLock { _ = $0.insert(descriptor) }

@@ -7,9 +7,6 @@ internal import CofferPlatform
 /// ``wipe()`` overwrites and removes it with every other file of the folder, unless ``keep()`` leaves it to the user. If
 /// this process is killed, the folder is removed once the editor has ended, by a shell or by the next edit.
 final class PrivateFile {
-  /// TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h.
-  private static let memoryFileSystems: Set<Int> = [0x0102_1994, 0x8584_58F6]
-
   let path: String
   let isInMemory: Bool
   private let entry: TemporaryEntry
@@ -52,18 +49,7 @@ final class PrivateFile {
   }
 
   private static func isInMemory(_ path: String) -> Bool {
-    guard path.hasPrefix("/"), access(path, W_OK | X_OK) == 0, let type = fileSystemType(of: path) else { return false }
-    return memoryFileSystems.contains(type)
-  }
-
-  /// `statfs(2)`, whose structure Swift does not import: its first word is the file system's type.
-  private static func fileSystemType(of path: String) -> Int? {
-    typealias Statfs = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> Int32
-    guard let symbol = dlsym(nil, "statfs") else { return nil }
-    let statfs = unsafeBitCast(symbol, to: Statfs.self)
-    // 120 bytes on 64-bit machines; more does no harm.
-    var answer = [Int](repeating: 0, count: 64)
-    return statfs(path, &answer) == 0 ? answer[0] : nil
+    path.hasPrefix("/") && access(path, W_OK | X_OK) == 0 && coffer_is_in_memory(path)
   }
 
   private static func write(_ text: UnsafeRawBufferPointer, to path: String) throws {
@@ -72,7 +58,7 @@ final class PrivateFile {
     defer { close(descriptor) }
     var rest = text
     while !rest.isEmpty {
-      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      let count = CofferPlatform.write(descriptor, rest.baseAddress, rest.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw Failure.system(errno, path) }
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
@@ -137,11 +123,11 @@ final class PrivateFile {
       let zeros = [UInt8](repeating: 0, count: 64 * 1024)
       var left = count
       while left > 0 {
-        let written = Glibc.write(descriptor, zeros, min(left, zeros.count))
+        let written = CofferPlatform.write(descriptor, zeros, min(left, zeros.count))
         guard written > 0 else { break }
         left -= written
       }
-      fsync(descriptor)
+      coffer_sync(descriptor)
       close(descriptor)
     }
     unlink(path)

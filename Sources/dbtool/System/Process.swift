@@ -5,35 +5,24 @@ enum Process {
   /// Forbids core dumps and tracing; a closed pipe or a file too large becomes an error instead of a fatal signal.
   static func harden() {
     occupyStandardDescriptors()
-    var none = rlimit(rlim_cur: 0, rlim_max: 0)
-    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    setDumpable(false)
+    coffer_forbid_inspection()
     signal(SIGPIPE, SIG_IGN)
     // A file beyond the shell's limit is an error of writing.
     signal(SIGXFSZ, SIG_IGN)
-    raiseDescriptorLimit()
+    // Swift's threads abort the process if no descriptor is left for them; a store needs a few as well.
+    _ = coffer_raise_open_files(fewestDescriptors)
     Interrupt.install()
   }
 
-  /// Swift's threads abort the process if no descriptor is left for them; a store needs a few as well.
-  private static func raiseDescriptorLimit() {
-    let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    var limit = rlimit()
-    guard getrlimit(kind, &limit) == 0, limit.rlim_cur < fewestDescriptors else { return }
-    limit.rlim_cur = min(limit.rlim_max, fewestDescriptors)
-    setrlimit(kind, &limit)
-  }
-
-  private static let fewestDescriptors: rlim_t = 64
+  private static let fewestDescriptors: UInt64 = 64
 
   /// Refuses to start with fewer descriptors than a verb may need.
   static func requireDescriptors() throws {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < fewestDescriptors
-    else { return }
+    let limit = coffer_raise_open_files(fewestDescriptors)
+    guard limit < fewestDescriptors else { return }
     throw Failure(
       .failed, kind: "system-failure",
-      "only \(limit.rlim_cur) files may be open at once, and \(fewestDescriptors) are needed",
+      "only \(limit) files may be open at once, and \(fewestDescriptors) are needed",
       hint: "raise the limit (ulimit -n)")
   }
 
@@ -47,18 +36,6 @@ enum Process {
 
   /// Ends the process; writers must have flushed standard output before.
   static func exit(with status: ExitStatus) -> Never {
-    Glibc.exit(status.rawValue)
-  }
-
-  /// PR_SET_DUMPABLE of linux/prctl.h.
-  private static let setDumpableOption: Int32 = 4
-
-  /// `prctl(PR_SET_DUMPABLE, …)`. The C function is variadic, which Swift cannot import, so that it is called through a
-  /// pointer with the kernel's five arguments.
-  private static func setDumpable(_ isDumpable: Bool) {
-    typealias Prctl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
-    guard let symbol = dlsym(nil, "prctl") else { return }
-    let prctl = unsafeBitCast(symbol, to: Prctl.self)
-    _ = prctl(setDumpableOption, isDumpable ? 1 : 0, 0, 0, 0)
+    CofferPlatform.exit(status.rawValue)
   }
 }

@@ -18,7 +18,8 @@ enum Restart {
     _ = fcntl(pipe.reading, F_SETFD, 0)
     KeyDescriptors.keepOnExec()
     setenv(variable, "\(pipe.reading)", 1)
-    execv(program, CommandLine.unsafeArgv)
+    var program = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    if coffer_program_path(&program, program.count) == 0 { execv(program, CommandLine.unsafeArgv) }
     let reason = errno
     close(pipe.reading)
     throw Failure.system(reason, "dbtool can't be started again")
@@ -37,16 +38,5 @@ enum Restart {
     return [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
       count = max(0, read(number, buffer.baseAddress, buffer.count))
     }
-  }
-
-  /// The path of this program, which names the process in lists, or a link to it if another file has taken the path.
-  private static var program: String {
-    let link = "/proc/self/exe"
-    var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-    guard readlink(link, &path, Int(PATH_MAX)) > 0 else { return link }
-    var (running, found) = (stat(), stat())
-    guard stat(link, &running) == 0, stat(path, &found) == 0 else { return link }
-    let isSame = running.st_dev == found.st_dev && running.st_ino == found.st_ino
-    return isSame ? path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } : link
   }
 }

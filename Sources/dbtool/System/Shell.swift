@@ -14,27 +14,17 @@ enum Shell {
     _ script: String, _ arguments: [String] = [], resetting signals: [Int32], input: Int32? = nil,
     output: Int32? = nil
   ) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    if let input {
-      posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-    } else if KeyDescriptors.includeStandardInput {
-      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    }
-    if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var defaults = sigset_t()
-    sigemptyset(&defaults)
-    for signal in signals { sigaddset(&defaults, signal) }
-    posix_spawnattr_setsigdefault(&attributes, &defaults)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    var child: pid_t = 0
     let words = CStrings(["sh", "-c", script, "sh"] + arguments)
     let variables = CStrings(ProcessInfo.processInfo.environment.map { "\($0)=\($1)" })
-    let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, words.pointers, variables.pointers)
+    var child: pid_t = 0
+    let result = (signals + [0]).withUnsafeBufferPointer { signals in
+      coffer_start_shell(
+        &child,
+        coffer_start(
+          input: input ?? -1, output: output ?? -1,
+          has_empty_input: input == nil && KeyDescriptors.includeStandardInput, has_no_output: false,
+          has_own_session: false, default_signals: signals.baseAddress), words.pointers, variables.pointers)
+    }
     guard result == 0 else { throw Failure.system(result, "/bin/sh") }
     return child
   }
@@ -42,7 +32,7 @@ enum Shell {
   /// Makes a pipe whose ends no command inherits: its input would never end, and another one could read a secret.
   static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
-    guard Glibc.pipe(&ends) == 0 else { throw Failure.system(errno, "a pipe") }
+    guard CofferPlatform.pipe(&ends) == 0 else { throw Failure.system(errno, "a pipe") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }

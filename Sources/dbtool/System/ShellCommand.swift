@@ -25,7 +25,7 @@ struct ShellCommand {
     close(answer.1)
     (question.0, answer.1) = (-1, -1)
     // At most 4 KiB, less than any pipe holds: this can't block on a command that never reads.
-    _ = input.withUnsafeBytes { Glibc.write(question.1, $0.baseAddress, $0.count) }
+    _ = input.withUnsafeBytes { CofferPlatform.write(question.1, $0.baseAddress, $0.count) }
     close(question.1)
     question.1 = -1
     let output = Result { try Secret.readAll(descriptor: answer.0, limit: Self.outputLimit) }

@@ -73,7 +73,7 @@ private struct Device {
 
   /// Opens the terminal, or returns `nil` if there isn't a terminal.
   static func open() -> Device? {
-    let terminal = Glibc.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    let terminal = CofferPlatform.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     if terminal >= 0 {
       return Device(input: terminal, output: terminal)
     }
@@ -85,7 +85,7 @@ private struct Device {
 
   func close() {
     if input != STDIN_FILENO {
-      Glibc.close(input)
+      CofferPlatform.close(input)
     }
   }
 
@@ -108,7 +108,7 @@ private struct Device {
       let ready = poll(&wanted, 1, 100)
       if isInterrupted() { return nil }
       if ready == 0 || ready < 0 && errno == EINTR { continue }
-      let got = Glibc.read(input, buffer.baseAddress! + count, buffer.count - count)
+      let got = CofferPlatform.read(input, buffer.baseAddress! + count, buffer.count - count)
       if got < 0 {
         if errno == EINTR { continue }
         throw Failure.system(errno, "the terminal")

@@ -80,7 +80,7 @@ struct Conversion {
     while true {
       Interrupt.waitForInput(source)
       try Interrupt.check()
-      let count = buffer.withUnsafeMutableBytes { Glibc.read(source, $0.baseAddress, $0.count) }
+      let count = buffer.withUnsafeMutableBytes { CofferPlatform.read(source, $0.baseAddress, $0.count) }
       if count >= 0 { return count }
       guard errno == EINTR else { throw Failure.system(errno, name) }
     }

@@ -66,7 +66,7 @@ import Testing
     let other = TemporaryName.beside("other")
     try abandon(other)
     let lock = open(place.file(other).path, O_RDWR | O_CLOEXEC)
-    try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+    try #require(RangeLock.take(RangeLock.incomplete, of: lock))
     TemporaryEntry.removeAbandoned(in: folder)
     #expect(try names().count == 3)
     close(lock)

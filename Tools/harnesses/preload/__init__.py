@@ -1,7 +1,7 @@
 """Libraries that are loaded before the C library (LD_PRELOAD) and replace some of its functions.
 
 `record.c` records changes of files, and refuses files without a name; `allocations.c` makes allocations fail;
-`entropy.c` gives random bytes that are the same in each run.
+`entropy.c` gives random bytes that are the same in each run; `apple.c` takes away what Apple's systems don't have.
 """
 
 import shutil
