@@ -108,7 +108,7 @@ extension DocumentStore {
   ///   - progress: Called during work on documents. Throwing from it ends the run.
   /// - Returns: The new invitation, and what the exchange did.
   /// - Throws: `invalidArgument` if the folder has no such device, and the errors of
-  ///   ``exchange(with:policy:progress:)``.
+  ///   ``exchange(with:policy:acceptingEmptyFolder:progress:)``.
   public func removeDevice(
     _ device: SyncDevice.ID, from folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [],
     progress: ProgressHandler? = nil
@@ -196,7 +196,7 @@ public struct FolderSyncReports: AsyncSequence, Sendable {
 
     /// Exchanges until there is something to report.
     ///
-    /// - Throws: Errors of ``DocumentStore/exchange(with:policy:progress:)``, or `CancellationError`.
+    /// - Throws: Errors of ``DocumentStore/exchange(with:policy:acceptingEmptyFolder:progress:)``, or `CancellationError`.
     public mutating func next() async throws -> FolderSyncReport? {
       while true {
         if last != nil { try await Task.sleep(for: reports.interval) }

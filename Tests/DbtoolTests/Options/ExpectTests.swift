@@ -38,6 +38,7 @@ import Testing
     ["index", "check", "s.coffer"], ["merge", "s.coffer", "b.coffer"],
     ["restore", "s.coffer", "b.coffer", "1"], ["replica", "promote", "s.coffer", "--no-anchor"],
     ["replica", "tail", "s.coffer", "--since", "1"], ["replica", "adopt", "s.coffer", "copies"],
+    ["sync", "init", "s.coffer", "carried"],
   ]
 
   @Test(.slow) func everyVerbChecksPin() throws {
