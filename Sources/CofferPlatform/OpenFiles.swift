@@ -27,19 +27,25 @@ package enum OpenFiles {
     }
   }
 
-  /// Returns whether this process has the file open.
+  /// Returns whether this process has the file open, or `true` if it can't tell.
   package static func isOpen(_ file: stat, besides descriptor: Int32 = -1) -> Bool {
-    descriptors.contains { number in
+    guard let descriptors else { return true }
+    return descriptors.contains { number in
       var found = stat()
       return number != descriptor && fstat(number, &found) == 0 && found.isSameFile(as: file)
     }
   }
 
-  /// The numbers of the process's descriptors, among others if the system has no folder that lists them.
-  package static var descriptors: any Sequence<Int32> {
+  /// The most numbers to look at on a system without a folder that lists descriptors.
+  private static let mostNumbers = 1 << 20
+
+  /// The numbers of the process's descriptors, among others if the system has no folder that lists them, or `nil` if
+  /// there could be too many.
+  package static var descriptors: [Int32]? {
     if let names = FolderNames.of(String(cString: coffer_descriptors_folder())) {
       return names.compactMap { Int32($0) }
     }
-    return 0..<max(256, Int32(clamping: sysconf(Int32(_SC_OPEN_MAX))))
+    let count = sysconf(Int32(_SC_OPEN_MAX))
+    return (1...mostNumbers).contains(count) ? Array(0..<Int32(count)) : nil
   }
 }

@@ -10,7 +10,7 @@ enum KeyDescriptors {
   /// Closes the descriptors of a file in commands that this process starts later.
   static func close(onExecIfOf file: stat) {
     guard file.st_mode & S_IFMT != S_IFCHR else { return }
-    for descriptor in OpenFiles.descriptors {
+    for descriptor in OpenFiles.descriptors ?? [] {
       var status = stat()
       guard fstat(descriptor, &status) == 0, status.isSameFile(as: file) else { continue }
       // A command needs the standard streams. Shell replaces a standard input that is a key.
