@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -258,6 +259,18 @@ int renameat2(int from_at, const char *from, int to_at, const char *to, unsigned
   if (!old || !new) return NEXT(renameat2)(from_at, from, to_at, to, flags);
   RECORDING(int, NEXT(renameat2)(from_at, from, to_at, to, flags), result == 0,
             flags & RENAME_EXCHANGE ? EXCHANGED : NAMED, file_from(to_at, to), 0, new, old, strlen(old))
+}
+
+// CCofferPlatform calls renameat2 by its number, because not every C library has the function.
+long syscall(long number, ...) {
+  long given[6];
+  va_list rest;
+  va_start(rest, number);
+  for (int index = 0; index < 6; index++) given[index] = va_arg(rest, long);
+  va_end(rest);
+  if (number == SYS_renameat2)
+    return renameat2((int)given[0], (const char *)given[1], (int)given[2], (const char *)given[3], (unsigned)given[4]);
+  return NEXT(syscall)(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }
 
 int link(const char *from, const char *to) {
