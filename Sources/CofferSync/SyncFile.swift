@@ -16,7 +16,6 @@ struct SyncFileHeader: Sendable {
 
   static let byteCount = 128
   static let sealedCount = byteCount + XAESKey.overhead
-  static let partSize = 65_536
 
   var kind: Kind
   /// The replica that wrote the file.
@@ -31,12 +30,8 @@ struct SyncFileHeader: Sendable {
   /// The length of the payload without its padding.
   var payloadCount: UInt64
 
-  var partsCount: Int { Frame.padme(max(Int(payloadCount), 1)) }
   /// The length of the whole file.
-  var fileCount: Int {
-    let parts = (partsCount + Self.partSize - 1) / Self.partSize
-    return Self.sealedCount + partsCount + parts * XAESKey.overhead
-  }
+  var fileCount: Int { Self.sealedCount + SealedParts.sealedCount(Int(payloadCount)) }
 
   var bytes: [UInt8] {
     var builder = ByteBuilder(reserving: Self.byteCount)
@@ -99,14 +94,8 @@ struct SyncFileHeader: Sendable {
     }
   }
 
-  /// The additional data of a part.
-  func binding(ofPart index: Int, isLast: Bool) -> [UInt8] {
-    var builder = ByteBuilder(reserving: 40)
-    builder.append(label: "coffer3/syncpart", width: 16)
-    builder.append(identity)
-    builder.append(UInt32(index))
-    builder.append(UInt8(isLast ? 1 : 0))
-    return builder.bytes
+  func parts(_ keys: SyncKeys) -> SealedParts {
+    SealedParts(keys.files, label: "coffer3/syncpart", identity: identity)
   }
 
   /// The hash that names a file in the next one: the first half of SHA-256 of its sealed header.
@@ -132,13 +121,7 @@ final class SyncFile: ChangesetBytes {
   let file: SyncMemory.File
   /// The file's path.
   let name: String
-  private let source: any SyncFileBytes
-  private let keys: SyncKeys
-  /// The place of the next byte in the payload.
-  private(set) var offset = 0
-  /// The part that was opened last, and its index.
-  private var part: [UInt8] = []
-  private var index: Int?
+  private let parts: SealedPartsReader
 
   /// Opens a file, or returns `nil` if it isn't a complete file of a device of this folder.
   init?(_ name: String, in subfolder: String, of directory: any SyncDirectory, _ keys: SyncKeys) throws(StoreError) {
@@ -147,52 +130,23 @@ final class SyncFile: ChangesetBytes {
     guard let header = try SyncFileHeader.open(sealed, keys) else { return nil }
     // A file that is still being copied has another length.
     guard try source.read(2, at: header.fileCount - 1).count == 1 else { return nil }
-    self.source = source
+    let path = "\(directory.path)/\(subfolder)/\(name)"
     self.header = header
-    self.keys = keys
-    self.name = "\(directory.path)/\(subfolder)/\(name)"
+    self.name = path
     file = SyncMemory.File(sequence: header.sequence, hash: try SyncFileHeader.hash(of: sealed))
+    parts = SealedPartsReader(
+      header.parts(keys), payloadCount: Int(header.payloadCount),
+      damage: StoreError(
+        .damaged, "\(path): the file is cut, or parts of it were exchanged",
+        hint: "let the carrier copy it again from the device that made it"),
+      from: { count, offset throws(StoreError) in
+        try source.read(count, at: SyncFileHeader.sealedCount + offset)
+      })
   }
 
-  /// Goes on at another place of the payload.
-  func move(to offset: Int) { self.offset = offset }
-
-  func read(_ count: Int) throws(StoreError) -> [UInt8] {
-    guard count <= Int(header.payloadCount) - offset else { throw damage }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count)
-    while bytes.count < count {
-      let place = offset % SyncFileHeader.partSize
-      if index != offset / SyncFileHeader.partSize { try readPart(offset / SyncFileHeader.partSize) }
-      let taken = part[place..<min(part.count, place + count - bytes.count)]
-      bytes += taken
-      offset += taken.count
-    }
-    return bytes
-  }
-
-  private func readPart(_ number: Int) throws(StoreError) {
-    let size = SyncFileHeader.partSize
-    let start = number * size
-    let count = min(size, header.partsCount - start)
-    let sealed = try source.read(
-      count + XAESKey.overhead, at: SyncFileHeader.sealedCount + number * (size + XAESKey.overhead))
-    index = nil
-    do throws(SealingError) {
-      part = try keys.files.open(
-        sealed, authenticating: header.binding(ofPart: number, isLast: start + count == header.partsCount))
-    } catch {
-      throw .unopened(error, damage)
-    }
-    guard part.count == count else { throw damage }
-    index = number
-  }
-
-  private var damage: StoreError {
-    StoreError(
-      .damaged, "\(name): the file is cut, or parts of it were exchanged",
-      hint: "let the carrier copy it again from the device that made it")
-  }
+  var offset: Int { parts.offset }
+  func move(to offset: Int) { parts.move(to: offset) }
+  func read(_ count: Int) throws(StoreError) -> [UInt8] { try parts.read(count) }
 }
 
 /// Writes a file of this device under a temporary name.
@@ -200,65 +154,28 @@ final class SyncFileWriter: ChangesetTarget {
   private var header: SyncFileHeader
   private let keys: SyncKeys
   private let file: any SyncNewFile
-  private var part: [UInt8] = []
-  private var index = 0
-  private var count = 0
-  private var offset = SyncFileHeader.sealedCount
+  private let parts: SealedPartsWriter
 
   init(_ header: SyncFileHeader, _ keys: SyncKeys, _ file: any SyncNewFile) {
     (self.header, self.keys, self.file) = (header, keys, file)
-    part.reserveCapacity(SyncFileHeader.partSize)
-  }
-
-  func write(_ bytes: [UInt8]) throws(StoreError) {
-    try bytes.withBytes { bytes throws(StoreError) in try write(bytes) }
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    count += bytes.count
-    try append(bytes)
-  }
-
-  private func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      // The last part is sealed as such, so it waits for the end.
-      if part.count == SyncFileHeader.partSize { try seal(isLast: false) }
-      let taken = rest.prefix(SyncFileHeader.partSize - part.count)
-      part.append(contentsOf: taken)
-      rest = rest.dropFirst(taken.count)
+    parts = SealedPartsWriter(header.parts(keys)) { sealed, offset throws(StoreError) in
+      try file.write(sealed, at: SyncFileHeader.sealedCount + offset)
     }
   }
 
-  private func seal(isLast: Bool) throws(StoreError) {
-    let sealed = try translatingErrors { () throws(SealingError) in
-      try keys.files.seal(part, authenticating: header.binding(ofPart: index, isLast: isLast))
-    }
-    try file.write(sealed, at: offset)
-    offset += sealed.count
-    index += 1
-    part.removeAll(keepingCapacity: true)
-  }
+  func write(_ bytes: [UInt8]) throws(StoreError) { try parts.write(bytes) }
+  func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) { try parts.write(bytes) }
 
   /// Completes the file under its temporary name.
   ///
   /// - Returns: Its hash and length.
   func finish() throws(StoreError) -> (hash: [UInt8], byteCount: Int) {
-    header.payloadCount = UInt64(count)
-    var padding = header.partsCount - count
-    let zeros = [UInt8](repeating: 0, count: min(padding, SyncFileHeader.partSize))
-    while padding > 0 {
-      let some = min(padding, zeros.count)
-      try zeros.withBytes { bytes throws(StoreError) in
-        try append(UnsafeRawBufferPointer(rebasing: bytes[..<some]))
-      }
-      padding -= some
-    }
-    try seal(isLast: true)
+    header.payloadCount = UInt64(parts.count)
+    try parts.finish()
     let sealed = try header.seal(keys)
     try file.write(sealed, at: 0)
     let hash = try SyncFileHeader.hash(of: sealed)
     try file.finish(as: SyncFileHeader.pendingName(hash))
-    return (hash, offset)
+    return (hash, SyncFileHeader.sealedCount + parts.sealedCount)
   }
 }
