@@ -1,14 +1,18 @@
 internal import CofferSQLite
 
-/// The signed notes of a store's releases, which are readable without a key (FORMAT, "Releases").
+/// The signed notes of a store's releases, which are readable without a key, and what the publisher needs to lead readers
+/// from one to the next (FORMAT, "Releases").
 package struct ReleaseTable {
   /// The `compat` bit of stores with releases.
   package static let feature: UInt64 = 2
   /// The maximum number of releases in a store.
   package static let maximumCount = 100_000
+  /// The maximum length of a sealed private part, in bytes. One with all replicas has less.
+  package static let maximumPartByteCount = 128 << 10
 
   private static let name = "coffer_x_release"
-  private static let sql = "CREATE TABLE coffer_x_release(number INTEGER PRIMARY KEY,note TEXT NOT NULL) STRICT"
+  private static let sql =
+    "CREATE TABLE coffer_x_release(number INTEGER PRIMARY KEY,note TEXT NOT NULL,private BLOB) STRICT"
 
   private let database: StoreDatabase
 
@@ -39,12 +43,24 @@ package struct ReleaseTable {
     return notes
   }
 
-  /// Writes a note, and makes the table first if the store hasn't one.
-  package func put(_ note: String, number: Int64) throws(StoreError) {
+  /// Returns the sealed private part of a release, or `nil` for one that was made elsewhere.
+  package func privatePart(of number: Int64) throws(StoreError) -> [UInt8]? {
+    guard try exists(), let row = try database.rows(SQL.releasePart, number).first, case .blob(let sealed) = row[0]
+    else { return nil }
+    guard sealed.count <= Self.maximumPartByteCount else {
+      throw .damagedStore("the row of a release is out of its bounds")
+    }
+    return sealed
+  }
+
+  /// Writes a release, and makes the table first if the store hasn't one.
+  ///
+  /// - Parameter part: The sealed private part, in the publisher's store.
+  package func put(_ note: String, number: Int64, private part: [UInt8]? = nil) throws(StoreError) {
     if try !exists() {
       try database.execute("DROP TABLE IF EXISTS \(Self.name)")
       try database.execute(Self.sql)
     }
-    try database.execute(SQL.putRelease, number, note)
+    try database.execute(SQL.putRelease, number, note, part)
   }
 }

@@ -220,7 +220,8 @@ package enum SQL {
   // MARK: Releases
 
   package static let releases = "SELECT number,note FROM coffer_x_release ORDER BY number"
-  package static let putRelease = "INSERT INTO coffer_x_release VALUES(?,?)"
+  package static let putRelease = "INSERT INTO coffer_x_release VALUES(?,?,?)"
+  package static let releasePart = "SELECT private FROM coffer_x_release WHERE number=?"
 
   // MARK: Indexes
 

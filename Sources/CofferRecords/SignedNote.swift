@@ -25,9 +25,9 @@ package struct SignedNote: Hashable, Sendable {
     signatures = [Signature(name: name, value: key + (try Ed25519.sign(Array(text.utf8), with: secret)))]
   }
 
-  /// Reads a note, or returns `nil` for anything else.
-  package init?(_ note: String) {
-    guard note.utf8.count <= Self.maximumByteCount, note.utf8.allSatisfy({ $0 == 0x0A || $0 >= 0x20 }),
+  /// Reads a note of at most `limit` bytes, or returns `nil` for anything else.
+  package init?(_ note: String, limit: Int = maximumByteCount) {
+    guard note.utf8.count <= limit, note.utf8.allSatisfy({ $0 == 0x0A || $0 >= 0x20 }),
       let end = Self.endOfText(Array(note.utf8))
     else { return nil }
     let bytes = Array(note.utf8)

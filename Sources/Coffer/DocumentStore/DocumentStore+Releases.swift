@@ -1,3 +1,4 @@
+package import CofferCopies
 package import CofferEngine
 package import CofferFoundation
 internal import CofferRecords
@@ -29,6 +30,75 @@ extension DocumentStore {
     if let error = verdict.error { throw error }
     guard let state = verdict.verifiedState else { preconditionFailure("internal error: a sound store has a state") }
     return try engine.addRelease(of: state, signedBy: key, at: time, expires: expires, next: next, progress: progress)
+  }
+
+  /// Writes the files that lead to this store's newest release to a folder for static hosting.
+  ///
+  /// The folder has a file with all documents, and files with what changed from one release to the next. They're sealed
+  /// under a key of the release, which a small file for each customer wraps. To revoke a customer, leave the customer out.
+  /// The signed index is written last, and files that no reader needs are removed.
+  ///
+  /// - Parameters:
+  ///   - url: The folder, which is made if it's missing.
+  ///   - customers: Who may read the release.
+  ///   - key: The key that signed the newest release.
+  ///   - progress: Called for the documents. Throwing from it leaves the folder with its earlier release.
+  /// - Throws: `notAsReleased` if the store was edited after its release. `invalidArgument` for another key than the one
+  ///   that signed it, a release that another store made, or a folder of releases that this store lacks. `alreadyExists`
+  ///   for a folder with other files. `locked` while another program publishes to the folder.
+  @discardableResult
+  package func publishRelease(
+    to url: URL, for customers: [ReleaseCustomer], signedBy key: SigningKey, progress: ProgressHandler? = nil
+  ) throws -> PublicationReport {
+    try engine.publishRelease(to: url.path, for: customers, signedBy: key, progress: progress)
+  }
+
+  /// Returns the files that an update from a folder would read, in their order, and proves the index.
+  ///
+  /// - Throws: Like ``update(from:policy:progress:)``.
+  package func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
+    try engine.planUpdate(from: source)
+  }
+
+  /// Updates this copy of a release to the newest release of a folder.
+  ///
+  /// Takes the files with the fewest bytes that lead there, each in one transaction, so an update that was stopped goes on
+  /// at the release that it reached. Nothing in a file is read before its signature and its SHA-256 are proved. Merges as
+  /// `merge(_:base:policy:options:progress:)` does, so documents that the copy's user edited keep the edits.
+  ///
+  /// - Parameters:
+  ///   - source: The folder, and whose releases it has.
+  ///   - policy: Resolves conflicts with edits in this copy.
+  /// - Throws: `notAsReleased` if the folder isn't the publisher's, or a file was changed. `rolledBack` for an older or
+  ///   expired release. `keyNeeded` without a key file for the customer, or `cannotUnlock` for another customer's.
+  ///   `noSuchFile` for a missing file. The store has the last release that it reached then.
+  @discardableResult
+  package func update(
+    from source: ReleaseSource, policy: MergePolicy = .mine, progress: ProgressHandler? = nil
+  ) throws -> UpdateReport {
+    try engine.update(from: source, policy, progress: progress)
+  }
+
+  /// Returns the files that making a store from a folder would read, in their order, and proves the index.
+  package static func planStore(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
+    try StoreEngine.planStore(from: source)
+  }
+
+  /// Makes an editable copy of the newest release of a folder.
+  ///
+  /// - Parameters:
+  ///   - url: The new store.
+  ///   - source: The folder, and whose releases it has.
+  ///   - keys: The new store's keys.
+  /// - Throws: Like ``update(from:policy:progress:)``, and `alreadyExists`. No file is left then.
+  @discardableResult
+  package static func create(
+    at url: URL, from source: ReleaseSource, keys: [StoreKey], recipients: [Recipient] = [],
+    options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
+  ) throws -> UpdateReport {
+    try StoreEngine.make(
+      at: url.path, from: source, slots: NewSlot.slots(for: keys, recipients), options: options,
+      progress: progress)
   }
 
   /// The release that the store was opened as, or `nil` without ``OpenOptions/publisher``.

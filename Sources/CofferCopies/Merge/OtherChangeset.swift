@@ -37,7 +37,7 @@ final class OtherChangeset: OtherSide {
         throw error
       }
       throw StoreError(
-        error.code, "\(name): \(error.message)", hint: "let the device that made it publish its store again",
+        error.code, "\(name): \(error.message)", hint: "let its maker publish it again",
         documentID: error.documentID)
     }
   }

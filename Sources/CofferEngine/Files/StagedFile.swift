@@ -21,9 +21,12 @@ package final class StagedFile {
     self.path = path
     self.replacesExisting = replacesExisting
     self.source = source
-    folder = URL(filePath: path).deletingLastPathComponent().path
+    folder = Self.folder(of: path)
     TemporaryEntry.removeAbandoned(in: folder)
   }
+
+  /// The path of a file's folder.
+  package static func folder(of path: String) -> String { URL(filePath: path).deletingLastPathComponent().path }
 
   /// The path of the file until it's renamed. Call ``make()`` first.
   package var temporary: String { made.path }
@@ -148,6 +151,11 @@ package final class StagedFile {
     while coffer_sync(made.descriptor) != 0 {
       guard errno == EINTR else { throw Self.failure(path) }
     }
+  }
+
+  /// Lets other users read the file.
+  func allowReading() throws(StoreError) {
+    guard fchmod(made.descriptor, 0o644) == 0 else { throw Self.failure(path) }
   }
 
   /// Renames the finished file and makes the name durable, unless another file has taken the name.

@@ -15,7 +15,7 @@ package struct Release: Hashable, Sendable {
   /// The number of collections.
   package let collections: Int
   /// The identity of the data set, 16 bytes that follow from the family key.
-  let dataSet: [UInt8]
+  package let dataSet: [UInt8]
   /// The SHA-256 of the sum of the contents.
   let content: [UInt8]
   /// The SHA-256 of the previous release's text, or `nil` for the first release.
@@ -76,22 +76,26 @@ package struct Release: Hashable, Sendable {
 }
 
 /// A release with its signatures.
-struct SignedRelease {
-  let release: Release
+package struct SignedRelease: Hashable, Sendable {
+  package let release: Release
   let note: SignedNote
 
   /// - Returns: `nil` unless the note is the note of a release with this number.
   init?(number: Int64, note text: String) {
     guard let note = SignedNote(text), let release = Release(note.text), release.number == number else { return nil }
+    self.init(release: release, note: note)
+  }
+
+  init(release: Release, note: SignedNote) {
     (self.release, self.note) = (release, note)
   }
 
   /// The SHA-256 of the text, which the next release names.
-  func digest() throws(StoreError) -> [UInt8] {
+  package func digest() throws(StoreError) -> [UInt8] {
     try translatingErrors { () throws(SealingError) in try sha256(Array(note.text.utf8)) }
   }
 
-  func isSigned(by publisher: Publisher) throws(StoreError) -> Bool {
+  package func isSigned(by publisher: Publisher) throws(StoreError) -> Bool {
     try translatingErrors { () throws(SealingError) in
       try note.isSigned(as: publisher.noteName, by: publisher.publicKey)
     }
@@ -101,6 +105,10 @@ struct SignedRelease {
 /// The releases of a store in their order.
 struct ReleaseChain {
   private(set) var releases: [SignedRelease] = []
+
+  init(_ releases: [SignedRelease]) {
+    self.releases = releases
+  }
 
   /// - Throws: `damaged` if a row isn't the note of its release.
   init(_ table: ReleaseTable) throws(StoreError) {
@@ -115,7 +123,12 @@ struct ReleaseChain {
   /// Returns the newest release, if it's one of a publisher or of a publisher that this one named as the next.
   ///
   /// - Throws: `notAsReleased`.
-  func newest(by publisher: Publisher) throws(StoreError) -> Release {
+  func newest(by publisher: Publisher) throws(StoreError) -> Release { try signed(by: publisher).release }
+
+  /// Returns the newest release like ``newest(by:)``, and the publisher who signed it.
+  ///
+  /// - Throws: `notAsReleased`.
+  func signed(by publisher: Publisher) throws(StoreError) -> (release: Release, signer: Publisher) {
     guard let last = releases.last else { throw .notAsReleased("the store has no release") }
     // The publisher's own latest release comes first, because releases before it may be others'.
     var own = releases.endIndex - 1
@@ -125,12 +138,12 @@ struct ReleaseChain {
     for index in own..<releases.count {
       let release = releases[index]
       if index > own {
+        signer = releases[index - 1].release.next ?? signer
         guard release.release.number == releases[index - 1].release.number + 1,
           try release.release.previous == releases[index - 1].digest(), try release.isSigned(by: signer)
         else { throw .notAsReleased("release \(release.release.number) isn't signed by the expected publisher") }
       }
-      signer = release.release.next ?? signer
     }
-    return last.release
+    return (last.release, signer)
   }
 }

@@ -59,7 +59,9 @@ extension StoreEngine {
         number: (last?.release.number ?? 0) + 1, time: time, expires: expires, contents,
         dataSet: try transaction.dataSet(), previous: try last?.digest(), next: next == key.publisher ? nil : next)
       try transaction.writer.willWrite()
-      try table.put(try key.sign(release.text).description, number: release.number)
+      let signed = SignedRelease(release: release, note: try key.sign(release.text))
+      let secret = try ReleaseSecret(for: transaction).seal(transaction.keys.session, of: try signed.digest())
+      try table.put(signed.note.description, number: release.number, private: secret)
       transaction.hasReleasesAfter = true
       try transaction.commit()
       log.info("made release \(release.number) of \(release.documents) documents")
@@ -113,6 +115,14 @@ struct ProvedRelease: Sendable {
 }
 
 extension Release {
+  /// The identity of the data set of stores with a family key (FORMAT, "Releases").
+  package static func dataSet(of family: Secret) throws(StoreError) -> [UInt8] {
+    try translatingErrors { () throws(SealingError) in
+      let identity = try hkdf(family, salt: [], info: Array("coffer3/data-set".utf8), byteCount: 16)
+      return identity.withUnsafeBytes { Array($0) }
+    }
+  }
+
   /// Requires contents to be those of this release.
   ///
   /// - Throws: `notAsReleased`.
@@ -138,15 +148,6 @@ extension StoreTransaction {
   ///
   /// - Throws: `damaged`, or `otherFormat` for a row of a later version.
   package func contentHash() throws(StoreError) -> [UInt8] { try ContentWalk.contents(of: self).digest }
-
-  /// The identity of the data set (FORMAT, "Releases").
-  func dataSet() throws(StoreError) -> [UInt8] {
-    try translatingErrors { () throws(SealingError) in
-      let identity = try hkdf(
-        keys.session.keyring.family, salt: [], info: Array("coffer3/data-set".utf8), byteCount: 16)
-      return identity.withUnsafeBytes { Array($0) }
-    }
-  }
 
   /// Takes over the releases of the store that this new store is an editable copy of.
   package func takeReleases(of original: StoreTransaction) throws(StoreError) {

@@ -1,0 +1,205 @@
+internal import CofferDocuments
+package import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// What a publication wrote to a release folder.
+package struct PublicationReport: Sendable, Hashable {
+  /// The newest release.
+  package let release: Int64
+  /// The names and lengths of the new files, without key files.
+  package internal(set) var files: [File] = []
+  /// The number of documents in the file that leads from the release before.
+  package internal(set) var documents = 0
+
+  package struct File: Sendable, Hashable {
+    package let name: String
+    package let byteCount: Int
+  }
+}
+
+extension StoreEngine {
+  /// Writes the files that lead to this store's newest release to a folder for static hosting (FORMAT, "Release folders").
+  ///
+  /// - Parameters:
+  ///   - path: The folder, which is made if it's missing.
+  ///   - customers: Who may read the release.
+  ///   - key: The key that signed the release.
+  /// - Throws: `notAsReleased` if the store was edited after its release. `invalidArgument` for another key than the one
+  ///   that signed it, or a folder of other releases.
+  package func publishRelease(
+    to path: String, for customers: [ReleaseCustomer], signedBy key: SigningKey, progress: ProgressHandler?
+  ) throws -> PublicationReport {
+    guard Set(customers.map(\.name)).count == customers.count else {
+      throw StoreError(.invalidArgument, "two customers have one name", hint: "give each a name of its own")
+    }
+    return try read { transaction in
+      let folder = ReleaseFolder(path)
+      let source = try PublishedStore(transaction, signedBy: key, progress)
+      return try folder.locked {
+        var publication = Publication(source, folder, progress)
+        return try publication.run(for: customers, signedBy: key, isTest: session.header.isTest)
+      }
+    }
+  }
+}
+
+/// A store that is published as its newest release.
+private struct PublishedStore {
+  let transaction: StoreTransaction
+  let releases: [SignedRelease]
+  let secret: ReleaseSecret
+
+  var newest: SignedRelease { releases.last! }
+
+  init(_ transaction: StoreTransaction, signedBy key: SigningKey, _ progress: ProgressHandler?) throws(StoreError) {
+    self.transaction = transaction
+    releases = try transaction.signedReleases()
+    guard let last = releases.last else {
+      throw StoreError(.notAsReleased, "the store has no release", hint: "make one with 'release make'")
+    }
+    guard try last.isSigned(by: key.publisher) else {
+      throw StoreError(
+        .invalidArgument, "release \(last.release.number) is signed by another key",
+        hint: "publish it with the key that signed it")
+    }
+    guard let secret = try transaction.secret(of: last) else {
+      throw StoreError(
+        .invalidArgument, "release \(last.release.number) was made by another store",
+        hint: "publish from that store, or make the next release here")
+    }
+    self.secret = secret
+    try transaction.requireContents(of: last.release, progress: progress)
+  }
+}
+
+/// The work of one publication.
+private struct Publication {
+  private let store: PublishedStore
+  private let folder: ReleaseFolder
+  private let progress: ProgressHandler?
+  private var report: PublicationReport
+
+  init(_ store: PublishedStore, _ folder: ReleaseFolder, _ progress: ProgressHandler?) {
+    (self.store, self.folder, self.progress) = (store, folder, progress)
+    report = PublicationReport(release: store.newest.release.number)
+  }
+
+  mutating func run(for customers: [ReleaseCustomer], signedBy key: SigningKey, isTest: Bool) throws
+    -> PublicationReport
+  {
+    let updates = try updates(signedBy: key)
+    var names: Set<String> = Set(updates.map(\.name))
+    let release = store.newest.release
+    for customer in customers {
+      let name = try ReleaseCustomer.keyName(customer.name, of: release.number)
+      try folder.write(
+        name, text: try ReleaseKeyFile(store.secret.key, of: release, for: customer.recipient, isTest: isTest).text)
+      names.insert(name)
+    }
+    // The index comes last, so that a reader finds all files that it lists.
+    try folder.write(ReleaseIndex.name, text: try ReleaseIndex(store.releases, updates, signedBy: key).text)
+    for name in try folder.names() where !names.contains(name) { try folder.remove(name) }
+    return report
+  }
+
+  /// Makes the new files, and returns all files that lead to the newest release.
+  private mutating func updates(signedBy key: SigningKey) throws -> [ReleaseUpdate] {
+    let number = store.newest.release.number
+    guard let index = try folder.index() else {
+      try folder.requireUnused()
+      return [try write(from: nil)]
+    }
+    // The lines of another key can't be proved here, so that its files aren't carried on.
+    var updates = try index.isContinued(by: store.releases, signedBy: key) ? index.updates : []
+    let last = index.newest
+    if last.release.number == number, !updates.isEmpty { return updates }
+    let whole = updates.first { $0.from == 0 }
+    let isLong: Bool
+    if let secret = try store.transaction.secret(of: last), last.release.number < number {
+      let delta = try write(from: (last, secret))
+      let later = updates.filter { $0.from >= whole?.to ?? 1 }
+      let byteCount = later.reduce(delta.byteCount) { $0 + $1.byteCount }
+      updates.append(delta)
+      // The way from the whole file to the newest release stays shorter than one and a half whole files.
+      isLong = whole.map { byteCount > $0.byteCount / 2 } ?? true
+    } else {
+      isLong = true
+    }
+    if isLong {
+      updates.removeAll { $0.from == 0 }
+      updates.append(try write(from: nil))
+    }
+    updates.sort { ($0.from, $0.to) < ($1.from, $1.to) }
+    let useful = try ReleaseIndex.useful(updates, to: store.releases, signedBy: key)
+    report.files.removeAll { file in !useful.contains { $0.name == file.name } }
+    return useful
+  }
+
+  /// Writes the file that leads to the newest release.
+  ///
+  /// - Parameter base: The release that it leads from, or `nil` for a file with all documents.
+  private mutating func write(from base: (release: SignedRelease, secret: ReleaseSecret)?) throws -> ReleaseUpdate {
+    let (transaction, release) = (store.transaction, store.newest.release)
+    var replicas = try transaction.replicasOfStart()
+    replicas.syncMemory = nil
+    let counters = replicas.entries.map { base?.secret.counters[$0.identity] ?? 0 }
+    guard zip(counters, replicas.entries).allSatisfy({ $0 <= $1.counter }) else {
+      throw StoreError(.setMismatch, "release \(base!.release.release.number) has changes that the store lacks")
+    }
+    let changes = try ChangesetWriter(transaction, ChangesetOrigin(replicas: replicas, base: counters), since: nil)
+    var update = ReleaseUpdate(
+      from: base?.release.release.number ?? 0, to: release.number,
+      identity: try translatingErrors { () throws(SealingError) in try UniqueID.random() }, payloadCount: 0,
+      commitment: try ReleaseKeyFile.commitment(store.secret.key, of: release), earlier: nil, byteCount: 0, digest: [])
+    let parts = try translatingErrors { () throws(SealingError) in
+      if let base { update.earlier = try update.seal(earlier: base.secret.key, under: store.secret.key) }
+      return SealedParts(
+        try update.partsKey(under: store.secret.key), label: "coffer3/update", identity: update.identity)
+    }
+    let (byteCount, digest) = try folder.write(update.name) { append in
+      let output = SealedPartsWriter(parts) { sealed, _ throws(StoreError) in
+        try sealed.withBytes { sealed throws(StoreError) in try append(sealed) }
+      }
+      if base == nil { try UpdatePreamble.write(transaction, to: output) }
+      try changes.write(to: output) { done throws(StoreError) in
+        try WorkProgress(done: done, total: changes.documentCount)
+          .tell(progress, stopped: "publishing was stopped; the folder has its earlier release")
+      }
+      update.payloadCount = output.count
+      try output.finish()
+    }
+    (update.byteCount, update.digest) = (byteCount, digest)
+    report.files.append(PublicationReport.File(name: update.name, byteCount: byteCount))
+    if base != nil { report.documents = changes.documentCount }
+    return update
+  }
+}
+
+/// What a file with all documents says before its changeset: what a new store has in common with the publisher's.
+struct UpdatePreamble {
+  static let byteCount = Keyring.familyByteCount + 2
+
+  let family: Secret
+  let creation: CreateOptions
+
+  fileprivate static func write(_ transaction: StoreTransaction, to target: SealedPartsWriter) throws(StoreError) {
+    let session = transaction.keys.session
+    try session.keyring.family.withUnsafeBytes { bytes throws(StoreError) in try target.write(bytes) }
+    try target.write([UInt8(session.header.titles), session.header.isPadded ? 1 : 0])
+  }
+
+  /// - Throws: `damaged`.
+  init(_ source: SealedPartsReader) throws(StoreError) {
+    let bytes = try source.read(Self.byteCount)
+    let flags = bytes.suffix(2)
+    guard let titles = CreateOptions.Titles(rawValue: UInt32(flags.first!)), flags.last! <= 1 else {
+      throw StoreError(.damaged, "the beginning of the documents is invalid")
+    }
+    family = bytes.withBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[..<Keyring.familyByteCount])) }
+    var creation = CreateOptions()
+    creation.titles = titles
+    creation.isPadded = flags.last! == 1
+    self.creation = creation
+  }
+}

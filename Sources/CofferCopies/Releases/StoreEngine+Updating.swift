@@ -1,0 +1,240 @@
+package import CofferDocuments
+package import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// How a customer gets a publisher's releases from a folder.
+package struct ReleaseSource {
+  let folder: ReleaseFolder
+  let publisher: Publisher
+  let customer: String
+  let key: StoreKey
+  let time: Timestamp
+  let allowsOlder: Bool
+
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - customer: The customer's name.
+  ///   - key: The key of the customer's recipient.
+  ///   - time: The present time.
+  ///   - allowsOlder: Whether to accept releases that are older than a store's, which change nothing, and expired ones.
+  package init(
+    _ path: String, by publisher: Publisher, as customer: String, key: StoreKey, at time: Timestamp, allowsOlder: Bool
+  ) {
+    folder = ReleaseFolder(path)
+    (self.publisher, self.customer, self.key) = (publisher, customer, key)
+    (self.time, self.allowsOlder) = (time, allowsOlder)
+  }
+}
+
+/// The files that lead a store to a release.
+package struct UpdatePlan: Sendable, Hashable {
+  /// The store's release, or 0 for a new store, and the folder's newest.
+  package let from: Int64
+  package let to: Int64
+  package let files: [File]
+
+  package struct File: Sendable, Hashable {
+    package let name: String
+    package let byteCount: Int
+    /// Whether the folder has a file of this length.
+    package let isThere: Bool
+  }
+}
+
+/// The outcome of an update.
+package struct UpdateReport: Sendable, Hashable {
+  /// The release before, or 0 for a new store, and after.
+  package let from: Int64
+  package let to: Int64
+  package let merge: MergeReport
+}
+
+extension StoreEngine {
+  /// Returns what an update would read, without a key. Only the index is proved.
+  package func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
+    let (index, number) = try provedIndex(of: source)
+    return source.plan(index, from: number, try source.way(index, from: number))
+  }
+
+  private func provedIndex(of source: ReleaseSource) throws(StoreError) -> (ReleaseIndex, Int64) {
+    let index = try source.index()
+    let number = try reading { transaction throws(StoreError) in
+      try transaction.require(index, by: source.publisher, at: source.time, allowsOlder: source.allowsOlder)
+    }
+    return (index, number)
+  }
+
+  /// Updates this store to the newest release of a folder, one file in each transaction.
+  ///
+  /// - Throws: `notAsReleased` if the folder isn't the publisher's, or a file was changed. `rolledBack` for an older or
+  ///   expired release. `keyNeeded` without a key file for the customer, or `cannotUnlock` for another customer's.
+  package func update(
+    from source: ReleaseSource, _ policy: MergePolicy, progress: ProgressHandler?
+  ) throws -> UpdateReport {
+    let (index, number) = try provedIndex(of: source)
+    let way = try source.way(index, from: number)
+    guard !way.isEmpty else { return UpdateReport(from: number, to: number, merge: MergeReport(isMerged: true)) }
+    let keys = try source.keys(index, isTest: session.header.isTest, allowsTestKeys: options.allowsTestKeys)
+    var entries: [MergeReport.Entry] = []
+    for update in way {
+      entries += try take(update, of: index, source, keys, policy, progress).entries
+    }
+    return UpdateReport(
+      from: number, to: index.newest.release.number, merge: MergeReport(entries: entries, isMerged: true))
+  }
+
+  /// Takes one file, so that this store includes the release that it leads to.
+  fileprivate func take(
+    _ update: ReleaseUpdate, of index: ReleaseIndex, _ source: ReleaseSource, _ keys: [Int64: Secret],
+    _ policy: MergePolicy, _ progress: ProgressHandler?
+  ) throws -> MergeReport {
+    let payload = try source.open(update, keys, in: StagedFile.folder(of: path))
+    if update.from == 0 { payload.move(to: UpdatePreamble.byteCount) }
+    let changeset = try ChangesetReader(payload)
+    let isApplicable = try reading { transaction throws(StoreError) in
+      changeset.origin.isApplicable(to: try transaction.replicasOfStart())
+    }
+    guard isApplicable else {
+      throw StoreError(
+        .invalidArgument, "the store lacks changes that release \(update.from) has",
+        hint: "make a new copy from the folder")
+    }
+    return try take(changeset, named: source.folder.place(update.name), isRenamed: false, policy, progress) {
+      transaction, debts throws(StoreError) in
+      guard debts.wanted.isEmpty else {
+        throw StoreError(
+          .invalidArgument,
+          "the update would keep an attachment that this store deleted, and the file lacks its content",
+          hint: "decide for this store's side, or make a new copy from the folder")
+      }
+      // Another process can have updated the store meanwhile.
+      _ = try transaction.require(index, by: source.publisher, at: source.time, allowsOlder: source.allowsOlder)
+      try transaction.addReleases(of: index, through: update.to)
+    }
+  }
+
+  /// Makes a store with the newest release of a folder.
+  ///
+  /// - Parameter slots: The new store's keys.
+  /// - Throws: Like ``update(from:_:progress:)``. `notAsReleased` if the documents aren't those of the release. No file is
+  ///   left then.
+  package static func make(
+    at path: String, from source: ReleaseSource, slots: [NewSlot], options: OpenOptions, progress: ProgressHandler?
+  ) throws -> UpdateReport {
+    let index = try source.index()
+    let isTest = index.isTest(source.publisher)
+    try index.require(
+      source.publisher, isTest: isTest, dataSet: nil, at: source.time, allowsOlder: source.allowsOlder)
+    let way = try source.way(index, from: 0)
+    let keys = try source.keys(index, isTest: isTest, allowsTestKeys: options.allowsTestKeys)
+    let payload = try source.open(way[0], keys, in: StagedFile.folder(of: path))
+    let preamble = try UpdatePreamble(payload)
+    guard try Release.dataSet(of: preamble.family) == index.newest.release.dataSet else {
+      throw StoreError.notAsReleased("the documents aren't those of the data set")
+    }
+    var creation = preamble.creation
+    creation.isTest = isTest
+    let changeset = try ChangesetReader(payload)
+    let replicas = changeset.origin.replicas
+    let maker = StoreMaker(
+      path: path, creation: creation, wait: options.wait,
+      heritage: StoreHeritage(
+        family: preamble.family, replicas: replicas.withoutCommits,
+        counter: replicas.entries.map(\.counter).max() ?? 0, hasOwnRange: true))
+    var opening = options
+    opening.publisher = nil
+    return try maker.make(slots, options: opening, allowsTestKeys: options.allowsTestKeys, begin: {}) { engine in
+      var report = try engine.fill(with: changeset, named: source.folder.place(way[0].name), progress) {
+        transaction, _ throws(StoreError) in
+        try transaction.addReleases(of: index, through: way[0].to)
+      }
+      for update in way.dropFirst() {
+        report = MergeReport(
+          entries: report.entries + (try engine.take(update, of: index, source, keys, .mine, progress).entries),
+          isMerged: true)
+      }
+      try engine.reading { transaction throws(StoreError) in
+        try transaction.requireContents(of: index.newest.release, progress: progress)
+      }
+      return UpdateReport(from: 0, to: index.newest.release.number, merge: report)
+    }.result
+  }
+
+  /// Returns what making a store would read, without a key. Only the index is proved.
+  package static func planStore(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
+    let index = try source.index()
+    try index.require(
+      source.publisher, isTest: index.isTest(source.publisher), dataSet: nil, at: source.time,
+      allowsOlder: source.allowsOlder)
+    return source.plan(index, from: 0, try source.way(index, from: 0))
+  }
+}
+
+extension ReleaseIndex {
+  /// A new store is a TEST store if its publisher is a test publisher.
+  fileprivate func isTest(_ publisher: Publisher) -> Bool { publisher.isTest }
+}
+
+extension ReleaseSource {
+  fileprivate func index() throws(StoreError) -> ReleaseIndex {
+    guard let index = try folder.index() else {
+      throw StoreError(
+        .noSuchFile, "\(folder.place(ReleaseIndex.name)) is missing, so there are no releases",
+        hint: "name the folder of 'release publish', or a copy of it")
+    }
+    return index
+  }
+
+  /// Returns the files to read, or nothing if the store has the newest release.
+  fileprivate func way(_ index: ReleaseIndex, from number: Int64) throws(StoreError) -> [ReleaseUpdate] {
+    guard number < index.newest.release.number else { return [] }
+    guard let way = index.way(from: number) else {
+      throw .notAsReleased("the index has no files that lead to release \(index.newest.release.number)")
+    }
+    return way
+  }
+
+  fileprivate func plan(_ index: ReleaseIndex, from number: Int64, _ way: [ReleaseUpdate]) -> UpdatePlan {
+    UpdatePlan(
+      from: number, to: way.last?.to ?? number,
+      files: way.map { UpdatePlan.File(name: $0.name, byteCount: $0.byteCount, isThere: folder.has($0)) })
+  }
+
+  /// Returns the keys of releases, by their numbers.
+  fileprivate func keys(
+    _ index: ReleaseIndex, isTest: Bool, allowsTestKeys: Bool
+  ) throws(StoreError) -> [Int64: Secret] {
+    let release = index.newest.release
+    let name = try ReleaseCustomer.keyName(customer, of: release.number)
+    guard let bytes = try folder.contents(name, limit: ReleaseKeyFile.maximumByteCount) else {
+      throw StoreError(
+        .keyNeeded, "\(folder.place(name)): release \(release.number) has no key file for the customer",
+        hint: "ask its publisher for it")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self), let file = ReleaseKeyFile(text) else {
+      throw StoreError(.keyFileInvalid, "\(folder.place(name)) isn't the key file of a release")
+    }
+    guard let update = index.updates.first(where: { $0.to == release.number }) else {
+      throw .notAsReleased("the index has no files that lead to release \(release.number)")
+    }
+    return try index.keys(
+      try file.open(
+        with: key, of: release, commitment: update.commitment, isTest: isTest, allowsTestKeys: allowsTestKeys))
+  }
+
+  /// Proves a file, and returns its payload.
+  fileprivate func open(
+    _ update: ReleaseUpdate, _ keys: [Int64: Secret], in scratch: String
+  ) throws(StoreError) -> SealedPartsReader {
+    guard let release = keys[update.to] else {
+      throw .notAsReleased("the index lacks the key of release \(update.to)")
+    }
+    let copy = try folder.copy(update, in: scratch)
+    let key = try translatingErrors { () throws(SealingError) in try update.partsKey(under: release) }
+    return SealedPartsReader(
+      SealedParts(key, label: "coffer3/update", identity: update.identity), payloadCount: update.payloadCount,
+      damage: StoreError(.damaged, "\(folder.place(update.name)): the file can't be opened with its release's key"),
+      from: { count, offset throws(StoreError) in try copy.read(count, at: offset) })
+  }
+}

@@ -1,0 +1,93 @@
+package import CofferRecords
+package import CofferSealing
+
+/// A customer of a release folder.
+package struct ReleaseCustomer: Sendable, Hashable {
+  /// A part of the name of the customer's key file.
+  package let name: String
+  package let recipient: Recipient
+
+  /// - Throws: `invalidArgument` for a name that can't be a part of a file's name.
+  package init(name: String, recipient: Recipient) throws(StoreError) {
+    try Self.check(name)
+    (self.name, self.recipient) = (name, recipient)
+  }
+
+  /// Returns the name of a customer's key file.
+  package static func keyName(_ name: String, of release: Int64) throws(StoreError) -> String {
+    try check(name)
+    return "\(release).\(name).key"
+  }
+
+  private static func check(_ name: String) throws(StoreError) {
+    let isAllowed = name.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+      default: false
+      }
+    }
+    guard isAllowed, (1...64).contains(name.utf8.count) else {
+      throw StoreError(.invalidArgument, "a customer's name has 1 to 64 of the characters a-z, 0-9 and -")
+    }
+  }
+}
+
+/// A customer's key file of a release, which is like a slot (FORMAT, "Release folders").
+package struct ReleaseKeyFile {
+  private static let title = "coffer-release-key-1"
+  /// The kind of slots for recipients, and the number of the slot.
+  private static let (kind, slot): (UInt32, UInt32) = (3, 1)
+  package static let maximumByteCount = 1 << 10
+
+  private let record: KeySlotRecord
+
+  /// Wraps the key of a release.
+  package init(_ key: Secret, of release: Release, for recipient: Recipient, isTest: Bool) throws(StoreError) {
+    let target = try NewSlot(recipient).target(isTest: isTest)
+    let root = Self.root(key, of: release)
+    record = try translatingErrors { () throws(SealingError) in
+      try KeySlotRecord.wrap(
+        root, under: try KeySlotRecord.derive(for: target, storeID: root.storeID), slot: Self.slot, label: "")
+    }
+  }
+
+  /// Shows that a key is the one of a release.
+  package static func commitment(_ key: Secret, of release: Release) throws(StoreError) -> [UInt8] {
+    try translatingErrors { () throws(SealingError) in try root(key, of: release).commitment(phase: 1) }
+  }
+
+  private static func root(_ key: Secret, of release: Release) -> RootKey {
+    RootKey(secret: key, storeID: release.dataSet, generation: UInt64(release.number))
+  }
+
+  package var text: String {
+    "\(Self.title)\nparams \(Hexadecimal.text(record.parameters))\nwrapped \(Hexadecimal.text(record.wrapped))\n"
+  }
+
+  /// Reads a file's contents, or returns `nil` for anything else.
+  package init?(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count == 4, lines[0] == Self.title, lines[3].isEmpty, lines[1].hasPrefix("params "),
+      let parameters = Hexadecimal.bytes(lines[1].dropFirst(7)), lines[2].hasPrefix("wrapped "),
+      let wrapped = Hexadecimal.bytes(lines[2].dropFirst(8))
+    else { return nil }
+    record = KeySlotRecord(slot: Self.slot, kind: Self.kind, label: "", parameters: parameters, wrapped: wrapped)
+  }
+
+  /// Returns the key of a release.
+  ///
+  /// - Parameter commitment: What the release's index says of the key.
+  /// - Throws: `cannotUnlock` if the file is another customer's or another release's.
+  package func open(
+    with key: StoreKey, of release: Release, commitment: [UInt8], isTest: Bool, allowsTestKeys: Bool
+  ) throws(StoreError) -> Secret {
+    let features: StoreFormat.Incompatible = isTest ? [.test] : []
+    let header = StoreHeader(
+      format: StoreFormat.version, storeID: release.dataSet, incompatible: features.rawValue, readOnlyCompatible: 0,
+      compatible: 0, titles: 0, rootGeneration: UInt64(release.number), phase: 1, commitment: commitment, keyring: [],
+      mac: [])
+    let unlocking = Unlocking(header: header, slots: [record], allowsTestKeys: allowsTestKeys)
+    try unlocking.checkBounds()
+    return try unlocking.unlock(with: key).root.secret
+  }
+}

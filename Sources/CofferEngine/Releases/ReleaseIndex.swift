@@ -1,0 +1,245 @@
+package import CofferDocuments
+package import CofferRecords
+internal import CofferSealing
+
+/// The index of a release folder: which files lead to its newest release, signed, and the releases (FORMAT, "Release
+/// folders").
+package struct ReleaseIndex: Sendable {
+  /// The releases in their order.
+  package let releases: [SignedRelease]
+  /// The files, sorted by the releases that they lead from.
+  package let updates: [ReleaseUpdate]
+  private let note: SignedNote
+
+  package static let name = "index"
+  package static let maximumByteCount = 64 << 20
+  private static let title = "coffer-index-1"
+  private static let maximumNoteByteCount = 4 << 20
+
+  /// The newest release.
+  package var newest: SignedRelease { releases.last! }
+
+  /// Signs an index of files.
+  package init(_ releases: [SignedRelease], _ updates: [ReleaseUpdate], signedBy key: SigningKey) throws(StoreError) {
+    let last = releases.last!
+    let lines =
+      [
+        Self.title, "set \(Hexadecimal.text(last.release.dataSet))",
+        "release \(last.release.number) \(Hexadecimal.text(try last.digest()))",
+      ] + updates.map(\.line)
+    note = try key.sign(lines.map { $0 + "\n" }.joined())
+    (self.releases, self.updates) = (releases, updates)
+  }
+
+  /// The contents of the file: the signed list, and the notes of the releases, with an empty line after each but the
+  /// last.
+  package var text: String {
+    ([note.description] + releases.map(\.note.description)).joined(separator: "\n")
+  }
+
+  /// Reads the file's contents, or returns `nil` for anything else. Nothing is proved.
+  package init?(_ text: String) {
+    // Neither the text of a note nor its signatures have an empty line.
+    let parts = text.split(separator: "\n\n", omittingEmptySubsequences: false)
+    guard parts.count.isMultiple(of: 2), parts.count >= 4 else { return nil }
+    func note(_ index: Int, limit: Int) -> SignedNote? {
+      SignedNote(
+        "\(parts[index])\n\n\(parts[index + 1])\(index + 2 == parts.count ? "" : "\n")", limit: limit)
+    }
+    guard let list = note(0, limit: Self.maximumNoteByteCount) else { return nil }
+    var releases: [SignedRelease] = []
+    for index in stride(from: 2, to: parts.count, by: 2) {
+      guard let note = note(index, limit: SignedNote.maximumByteCount), let release = SignedRelease(note) else {
+        return nil
+      }
+      if let last = releases.last, release.release.number != last.release.number + 1 { return nil }
+      releases.append(release)
+    }
+    let lines = list.text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
+    let last = releases.last!
+    guard lines.count >= 3, lines[0] == Self.title, lines[1] == "set \(Hexadecimal.text(last.release.dataSet))",
+      let digest = try? last.digest(), lines[2] == "release \(last.release.number) \(Hexadecimal.text(digest))"
+    else { return nil }
+    var updates: [ReleaseUpdate] = []
+    for line in lines.dropFirst(3) {
+      guard let update = ReleaseUpdate(line), update.to <= last.release.number,
+        updates.last.map({ ($0.from, $0.to) < (update.from, update.to) }) ?? true
+      else { return nil }
+      updates.append(update)
+    }
+    (self.releases, self.updates, self.note) = (releases, updates, list)
+    guard self.text == text else { return nil }
+  }
+
+  func isSigned(by publisher: Publisher) throws(StoreError) -> Bool {
+    try translatingErrors { () throws(SealingError) in
+      try note.isSigned(as: publisher.noteName, by: publisher.publicKey)
+    }
+  }
+
+  /// The releases after a number.
+  package func releases(after number: Int64) -> [SignedRelease] { releases.filter { $0.release.number > number } }
+
+  // MARK: The way to the newest release
+
+  /// Returns the files that lead to the newest release with the fewest bytes.
+  ///
+  /// - Parameter number: The release to begin with, or 0 for none.
+  /// - Returns: `nil` if no files lead there.
+  package func way(from number: Int64) -> [ReleaseUpdate]? {
+    // Every file leads to a later release, so the ways of later releases are known first.
+    var ways: [Int64: (byteCount: Int, updates: [ReleaseUpdate])] = [newest.release.number: (0, [])]
+    for update in updates.sorted(by: { ($0.to, $0.from) > ($1.to, $1.from) }) {
+      guard let rest = ways[update.to] else { continue }
+      let byteCount = rest.byteCount + update.byteCount
+      if let known = ways[update.from], known.byteCount <= byteCount { continue }
+      ways[update.from] = (byteCount, [update] + rest.updates)
+    }
+    // All documents lead there from any release.
+    let candidates = [ways[number], ways[0]].compactMap { $0 }
+    return candidates.min { $0.byteCount < $1.byteCount }?.updates
+  }
+
+  /// Returns the files that are on a cheapest way from some release.
+  package static func useful(_ updates: [ReleaseUpdate], to newest: [SignedRelease], signedBy key: SigningKey)
+    throws(StoreError) -> [ReleaseUpdate]
+  {
+    let index = try ReleaseIndex(newest, updates, signedBy: key)
+    var used: Set<ReleaseUpdate> = []
+    for number in Set(updates.map(\.from)) { used.formUnion(index.way(from: number) ?? []) }
+    return updates.filter { used.contains($0) }
+  }
+
+  /// Returns the key of each release that files of a way lead to or from.
+  ///
+  /// - Parameter key: The key of the newest release.
+  package func keys(_ key: Secret) throws(StoreError) -> [Int64: Secret] {
+    var keys = [newest.release.number: key]
+    for update in updates.sorted(by: { $0.to > $1.to }) {
+      guard let release = keys[update.to], keys[update.from] == nil else { continue }
+      if let earlier = try update.earlierKey(openedWith: release) { keys[update.from] = earlier }
+    }
+    return keys
+  }
+}
+
+extension SignedRelease {
+  /// - Returns: `nil` unless the note is the note of a release.
+  init?(_ note: SignedNote) {
+    guard let release = Release(note.text) else { return nil }
+    self.init(release: release, note: note)
+  }
+}
+
+// MARK: - Proving an index
+
+extension StoreTransaction {
+  /// Requires an index to be a publisher's, and to continue this store's releases.
+  ///
+  /// - Parameters:
+  ///   - time: The present time.
+  ///   - allowsOlder: Whether to accept an index that ends with an older release than the store's newest, which changes
+  ///     nothing, or with one that has expired.
+  /// - Returns: The number of the store's newest release.
+  /// - Throws: `notAsReleased`, or `rolledBack` for an older or expired release.
+  package func require(
+    _ index: ReleaseIndex, by publisher: Publisher, at time: Timestamp, allowsOlder: Bool
+  ) throws(StoreError) -> Int64 {
+    let own = try hasReleases ? try ReleaseChain(ReleaseTable(database)).releases : []
+    guard let last = own.last else { throw .notAsReleased("the store has no release") }
+    let number = last.release.number
+    for release in index.releases where release.release.number <= number {
+      guard let mine = own.first(where: { $0.release.number == release.release.number }) else { continue }
+      guard try mine.digest() == release.digest() else {
+        throw .notAsReleased("release \(release.release.number) of the folder isn't the store's")
+      }
+    }
+    let known = own.filter { $0.release.number <= index.newest.release.number }
+    try index.require(
+      publisher, after: known, isTest: keys.session.header.isTest, dataSet: try dataSet(), at: time,
+      allowsOlder: allowsOlder)
+    guard allowsOlder || number <= index.newest.release.number else {
+      throw StoreError(
+        .rolledBack, "the folder has release \(index.newest.release.number), and the store has release \(number)",
+        hint: "get the latest files, or accept older ones with --allow-older")
+    }
+    return number
+  }
+
+  /// Records the releases of an index up to one of them.
+  package func addReleases(of index: ReleaseIndex, through number: Int64) throws(StoreError) {
+    let table = ReleaseTable(database)
+    let known = try table.notes().last?.number ?? 0
+    for release in index.releases(after: known) where release.release.number <= number {
+      try table.put(release.note.description, number: release.release.number)
+    }
+    try writer.willWrite()
+    hasReleasesAfter = true
+  }
+
+  /// Requires the contents to be those of a release.
+  ///
+  /// - Throws: `notAsReleased`.
+  package func requireContents(of release: Release, progress: ProgressHandler?) throws(StoreError) {
+    try release.require(try ContentWalk.contents(of: self, progress: progress), in: self)
+  }
+
+  /// The store's releases, of which none is proved.
+  package func signedReleases() throws(StoreError) -> [SignedRelease] {
+    try hasReleases ? try ReleaseChain(ReleaseTable(database)).releases : []
+  }
+
+  /// Returns what this store keeps of a release, or `nil` for a release of another store.
+  package func secret(of release: SignedRelease) throws(StoreError) -> ReleaseSecret? {
+    guard let sealed = try ReleaseTable(database).privatePart(of: release.release.number) else { return nil }
+    return try ReleaseSecret(sealed, keys.session, of: try release.digest())
+  }
+
+  /// The identity of the data set (FORMAT, "Releases").
+  package func dataSet() throws(StoreError) -> [UInt8] { try Release.dataSet(of: keys.session.keyring.family) }
+}
+
+extension ReleaseIndex {
+  /// Requires this index to be a publisher's.
+  ///
+  /// - Parameters:
+  ///   - own: The releases that a store has before those of the index.
+  ///   - time: The present time.
+  ///   - allowsOlder: Whether the newest release may have expired.
+  /// - Throws: `notAsReleased`, `testKeyRefused`, or `rolledBack`.
+  package func require(
+    _ publisher: Publisher, after own: [SignedRelease] = [], isTest: Bool, dataSet: [UInt8]?, at time: Timestamp,
+    allowsOlder: Bool
+  ) throws(StoreError) {
+    guard publisher.isTest == isTest else {
+      throw StoreError(
+        .testKeyRefused, "a test publisher signs only releases of TEST stores, which have no other publishers")
+    }
+    let chain = own + releases(after: own.last?.release.number ?? 0)
+    let (last, signer) = try ReleaseChain(chain).signed(by: publisher)
+    guard last == newest.release, try isSigned(by: signer) else {
+      throw .notAsReleased("the index isn't signed by the expected publisher")
+    }
+    guard dataSet.map({ $0 == last.dataSet }) ?? true else {
+      throw .notAsReleased("the folder has the releases of another data set")
+    }
+    if let expires = last.expires, expires <= time, !allowsOlder {
+      throw StoreError(
+        .rolledBack, "release \(last.number) expired at \(expires), so there should be a newer one",
+        hint: "get the latest files from another place, or accept these with --allow-older")
+    }
+  }
+
+  /// Requires this index to be one that a signing key made, of releases that a store has.
+  ///
+  /// - Returns: Whether the key signed it.
+  /// - Throws: `invalidArgument` if the store lacks one of the releases.
+  package func isContinued(by own: [SignedRelease], signedBy key: SigningKey) throws(StoreError) -> Bool {
+    guard own.contains(newest) else {
+      throw StoreError(
+        .invalidArgument, "the folder has release \(newest.release.number), which the store lacks",
+        hint: "publish from the store that made it, or to another folder")
+    }
+    return try isSigned(by: key.publisher)
+  }
+}
