@@ -40,7 +40,7 @@ struct Dbtool: ParsableCommand {
         subcommands: [InfoVerb.self, VerifyVerb.self, BackupVerb.self, RestoreVerb.self, CompactVerb.self]),
       CommandGroup(
         name: "Several stores",
-        subcommands: [CopyVerb.self, MergeVerb.self, DiffVerb.self, SyncVerb.self, ReleaseVerb.self]),
+        subcommands: [CopyVerb.self, MergeVerb.self, DiffVerb.self, SyncVerb.self, ReleaseVerb.self, UpdateVerb.self]),
       CommandGroup(name: "Structure", subcommands: [CollectionVerb.self, AttachmentVerb.self, IndexVerb.self]),
       CommandGroup(name: moreGroup, subcommands: [BrowseVerb.self, ConvertVerb.self, ReplicaVerb.self]),
     ])

@@ -161,12 +161,15 @@ extension StoreOptions {
 
   /// Opens the store with a key that the caller needs again, and then forgets.
   ///
-  /// - Parameter acceptsUnfinishedRekey: `--pin` may give the pin of the end of an unfinished rekey.
+  /// - Parameters:
+  ///   - acceptsUnfinishedRekey: `--pin` may give the pin of the end of an unfinished rekey.
+  ///   - isAsReleased: `--publisher` says whose release the store is, and not only whose updates it takes.
   func open(
     with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false,
-    leavesFileUnchanged: Bool = false
+    leavesFileUnchanged: Bool = false, asReleased isAsReleased: Bool = true
   ) throws -> DocumentStore {
     var options = try openOptions(isReadOnly, wait)
+    if !isAsReleased { (options.publisher, options.proofPath) = (nil, nil) }
     options.leavesFileUnchanged = leavesFileUnchanged
     options.acceptsUnfinishedRekey = acceptsUnfinishedRekey
     let opened = Result { () throws(StoreError) in

@@ -8,7 +8,7 @@ enum StoreWord {
   private static let option = "--store"
   private static let verbsWithout: Set<String> = ["keygen", "convert", "help"]
   /// Verbs whose second word is a store, too.
-  private static let verbsWithTwo: Set<String> = ["restore", "backup", "copy", "diff", "merge"]
+  private static let verbsWithTwo: Set<String> = ["restore", "backup", "copy", "diff", "merge", "update"]
 
   static func takesTwo(_ verb: String) -> Bool { verbsWithTwo.contains(verb) }
 

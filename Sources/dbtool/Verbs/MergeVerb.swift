@@ -95,6 +95,10 @@ struct MergeVerb: ParsableCommand {
 }
 
 extension MergeReport {
+  func print(as format: ListFormat?) throws { try entries.print(as: format) }
+}
+
+extension [MergeReport.Entry] {
   func print(as format: ListFormat?) throws {
     var table = TableWriter(
       columns: [
@@ -102,7 +106,7 @@ extension MergeReport {
         .init(name: "other_id", isNumber: true), .init(name: "collection", isNumber: true),
         .init(name: "reason", isNumber: false), .init(name: "conflict", isNumber: false),
       ], format: format)
-    for entry in entries {
+    for entry in self {
       try table.add([
         .string(entry.action.rawValue), entry.id.map { .integer($0.rawValue) },
         entry.otherID.map { .integer($0.rawValue) }, entry.collection.map { .integer(Int($0.rawValue)) },

@@ -73,4 +73,76 @@ import Testing
       "copy", "s.coffer", "new.coffer", "--salvage", "--publisher", try publisher(sandbox))
     #expect(result.status == 64 && !sandbox.exists("new.coffer"))
   }
+
+  // MARK: Updates
+
+  /// Returns a sandbox with a folder of releases, and a customer's copy of the first.
+  private func published() throws -> Sandbox {
+    let sandbox = try released()
+    let recipient = try sandbox.succeed("keygen", "-y", "identity.key").text.dropLast()
+    try sandbox.write("customers.txt", "# customers\n\nanna \(recipient)\n")
+    let first = try publish(sandbox)
+    #expect(first.contains("release:           1\n") && first.contains("0-1.update"), "\(first)")
+    return sandbox
+  }
+
+  private func publish(_ sandbox: Sandbox) throws -> String {
+    try sandbox.succeed(
+      "release", "publish", "s.coffer", "public", "--signing", "signing.key", "--customers", "customers.txt"
+    ).text
+  }
+
+  @Test func makesAndUpdatesCopy() throws {
+    let sandbox = try published()
+    let (publisher, creator) = (try publisher(sandbox), sandbox.environment["DBTOOL_KEY_FILE"])
+    let words = ["update", "copy.coffer", "public", "--customer", "anna", "--publisher", publisher]
+    sandbox.environment["DBTOOL_KEY_FILE"] = "identity.key"
+    let new = try sandbox.succeed(words + ["--create", "--dry-run"])
+    #expect(new.text.hasPrefix("0-1.update\t") && new.text.hasSuffix("\ttrue\n") && !sandbox.exists("copy.coffer"))
+    #expect(try sandbox.succeed(words + ["--create"]).errors.contains("made copy.coffer with release 1"))
+    #expect(try sandbox.run(words + ["--create"]).status == 1)
+    sandbox.environment["DBTOOL_KEY_FILE"] = creator
+    try sandbox.write("new.txt", "second")
+    try sandbox.succeed("put", "s.coffer", "new.txt", "--id", "1")
+    try sandbox.succeed("release", "make", "s.coffer", "--signing", "signing.key")
+    _ = try publish(sandbox)
+    sandbox.environment["DBTOOL_KEY_FILE"] = "identity.key"
+    let before = try sandbox.read("copy.coffer")
+    #expect(try sandbox.succeed(words + ["--dry-run", "--json"]).text.contains("update"))
+    #expect(try sandbox.read("copy.coffer") == before)
+    let result = try sandbox.succeed(words)
+    #expect(result.errors.contains("updated copy.coffer from release 1 to 2 (changes: 1, conflicts: 0)"))
+    #expect(try sandbox.succeed("show", "copy.coffer", "a", "--publisher", publisher).text == "second")
+    #expect(try sandbox.succeed(words).errors.contains("copy.coffer has release 2, the newest, already"))
+    sandbox.environment["DBTOOL_STORE"] = "copy.coffer"
+    try sandbox.succeed("update", "public", "--customer", "anna", "--publisher", publisher)
+  }
+
+  @Test func refusesUpdates() throws {
+    let sandbox = try published()
+    let publisher = try publisher(sandbox)
+    sandbox.environment["DBTOOL_KEY_FILE"] = "identity.key"
+    func status(_ words: String...) throws -> Int32 {
+      let result = try sandbox.run(["update", "copy.coffer", "public", "--create"] + words)
+      #expect(result.output.isEmpty && !sandbox.exists("copy.coffer"))
+      return result.status
+    }
+    #expect(try status("--customer", "anna") == 64)
+    #expect(try status("--customer", "bert", "--publisher", publisher) == 13)
+    let other = try sandbox.succeed("keygen", "other.key", "--signing", "--test").text.dropLast()
+    #expect(try status("--customer", "anna", "--publisher", String(other)) == 21)
+    var bytes = try sandbox.read("public/0-1.update")
+    bytes[bytes.count / 2] ^= 1
+    try sandbox.write("public/0-1.update", bytes: bytes)
+    #expect(try status("--customer", "anna", "--publisher", publisher) == 21)
+  }
+
+  @Test(arguments: ["anna", "anna recipient", "anna coffer-recipient-1-00 more"])
+  func rejectsLineOfCustomers(_ line: String) throws {
+    let sandbox = try published()
+    try sandbox.write("customers.txt", line)
+    let result = try sandbox.run(
+      "release", "publish", "s.coffer", "other", "--signing", "signing.key", "--customers", "customers.txt")
+    #expect(result.status == 64 && !result.errors.contains(line) && !sandbox.exists("other"))
+  }
 }

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferCopies
+internal import CofferEngine
+internal import CofferFoundation
+
+/// `release publish STORE DIRECTORY`: the files that lead readers to the newest release.
+struct ReleasePublishVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "publish",
+    abstract: "Write the files that lead to the newest release to a folder.",
+    discussion: """
+      The folder is for any static hosting. It has a file with all documents, files with what changed since earlier \
+      releases, a small key file for each customer, and a signed index, which is written last. A customer who is left out \
+      of the list can't open this release. Anyone may carry the files: 'update' proves them before it reads anything in \
+      them.
+
+        dbtool release publish texts.coffer public --signing release.key \\
+          --customers customers.txt -k my.key
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Argument(help: ArgumentHelp("The folder.", valueName: "directory"), completion: .directory)
+  var directory: String
+
+  @Option(help: ArgumentHelp("The signing key of the newest release.", valueName: "file"), completion: .file())
+  var signing: String
+
+  @Option(
+    help: ArgumentHelp(
+      "Who may read the release: a file with a name, a space and a recipient in each line.", valueName: "file"),
+    completion: .file())
+  var customers: String
+
+  @OptionGroup var progress: ProgressOptions
+
+  func run() throws {
+    let key = try SigningKey(file: signing)
+    let customers = try ReleaseCustomer.inFile(customers)
+    let store = try options.open(readOnly: true)
+    let bar = Progress("publish", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    let report = try Interrupt.deferring {
+      try store.publishRelease(to: URL(filePath: directory), for: customers, signedBy: key) {
+        bar.update($0)
+        try Interrupt.check()
+      }
+    }
+    bar.finish()
+    try store.close()
+    try Report([
+      ("path", .string(directory)), ("release", .integer(report.release)),
+      ("files", .array(report.files.map { .string($0.name) })),
+      ("bytes", .integer(report.files.reduce(0) { $0 + $1.byteCount })),
+      ("changed_documents", .integer(report.documents)), ("customers", .integer(customers.count)),
+    ]).print(as: options.common.listFormat)
+  }
+}
+
+extension ReleaseCustomer {
+  /// Reads a file with a customer's name and recipient in each line. Skips empty lines and lines that start with #.
+  fileprivate static func inFile(_ path: String) throws -> [ReleaseCustomer] {
+    guard let text = String(validating: try InputFile.contents(of: path, limit: 16 << 20), as: UTF8.self) else {
+      throw Failure(.failed, kind: "not-customers", "\(path) is not UTF-8, as a list of customers is")
+    }
+    var customers: [ReleaseCustomer] = []
+    for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard let name = words.first, !name.hasPrefix("#") else { continue }
+      // The line may be a secret: it is not repeated.
+      guard words.count == 2,
+        words[1].hasPrefix("coffer-recipient-1-") || words[1].hasPrefix("coffer-test-recipient-1-")
+      else {
+        throw Failure.usage(
+          "\(path), line \(number + 1) isn't a name and a recipient",
+          hint: "'dbtool keygen -y' prints the recipient of an identity")
+      }
+      customers.append(try ReleaseCustomer(name: String(name), recipient: try Recipient(String(words[1]))))
+    }
+    return customers
+  }
+}
