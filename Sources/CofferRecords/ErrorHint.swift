@@ -21,6 +21,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case makeKey = "StoreKey.generate(at:)"
     case mergeBase = "merge(_:base:)"
     case pin = "DocumentStore.pin"
+    case resume = "resume()"
     case resumeRekey = "RekeyOptions.isResuming"
     case salvage = "DocumentStore.salvage(at:key:to:)"
     case syncInit = "startSyncing(by:)"

@@ -98,6 +98,8 @@ public struct StoreError: Error, Sendable {
     case misuse
     /// The store was closed.
     case closed
+    /// The store is suspended, or was while the transaction ran, which is rolled back.
+    case suspended
     /// The task was canceled, a progress handler threw an error, or a time limit was exceeded.
     case cancelled
     /// The disk or file system failed. If it didn't confirm a write, all later writes throw this error until the store
@@ -170,7 +172,7 @@ extension StoreError {
   /// Whether the error concerns only this machine or this moment, but not the file.
   package var isTransient: Bool {
     switch code {
-    case .systemFailure, .locked, .cancelled, .keyChanged, .closed: true
+    case .systemFailure, .locked, .cancelled, .keyChanged, .closed, .suspended: true
     default: false
     }
   }
@@ -228,6 +230,10 @@ extension StoreError {
   }
 
   package static var storeClosed: StoreError { StoreError(.closed, "the store was closed") }
+
+  package static var storeSuspended: StoreError {
+    StoreError(.suspended, "the store is suspended", hint: "call \(.resume), and try again")
+  }
 
   /// Returns an error for attributes that JSON can't represent.
   package static func refusedAttributes(_ fault: JSONError) -> StoreError {

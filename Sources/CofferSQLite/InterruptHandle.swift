@@ -30,7 +30,8 @@ public final class InterruptHandle: Sendable {
 
   package func resume() { stopped.store(false, ordering: .sequentiallyConsistent) }
 
-  var isStopped: Bool { stopped.load(ordering: .sequentiallyConsistent) }
+  /// Whether ``stop()`` or ``stopWaiting()`` was called since ``resume()``.
+  package var isStopped: Bool { stopped.load(ordering: .sequentiallyConsistent) }
 
   /// How often `interrupt()` has been called.
   var count: Int { calls.load(ordering: .sequentiallyConsistent) }

@@ -88,9 +88,11 @@ extension DocumentStore {
     progress: ProgressHandler? = nil
   ) throws(StoreError) {
     try engine.connections.requireOutsideScope()
-    try Self.backup(
-      at: URL(filePath: engine.path), to: target, replacing: isReplacing, allowingDamage: allowsDamage,
-      wait: engine.options.wait, progress: progress)
+    try engine.connections.during { () throws(StoreError) in
+      try Self.backup(
+        at: URL(filePath: engine.path), to: target, replacing: isReplacing, allowingDamage: allowsDamage,
+        wait: engine.options.wait, progress: progress)
+    }
   }
 
   /// Writes a durable, checked copy of a store to the target's folder, or leaves no file if that fails.

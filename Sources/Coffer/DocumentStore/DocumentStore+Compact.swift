@@ -51,8 +51,10 @@ extension DocumentStore {
     guard !isReadOnly else { throw .notWritable(engine.path, isChosen: engine.options.isReadOnly) }
     try engine.connections.requireNoRead("compact")
     try engine.deleteAllLeftoverChunks()
-    let lease = try engine.connections.writer()
-    let size = try Self.compact(lease.connection.file, engine.connections.writeAheadLock)
+    let size = try engine.connections.namingStops { () throws(StoreError) in
+      let lease = try engine.connections.writer()
+      return try Self.compact(lease.connection.file, engine.connections.writeAheadLock)
+    }
     engine.log.info("compacted \(size.before) bytes to \(size.after)")
     return size
   }

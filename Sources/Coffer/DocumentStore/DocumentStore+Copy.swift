@@ -36,9 +36,11 @@ extension DocumentStore {
     _ selection: Selection = .everything, to url: URL, keys: [StoreKey] = [], recipients: [Recipient] = [],
     creation: CreateOptions? = nil, replacing isReplacing: Bool = false, progress: ProgressHandler? = nil
   ) throws -> CopyReport {
-    try engine.copy(
-      selection, to: url.path, slots: NewSlot.slots(for: keys, recipients), creation: creation ?? creationOptions,
-      replacing: isReplacing, progress: progress)
+    try engine.connections.during {
+      try engine.copy(
+        selection, to: url.path, slots: NewSlot.slots(for: keys, recipients), creation: creation ?? creationOptions,
+        replacing: isReplacing, progress: progress)
+    }
   }
 
   /// The options for a new store with this store's titles and padding.

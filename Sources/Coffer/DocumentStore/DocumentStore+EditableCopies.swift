@@ -129,8 +129,10 @@ extension DocumentStore {
     at url: URL, keys: [StoreKey] = [], recipients: [Recipient] = [], creation: CreateOptions? = nil,
     progress: ProgressHandler? = nil
   ) throws -> CopyReport {
-    try engine.fork(
-      to: url.path, slots: NewSlot.slots(for: keys, recipients), creation: creation ?? creationOptions,
-      progress: progress)
+    try engine.connections.during {
+      try engine.fork(
+        to: url.path, slots: NewSlot.slots(for: keys, recipients), creation: creation ?? creationOptions,
+        progress: progress)
+    }
   }
 }

@@ -30,8 +30,10 @@ extension DocumentStore {
   public func startSyncing(
     by folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [], label: String
   ) throws -> SyncInvitation {
-    let (path, pin) = try SyncSetup.begin(
-      engine, in: SystemDirectory(folder.url.path), slots: NewSlot.slots(for: keys, recipients), label: label)
+    let (path, pin) = try engine.connections.during {
+      try SyncSetup.begin(
+        engine, in: SystemDirectory(folder.url.path), slots: NewSlot.slots(for: keys, recipients), label: label)
+    }
     return SyncInvitation(url: URL(filePath: path), pin: pin)
   }
 
@@ -87,10 +89,12 @@ extension DocumentStore {
     with folder: SyncFolder, policy: MergePolicy = .both, acceptingEmptyFolder acceptsEmpty: Bool = false,
     progress: ProgressHandler? = nil
   ) throws -> FolderSyncReport {
-    let session = try SyncSession(
-      engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress)
-    if !acceptsEmpty { try session.requireFiles() }
-    return try session.run()
+    try engine.connections.during {
+      let session = try SyncSession(
+        engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress)
+      if !acceptsEmpty { try session.requireFiles() }
+      return try session.run()
+    }
   }
 
   /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
@@ -113,9 +117,11 @@ extension DocumentStore {
     _ device: SyncDevice.ID, from folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [],
     progress: ProgressHandler? = nil
   ) throws -> (invitation: SyncInvitation, report: FolderSyncReport) {
-    let (path, pin, report) = try SyncSetup.remove(
-      device, from: SystemDirectory(folder.url.path), engine, slots: NewSlot.slots(for: keys, recipients),
-      progress: progress)
+    let (path, pin, report) = try engine.connections.during {
+      try SyncSetup.remove(
+        device, from: SystemDirectory(folder.url.path), engine, slots: NewSlot.slots(for: keys, recipients),
+        progress: progress)
+    }
     return (SyncInvitation(url: URL(filePath: path), pin: pin), report)
   }
 
@@ -201,7 +207,12 @@ public struct FolderSyncReports: AsyncSequence, Sendable {
       while true {
         if last != nil { try await Task.sleep(for: reports.interval) }
         let (folder, policy) = (reports.folder, reports.policy)
-        let report = try await reports.store.perform { try $0.exchange(with: folder, policy: policy) }
+        let report: FolderSyncReport
+        do {
+          report = try await reports.store.perform { try $0.exchange(with: folder, policy: policy) }
+        } catch let error as StoreError where error.code == .suspended && last != nil {
+          continue
+        }
         let isNew =
           last.map { last in
             !report.taken.isEmpty || report.publishedBytes > 0 || report.isNewDevice

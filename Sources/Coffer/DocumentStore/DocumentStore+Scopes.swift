@@ -39,9 +39,14 @@ extension DocumentStore {
 
   private func writeOnce<T>(_ body: (inout WriteTransaction) throws -> T, _ turn: FairTurn?) throws -> T {
     let write = try engine.beginWriting(turn: turn)
-    var writer = WriteTransaction(write.transaction)
-    let result = try body(&writer)
-    try write.commit()
+    let stop = write.transaction.stop
+    let result = try stop.naming {
+      var writer = WriteTransaction(write.transaction)
+      let result = try body(&writer)
+      try write.transaction.commit()
+      return result
+    }
+    write.finish()
     engine.noteCommit(of: write.transaction)
     return result
   }
@@ -71,7 +76,10 @@ extension StoreEngine {
     _ body: (inout ReadTransaction) throws -> T, _ turn: FairTurn? = nil
   ) throws -> T {
     let read = try beginReading(turn: turn)
-    var reader = ReadTransaction(read.transaction)
-    return try body(&reader)
+    let stop = read.transaction.stop
+    return try stop.naming {
+      var reader = ReadTransaction(read.transaction)
+      return try body(&reader)
+    }
   }
 }

@@ -79,8 +79,11 @@ final class ReadingIteration<Reads: ObservedReads>: ObservationIteration, @unche
     while true {
       do {
         return try await offCooperativePool(.observations) { try self.readOnThread(heard) }
-      } catch let error as StoreError where error.code == .locked && reads.generation != nil {
-        // Another process's long transaction doesn't end an observation, which shows the state before.
+      } catch let error as StoreError
+        where (error.code == .locked || error.code == .suspended) && reads.generation != nil
+      {
+        // Neither another process's long transaction nor a suspension ends an observation, which shows the state
+        // before.
         try await Task.sleep(for: ChangeFeed.interval)
       }
     }

@@ -15,24 +15,20 @@ extension ConnectionPool {
       guard writingThread.load(ordering: .acquiring) != thread, !idle.reading.contains(thread) else {
         throw StoreError(.misuse, "a store can't be closed inside its own read or write")
       }
-      idle.isClosed = true
+      session.beginClosing()
       return idle.interrupts.values
     }
-    session.beginClosing()
     for handle in interrupts { handle.stopWaiting() }
-    locks.writers.dismiss(ObjectIdentifier(self))
-    readerTurns.dismiss(ObjectIdentifier(self))
+    locks.writers.dismiss(ObjectIdentifier(self), with: .storeClosed)
+    readerTurns.dismiss(ObjectIdentifier(self), with: .storeClosed)
     session.feed.finish()
     session.texts?.close()
     // A second call waits until the first call has closed all connections.
     let result: Result<Void, StoreError> = closing.withLock { _ in
       waitForReaders()
       let result: Result<Void, StoreError> = Result { () throws(StoreError) in try closeConnections() }
-      if isCounted.exchange(false, ordering: .acquiringAndReleasing) {
-        locks.openStores.subtract(1, ordering: .acquiringAndReleasing)
-        writeAheadLock?.release()
-        folder?.remove()
-      }
+      share.withLock { $0 = nil }
+      folder?.remove()
       return result
     }
     try result.get()

@@ -13,11 +13,14 @@ package final class ConnectionPool: Sendable {
   struct Idle {
     // A connection is used only by the thread that removed it from this array.
     nonisolated(unsafe) var readers: [StoreConnection] = []
-    var isClosed = false
     /// The threads inside `read`.
     var reading: Set<UInt> = []
+    /// The calls that keep files open beside their transactions.
+    var calls: [ObjectIdentifier: Cancellation] = [:]
     /// The interrupt handles of active readers. Closing the store interrupts their waits for a lock.
     var interrupts: [ObjectIdentifier: InterruptHandle] = [:]
+    /// The interrupt handle of the active writer, which only suspending the store interrupts.
+    var writer: InterruptHandle?
     /// Signaled when the last thread leaves `read` of a closed store.
     var closer: DispatchSemaphore?
   }
@@ -26,7 +29,6 @@ package final class ConnectionPool: Sendable {
   let wait: Duration?
   private let readerCache: Int
   let session: Session
-  package let writeAheadLock: WriteAheadLock?
   let isWriteAhead: Bool
   let idle: Mutex<Idle>
   /// The turns of readers. A thread that already reads or writes takes its turn without waiting.
@@ -37,14 +39,16 @@ package final class ConnectionPool: Sendable {
   nonisolated(unsafe) var writingConnection: StoreConnection?
   /// Held by the closing thread.
   let closing = Mutex<Void>(())
+  /// Held by a thread that suspends or resumes the store.
+  let pausing = Mutex<Void>(())
+  /// This store's part in its open file, or `nil` while it has no connection because it's suspended or closed.
+  let share: Mutex<FileShare?>
   /// The locks shared with other open stores of the same file.
   let locks: ProcessLocks
   /// The file to read if it must remain unchanged, or `nil` for an ordinary store.
   package let original: OriginalFile?
   /// The folder of a temporary store, which is removed when the store closes.
   let folder: PrivateFolder?
-  /// Whether ``ProcessLocks/openStores`` counts this store.
-  let isCounted = Atomic<Bool>(true)
   /// The thread inside this store's `write`, or 0.
   let writingThread = Atomic<UInt>(0)
   /// The process that owns the locks and connections.
@@ -69,11 +73,13 @@ package final class ConnectionPool: Sendable {
     readerCache = options.pageCacheBytes
     self.session = session
     isWriteAhead = file.isWriteAhead
-    writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
+    share = Mutex(try FileShare(file, locks))
     self.locks = locks
     idle = Mutex(first)
-    locks.openStores.add(1, ordering: .acquiringAndReleasing)
   }
+
+  /// The lock for writers in WAL mode. It's present while the store has a connection.
+  package var writeAheadLock: WriteAheadLock? { share.withLock { $0?.writeAheadLock } }
 
   deinit {
     try? close()
@@ -116,7 +122,7 @@ package final class ConnectionPool: Sendable {
     }
     do throws(StoreError) {
       try idle.withLock { idle throws(StoreError) in
-        guard !idle.isClosed else { throw StoreError.storeClosed }
+        try session.requireRunning()
         idle.reading.insert(thread)
       }
     } catch {
@@ -144,8 +150,9 @@ package final class ConnectionPool: Sendable {
     let back = Taken(connection: connection)
     idle.withLock { idle in
       idle.interrupts[ObjectIdentifier(database.interruptHandle)] = nil
-      if !idle.isClosed && idle.readers.count < Self.maximumIdleReaders, let connection = back.connection,
-        !connection.database.isInTransaction
+      if !session.isClosing, !session.isSuspended, idle.readers.count < Self.maximumIdleReaders,
+        let connection = back.connection, !connection.database.isInTransaction,
+        !connection.database.connection.interruptHandle.isStopped
       {
         idle.readers.append(connection)
       }
@@ -163,22 +170,24 @@ package final class ConnectionPool: Sendable {
       return connection
     }
     var noted: InterruptHandle?
+    let mark = session.pauseMark
     do throws(StoreError) {
       let new = Taken(
         connection: try newConnection(cacheBytes: readerCache, wait: shorter ?? wait) { interrupts throws(StoreError) in
           try self.idle.withLock { idle throws(StoreError) in
-            guard !idle.isClosed else { throw StoreError.storeClosed }
+            try session.requireRunning()
             idle.note(interrupts)
           }
           noted = interrupts
         })
       // The store may have been closed in between.
-      guard !(self.idle.withLock { $0.isClosed }), let connection = new.connection else { throw StoreError.storeClosed }
+      try session.requireRunning()
+      guard let connection = new.connection else { preconditionFailure("internal error: a new reader is gone") }
       setWait(shorter, of: connection.database.connection)
       return connection
     } catch {
       if let noted { self.idle.withLock { $0.interrupts[ObjectIdentifier(noted)] = nil } }
-      throw error.code == .cancelled && session.isClosing ? .storeClosed : error
+      throw session.errorOfStopped(error, since: mark)
     }
   }
 
@@ -217,6 +226,8 @@ package final class ConnectionPool: Sendable {
   }
 
   func endWriting() {
+    idle.withLock { $0.writer = nil }
+    if session.isSuspended { writingConnection = nil }
     writingThread.store(0, ordering: .releasing)
     locks.writer.store(0, ordering: .releasing)
     ThreadScopes.end()
@@ -226,18 +237,22 @@ package final class ConnectionPool: Sendable {
 
   /// Returns the connection for writing with the log locked. Call this method between `beginWriting` and `endWriting`.
   func lockedWriter(wait shorter: Duration?, _ cancellation: Cancellation?) throws(StoreError) -> StoreConnection {
-    // Another thread may have closed the store during the wait for the lock.
-    guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
+    // Another thread may have closed or suspended the store during the wait for the lock.
+    try session.requireRunning()
     guard !hasFailedSync.load(ordering: .relaxed) else { throw Self.notConfirmed }
     let wait = shorter ?? self.wait
     let connection: StoreConnection
     if let writingConnection {
       connection = writingConnection
+      noteWriter(connection.database.connection.interruptHandle)
     } else {
-      connection = try newConnection(cacheBytes: max(readerCache, StoreFile.writerCache), wait: wait)
+      connection = try newConnection(
+        cacheBytes: max(readerCache, StoreFile.writerCache), wait: wait, willRead: noteWriter)
       writingConnection = connection
     }
-    try writeAheadLock?.lock(wait: wait, cancellation)
+    try writeAheadLock?.lock(wait: wait, cancellation) { () throws(StoreError) in
+      if session.isSuspended { throw .storeSuspended }
+    }
     do throws(StoreError) {
       setWait(shorter, of: connection.database.connection)
       try place.requireSingleName()
@@ -255,7 +270,13 @@ package final class ConnectionPool: Sendable {
     resetWait(of: database)
     if database.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
     // A rollback may fail if memory runs out, but closing the connection doesn't.
-    if connection.database.isInTransaction { writingConnection = nil }
+    if connection.database.isInTransaction || session.isSuspended || database.interruptHandle.isStopped {
+      writingConnection = nil
+    }
+  }
+
+  private func noteWriter(_ handle: InterruptHandle) {
+    idle.withLock { $0.writer = handle }
   }
 
   /// Closes the connections that no read uses, with their caches and index pages.
@@ -291,18 +312,23 @@ package final class ConnectionPool: Sendable {
   private func requireOutsideRead() throws(StoreError) {
     let thread = currentThread()
     try idle.withLock { idle throws(StoreError) in
-      guard !idle.isClosed else { throw StoreError.storeClosed }
+      try session.requireRunning()
       guard !idle.reading.contains(thread) else { throw Self.nested }
     }
   }
 
-  /// Opens a connection, or throws `noSuchFile` if a different file is now at the path.
+  /// Opens a connection, or throws `noSuchFile` if a different file is now at the path. The first connection after a
+  /// suspension takes the store's part in the file again.
   private func newConnection(
     cacheBytes: Int, wait: Duration?,
     willRead: (InterruptHandle) throws(StoreError) -> Void = { _ throws(StoreError) in }
   ) throws(StoreError) -> StoreConnection {
     let file = try StoreFile(
       at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite, willRead: willRead)
+    guard file.isWriteAhead == isWriteAhead else { throw FileLocation.replaced(place.path) }
+    try share.withLock { share throws(StoreError) in
+      if share == nil { share = try FileShare(file, locks) }
+    }
     try place.requireSameFile()
     try Self.configure(file, locks)
     return try StoreConnection(file, session: session)
@@ -346,7 +372,7 @@ package final class ConnectionPool: Sendable {
   ) throws(StoreError) -> R {
     let end = wait.map { ContinuousClock.now + $0 }
     while true {
-      if let result = try withCutLog(body) { return result }
+      if let result = try namingStops({ () throws(StoreError) in try withCutLog(body) }) { return result }
       if let end, ContinuousClock.now >= end {
         throw StoreError(
           .locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers, and stop replication")
@@ -392,6 +418,16 @@ package final class ConnectionPool: Sendable {
     let thread = currentThread()
     let isReading = idle.withLock { $0.reading.contains(thread) }
     guard !isReading else { throw StoreError(.misuse, "\(work) inside of a read would wait for that read without end") }
+  }
+
+  /// Runs work on a connection, and throws `suspended` or `closed` if suspending or closing the store interrupted it.
+  package func namingStops<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    let mark = session.pauseMark
+    do throws(StoreError) {
+      return try work()
+    } catch {
+      throw session.errorOfStopped(error, since: mark)
+    }
   }
 
   /// Throws `misuse` in a forked child, because the locks of its copied connections belong to the parent.

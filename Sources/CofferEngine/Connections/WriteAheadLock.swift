@@ -68,12 +68,16 @@ package final class WriteAheadLock: Sendable {
     }
   }
 
-  package func lock(wait: Duration?, _ cancellation: Cancellation? = nil) throws(StoreError) {
+  /// - Parameter check: Called before each attempt. An error that it throws ends the wait.
+  package func lock(
+    wait: Duration?, _ cancellation: Cancellation? = nil, check: () throws(StoreError) -> Void = {}
+  ) throws(StoreError) {
     let clock = ContinuousClock()
     let end = wait.map { clock.now + $0 }
     var pause: UInt32 = 200
     while true {
       try cancellation?.check()
+      try check()
       if isHeld.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
         if RangeLock.take(RangeLock.writers, of: descriptor) { return }
         let reason = errno

@@ -24,8 +24,8 @@ extension StoreEngine {
           took: ContinuousClock.now - start)
       }
     } catch {
-      // Locks are temporary, so the next poll retries. Any other error ends the subscriptions.
-      guard error.code != .locked else { return }
+      // Locks and suspensions are temporary, so the next poll retries. Any other error ends the subscriptions.
+      guard error.code != .locked, error.code != .suspended else { return }
       session.feed.finish(error)
     }
   }

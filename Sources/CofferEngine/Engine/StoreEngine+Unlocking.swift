@@ -58,6 +58,7 @@ extension StoreEngine {
     _ key: StoreKey, after known: ObjectIdentifier?,
     _ prepare: (StoreHeader, inout [KeySlotRecord]) throws(StoreError) -> Void
   ) throws(StoreError) {
+    let mark = session.pauseMark
     let result: Result<Void, StoreError> = unlocking.withLock { _ in
       Result { () throws(StoreError) in
         let current = try session.keys
@@ -90,7 +91,7 @@ extension StoreEngine {
     do throws(StoreError) {
       try result.get()
     } catch {
-      throw session.errorWhileClosing(error)
+      throw session.errorOfStopped(error, since: mark)
     }
   }
 }

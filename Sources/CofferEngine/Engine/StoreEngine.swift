@@ -13,6 +13,8 @@ package final class StoreEngine: Sendable {
   package let session: Session
   package let connections: ConnectionPool
   package let log: StoreLog
+  /// ``Session/pauses`` when a transaction last passed the checks of opening.
+  private let checkedPauses = Atomic<UInt64>(0)
   /// The absolute path used to open the store, with unresolved links, and the file found at that path.
   private let opened: (path: String, place: FileLocation)
 
@@ -39,14 +41,34 @@ package final class StoreEngine: Sendable {
     connections = try ConnectionPool(file, session: session, options: options, original: original, folder: folder)
     // Verify the header and generation with the state before trusting any other data.
     let generation = try reading { transaction throws(StoreError) in
-      try options.pin?.check(
-        transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
-      _ = try transaction.replicas
-      try requireNoNewerCollection(transaction)
+      try requireExpectedStore(transaction)
       if let publisher = options.publisher { session.proved = try proveRelease(transaction, by: publisher) }
       return transaction.state.generation
     }
     log.info("\(verb) store \(Hexadecimal.text(session.header.storeID)) at generation \(generation)")
+  }
+
+  /// Rejects a store with another pin, another replica, or newer parts.
+  private func requireExpectedStore(_ transaction: StoreTransaction) throws(StoreError) {
+    try options.pin?.check(
+      transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
+    _ = try transaction.replicas
+    try requireNoNewerCollection(transaction)
+  }
+
+  /// Repeats the checks of opening in the first transaction after the store was resumed, because the file may have been
+  /// exchanged in the meantime.
+  func checkReopening(_ transaction: StoreTransaction) throws(StoreError) {
+    let pauses = session.pauses
+    guard checkedPauses.load(ordering: .relaxed) != pauses else { return }
+    do throws(StoreError) {
+      try requireExpectedStore(transaction)
+      try connections.original?.requireUnchanged()
+    } catch {
+      transaction.rollback()
+      throw error
+    }
+    checkedPauses.store(pauses, ordering: .relaxed)
   }
 
   /// Rejects a store with a collection of a later version. Damaged collections are left to those who read them.
@@ -101,7 +123,8 @@ package final class StoreEngine: Sendable {
     _ cancellation: Cancellation? = nil, wait: Duration? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     let write = try beginWriting(cancellation, wait: wait)
-    let result = try body(write.transaction)
+    let stop = write.transaction.stop
+    let result = try stop.namingStoreErrors { () throws(StoreError) in try body(write.transaction) }
     write.finish()
     return result
   }
@@ -113,11 +136,8 @@ package final class StoreEngine: Sendable {
     _ cancellation: Cancellation? = nil, wait: Duration? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     let read = try beginReading(cancellation, wait: wait)
-    do throws(StoreError) {
-      return try body(read.transaction)
-    } catch {
-      throw session.errorWhileClosing(error)
-    }
+    let stop = read.transaction.stop
+    return try stop.namingStoreErrors { () throws(StoreError) in try body(read.transaction) }
   }
 
   /// Runs a write transaction, which is committed when `body` returns.
@@ -129,15 +149,21 @@ package final class StoreEngine: Sendable {
 
   private func writeOnce<T>(_ cancellation: Cancellation?, _ body: (StoreTransaction) throws -> T) throws -> T {
     let write = try beginWriting(cancellation)
-    let result = try body(write.transaction)
-    try write.commit()
+    let stop = write.transaction.stop
+    let result = try stop.naming {
+      let result = try body(write.transaction)
+      try write.transaction.commit()
+      return result
+    }
+    write.finish()
     return result
   }
 
   /// Runs a read transaction whose body may throw any error.
   package func read<T>(_ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws -> T) throws -> T {
     let read = try beginReading(cancellation)
-    return try body(read.transaction)
+    let stop = read.transaction.stop
+    return try stop.naming { try body(read.transaction) }
   }
 
   // MARK: Keys

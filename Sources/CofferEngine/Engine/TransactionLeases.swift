@@ -12,6 +12,7 @@ package struct ReadLease: ~Copyable {
   ) throws(StoreError) {
     let lease = try engine.connections.reader(cancellation, wait: wait, turn: turn)
     let transaction = try StoreTransaction(lease.connection, .deferred, logger: engine.log)
+    try engine.checkReopening(transaction)
     try engine.checkMigrations(transaction)
     self.transaction = transaction
     lock = ProcessLocks.ReadLock(engine.connections.locks)
@@ -33,19 +34,15 @@ package struct WriteLease: ~Copyable {
   ) throws(StoreError) {
     let lease = try engine.connections.writer(cancellation, wait: wait, turn: turn)
     let transaction = try StoreTransaction(lease.connection, .immediate, logger: engine.log)
+    try engine.checkReopening(transaction)
     try engine.checkMigrations(transaction)
     self.transaction = transaction
     lock = ProcessLocks.WriteLock(engine.connections.locks)
     self.lease = lease
   }
 
-  package func commit() throws(StoreError) {
-    try transaction.commit()
-    finish()
-  }
-
   /// Ends the transaction and copies a long log into the file.
-  func finish() {
+  package func finish() {
     transaction.rollback()
     lease.checkpointIfLong()
   }
@@ -73,12 +70,13 @@ extension StoreEngine {
   package func beginReading(
     _ cancellation: Cancellation? = nil, wait: Duration? = nil, turn: FairTurn? = nil
   ) throws(StoreError) -> ReadLease {
+    let mark = session.pauseMark
     do throws(StoreError) {
       return try followingKeyChanges { () throws(StoreError) in
         try ReadLease(self, cancellation, wait: wait, turn: turn)
       }
     } catch {
-      throw session.errorWhileClosing(error)
+      throw session.errorOfStopped(error, since: mark)
     }
   }
 
@@ -92,8 +90,13 @@ extension StoreEngine {
     guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
       throw .notWritable(path, isChosen: isReadOnlyByChoice)
     }
-    return try followingKeyChanges { () throws(StoreError) in
-      try WriteLease(self, cancellation, wait: wait, turn: turn)
+    let mark = session.pauseMark
+    do throws(StoreError) {
+      return try followingKeyChanges { () throws(StoreError) in
+        try WriteLease(self, cancellation, wait: wait, turn: turn)
+      }
+    } catch {
+      throw session.errorOfStopped(error, since: mark)
     }
   }
 
@@ -110,12 +113,5 @@ extension StoreEngine {
       }
     }
     return try begin()
-  }
-}
-
-extension Session {
-  /// Returns `closed` for work that closing the store interrupted, and any other error unchanged.
-  func errorWhileClosing(_ error: StoreError) -> StoreError {
-    error.code == .cancelled && isClosing ? .storeClosed : error
   }
 }

@@ -67,11 +67,15 @@ package struct FileLocation: Sendable {
   private func status() throws(StoreError) -> stat {
     var status = stat()
     guard stat(path, &status) == 0, status.device == device, status.number == file else {
-      throw StoreError(
-        .noSuchFile, "\(path): the store's file was moved, removed or replaced while it was open",
-        hint: "close the store, and open it at its present path")
+      throw Self.replaced(path)
     }
     return status
+  }
+
+  static func replaced(_ path: String) -> StoreError {
+    StoreError(
+      .noSuchFile, "\(path): the store's file was moved, removed or replaced while it was open",
+      hint: "close the store, and open it at its present path")
   }
 
   static func secondName(_ path: String) -> StoreError {

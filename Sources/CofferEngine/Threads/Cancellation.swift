@@ -78,7 +78,15 @@ package final class Cancellation: Sendable {
 
   /// Runs work that ends when a condition is true, which is polled while statements run.
   package static func polling<R>(_ condition: @escaping @Sendable () -> Bool, _ work: () throws -> R) rethrows -> R {
-    try Cancellation(condition: condition).run(work)
+    try Cancellation(condition: condition).runWithinCurrent(work)
+  }
+
+  /// Runs work like ``run(_:)``, which canceling the current work cancels, too.
+  func runWithinCurrent<R>(_ work: () throws -> R) rethrows -> R {
+    guard let outer = Self.current else { return try run(work) }
+    let action = outer.addAction { [weak self] in self?.cancel() }
+    defer { outer.setAction(action) }
+    return try run(work)
   }
 
   /// Ends a connection's statements and waits when work is canceled, until the watch ends. Work on two stores has two

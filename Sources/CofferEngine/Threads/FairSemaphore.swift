@@ -8,7 +8,8 @@ internal import Synchronization
 package final class FairSemaphore: Sendable {
   /// The end of a wait.
   private enum Outcome {
-    case turn, cancelled, dismissed, late
+    case turn, cancelled, late
+    case dismissed(StoreError)
   }
 
   private struct Waiter {
@@ -49,7 +50,7 @@ package final class FairSemaphore: Sendable {
   /// - Parameters:
   ///   - wait: The maximum time to wait, or `nil` to wait indefinitely.
   ///   - owner: The owner whose waits ``dismiss(_:)`` ends.
-  /// - Throws: `locked`, `cancelled`, or `closed` if the wait was dismissed.
+  /// - Throws: `locked`, `cancelled`, or the error that the wait was dismissed with.
   package func wait(
     _ wait: Duration?, owner: ObjectIdentifier? = nil, _ cancellation: Cancellation? = nil
   ) throws(StoreError) {
@@ -65,7 +66,7 @@ package final class FairSemaphore: Sendable {
     }
     switch thread.outcome.withLock({ $0 }) {
     case .turn: return
-    case .dismissed: throw .storeClosed
+    case .dismissed(let error): throw error
     case .late:
       throw StoreError(.locked, "the store is locked by another thread that writes", hint: "try again, or wait longer")
     case .cancelled, nil: throw StoreError(.cancelled, "cancelled; nothing of this transaction was stored")
@@ -74,7 +75,7 @@ package final class FairSemaphore: Sendable {
 
   /// Waits for a turn without a thread.
   ///
-  /// - Throws: `closed` if the wait was dismissed, or `CancellationError`.
+  /// - Throws: The error that the wait was dismissed with, or `CancellationError`.
   package func wait(owner: ObjectIdentifier? = nil) async throws {
     let task = WaitingTask()
     try await withTaskCancellationHandler {
@@ -82,7 +83,7 @@ package final class FairSemaphore: Sendable {
         let waiter = Waiter(owner: owner) { outcome in
           switch outcome {
           case .turn: continuation.resume()
-          case .dismissed: continuation.resume(throwing: StoreError.storeClosed)
+          case .dismissed(let error): continuation.resume(throwing: error)
           case .cancelled, .late: continuation.resume(throwing: CancellationError())
           }
         }
@@ -113,14 +114,14 @@ package final class FairSemaphore: Sendable {
     waiter?.wake(.turn)
   }
 
-  /// Ends the waits of an owner whose store was closed.
-  func dismiss(_ owner: ObjectIdentifier) {
+  /// Ends the waits of an owner whose store was closed or suspended.
+  func dismiss(_ owner: ObjectIdentifier, with error: StoreError) {
     let dismissed = state.withLock { state in
       let dismissed = state.waiters.filter { $0.value.owner == owner }
       for number in dismissed.keys { state.waiters[number] = nil }
       return dismissed.values
     }
-    for waiter in dismissed { waiter.wake(.dismissed) }
+    for waiter in dismissed { waiter.wake(.dismissed(error)) }
   }
 
   /// Adds a waiter and returns its number, or returns `nil` after taking a free turn.

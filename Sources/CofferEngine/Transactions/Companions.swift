@@ -11,6 +11,9 @@ package protocol SessionCompanion: AnyObject, Sendable {
 
   /// Releases what the companion keeps, when the store is closed.
   func close()
+
+  /// Releases the memory that the companion can fill again, when the store is suspended.
+  func releaseMemory()
 }
 
 extension [ObjectIdentifier: any ConnectionCompanion] {

@@ -20,6 +20,8 @@ package final class Session: Sendable {
   package let feed = ChangeFeed()
   let values: CodableValues
   private let closing = Atomic<Bool>(false)
+  /// The number of times that the store was suspended or resumed. It's odd while the store is suspended.
+  private let pauseCount = Atomic<UInt64>(0)
   /// The number of documents that readers had to add to indexes in memory since the last update in the file.
   package let outdatedIndexDocuments = Atomic<Int>(0)
   let chunkSweep = Atomic<ChunkSweep>(.notDue)
@@ -121,6 +123,39 @@ package final class Session: Sendable {
     closing.store(true, ordering: .releasing)
   }
 
+  /// The number of times that the store was suspended or resumed.
+  var pauses: UInt64 { pauseCount.load(ordering: .acquiring) }
+
+  /// Whether the store is suspended, so all transactions must end.
+  package var isSuspended: Bool { !pauses.isMultiple(of: 2) }
+
+  /// The mark of work that begins now, for ``isPaused(since:)``.
+  var pauseMark: UInt64 { pauses & ~1 }
+
+  /// Returns whether the store is suspended, or was since work began.
+  func isPaused(since mark: UInt64) -> Bool { pauses != mark }
+
+  /// Suspends the store, or resumes it. Call this method under the lock of ``ConnectionPool/pausing``.
+  func setSuspended(_ suspended: Bool) {
+    if isSuspended != suspended { pauseCount.add(1, ordering: .acquiringAndReleasing) }
+  }
+
+  /// - Throws: `closed` or `suspended` if the store doesn't take new work.
+  package func requireRunning() throws(StoreError) {
+    guard !isClosing else { throw .storeClosed }
+    guard !isSuspended else { throw .storeSuspended }
+  }
+
+  /// Returns `closed` or `suspended` for work that closing or suspending the store interrupted, and any other error
+  /// unchanged.
+  ///
+  /// - Parameter mark: ``pauseMark`` when the work began.
+  func errorOfStopped(_ error: StoreError, since mark: UInt64) -> StoreError {
+    guard error.code == .cancelled else { return error }
+    if isClosing { return .storeClosed }
+    return isPaused(since: mark) ? .storeSuspended : error
+  }
+
   /// Releases the keys. They're wiped when the last transaction that uses them ends.
   func releaseKeys() {
     known.withLock { $0.releaseKeys() }
@@ -149,6 +184,12 @@ extension Session {
 
   func closeCompanions() {
     for companion in companions.withLock({ Array($0.values) }) { companion.close() }
+  }
+
+  /// Wipes cached texts and releases decrypted pages, until they are read again.
+  func releaseMemory() {
+    texts?.empty()
+    for companion in companions.withLock({ Array($0.values) }) { companion.releaseMemory() }
   }
 
   // MARK: Local commits

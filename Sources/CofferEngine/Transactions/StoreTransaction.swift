@@ -39,6 +39,8 @@ public final class _StoreTransaction {
   /// The highest parent ID that this transaction wrote or was about to write.
   var highestWrittenParent: Int64 = 0
   package let logger: StoreLog
+  /// Whether this transaction must end before its work is done.
+  package let stop: TransactionStop
   /// The text cache, or `nil` in a write transaction, which reads from the file.
   private let texts: TextCache?
   /// The transaction's cache pass, set by its first text lookup.
@@ -48,6 +50,8 @@ public final class _StoreTransaction {
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
     self.connection = connection
     self.logger = logger
+    let stop = TransactionStop(of: connection.session, isWriter: kind != .deferred)
+    self.stop = stop
     start = try Self.begin(connection, kind)
     startLimits = start.limits
     startRoot = connection.keys.session.root.generation
@@ -63,7 +67,10 @@ public final class _StoreTransaction {
         connection.database, connection.keys, connection.collections, connection.replicas, state: start,
         nonceSource: connection.nonceSource,
         hasListeners: connection.session.feed.hasSubscribers || logger.logsCommits,
-        checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() },
+        checkCancellation: { [unowned connection] () throws(StoreError) in
+          try stop.check()
+          try connection.cancellation?.check()
+        },
         marks: { [unowned connection] replicas throws(StoreError) in
           replicas.ownMarks(of: start, mark: try connection.mark(of: start))
         })
@@ -132,11 +139,11 @@ public final class _StoreTransaction {
 
   /// Requires an open transaction. Call this before returning data from the store.
   ///
-  /// - Throws: `misuse` after the end, `cancelled`, or `closed` in a read transaction if the store is closing.
-  ///   Closing waits for write transactions instead.
+  /// - Throws: `misuse` after the end, `cancelled`, `suspended` if the store was suspended since the beginning, or
+  ///   `closed` in a read transaction if the store is closing. Closing waits for write transactions instead.
   package func requireOpen() throws(StoreError) {
     guard isOpen else { throw StoreError(.misuse, "this transaction has ended: use the scope's own argument only") }
-    guard rowWriter != nil || !connection.session.isClosing else { throw .storeClosed }
+    try stop.check()
     try connection.cancellation?.check()
   }
 
@@ -164,6 +171,7 @@ public final class _StoreTransaction {
     var announced: Announcement?
     do throws(StoreError) {
       if let failure = rowWriter?.failure { throw failure }
+      try stop.check()
       try connection.cancellation?.check()
       if !isChangingKeys, try changesFeatures() { return try commitChangingFeatures() }
       rowWriter?.end()

@@ -168,14 +168,14 @@ package final class IndexFile {
     return rows
   }
 
-  /// Runs work that stops if the transaction is canceled or its store is closed, also within a statement.
+  /// Runs work that stops if the transaction is canceled or its store is closed or suspended, also within a statement.
   func watching<R>(_ transaction: StoreTransaction, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     // A query already has a stricter stop condition.
     guard !database.hasStopCondition else { return try rule.lifting(work) }
     let cancellation = transaction.connection.currentCancellation
-    let session = transaction.isWriter ? nil : transaction.connection.session
+    let stop = transaction.stop
     try run { database throws(SQLiteError) in
-      try database.setStopCondition { session?.isClosing == true || cancellation?.isCancelled == true }
+      try database.setStopCondition { stop.isPending || cancellation?.isCancelled == true }
     }
     defer { try? database.setStopCondition(nil) }
     return try rule.lifting(work)

@@ -69,6 +69,10 @@ final class IndexMemory: SessionCompanion {
     }
   }
 
+  func releaseMemory() {
+    shared.withLock { $0 = [:] }
+  }
+
   /// Releases the pages of a store that is closed.
   func close() {
     shared.withLock { shared in

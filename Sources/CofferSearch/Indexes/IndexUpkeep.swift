@@ -41,6 +41,8 @@ final class IndexUpkeep: SessionCompanion {
   func begin() { isScheduled.store(false, ordering: .releasing) }
 
   func close() { isClosed.store(true, ordering: .relaxed) }
+
+  func releaseMemory() {}
 }
 
 extension StoreEngine {
@@ -111,7 +113,8 @@ extension StoreEngine {
       } catch {
         // Readers update the indexes in memory until then.
         switch error.code {
-        case .locked, .cancelled: session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
+        case .locked, .cancelled, .suspended:
+          session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
         case .closed, .readOnly, .diskFull, .damaged, .misuse, .otherFormat:
           log.debug("an index wasn't updated: \(error.message)")
         default: log.warning("an index wasn't updated: \(error.message)")

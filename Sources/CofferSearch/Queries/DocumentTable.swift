@@ -76,8 +76,8 @@ final class DocumentTable: VirtualTable {
     return UnsafeRawBufferPointer(name)
   }
 
-  /// Whether the store is closing during a read query.
-  var isClosed: Bool { transaction.map { !$0.isWriter && $0.connection.session.isClosing } ?? false }
+  /// The error that the query ends with if the store was closed or suspended, or `nil` if the query may continue.
+  var stop: StoreError? { transaction?.stop.error }
 
   func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
     DocumentPlan.choose(for: request, documentCount: max(Int64(clamping: transaction?.state.count ?? 1), 1))

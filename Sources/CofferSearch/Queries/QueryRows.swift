@@ -25,7 +25,7 @@ public struct QueryRows: ~Copyable {
   ///
   /// - Throws: `queryFailed`, `damaged`, `closed`, or `cancelled` if the task is canceled or over the time limit.
   public mutating func next() throws(StoreError) -> SQLiteRow? {
-    guard !view.table.isClosed else { throw .storeClosed }
+    if let stop = view.table.stop { throw stop }
     do throws(SQLiteError) {
       return try statement.step() ? try statement.row(&columns, decoding: NestedValues.decode) : nil
     } catch {

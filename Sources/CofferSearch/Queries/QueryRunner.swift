@@ -102,8 +102,7 @@ package struct QueryRunner {
     if let failure = view.indexFailure(error) { return failure }
     let table = view.table
     switch error.code {
-    case .interrupted where table.isClosed: return .storeClosed
-    case .interrupted: return StoreError(.cancelled, "the query was ended before it was done")
+    case .interrupted: return table.stop ?? StoreError(.cancelled, "the query was ended before it was done")
     case .noMemory: return StoreError(.systemFailure, "no memory left for the query")
     case .tooBig: return StoreError(.tooLarge, "a value of the query is longer than SQLite takes")
     case .notAllowed:

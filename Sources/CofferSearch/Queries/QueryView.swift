@@ -133,17 +133,16 @@ final class QueryView: IndexUser {
     show(nil)
   }
 
-  /// Returns a condition that ends a query if it's canceled, exceeds its limit, or the store is closed, even if the SQL
-  /// doesn't read rows.
+  /// Returns a condition that ends a query if it's canceled, exceeds its limit, or the store is closed or suspended,
+  /// even if the SQL doesn't read rows.
   private static func stopCondition(
     of transaction: StoreTransaction, within limit: Duration?
-  ) -> (@Sendable () -> Bool)? {
+  ) -> @Sendable () -> Bool {
     let cancellation = transaction.connection.currentCancellation
-    let session = transaction.isWriter ? nil : transaction.connection.session
+    let stop = transaction.stop
     let end = limit.map { ContinuousClock.now + $0 }
-    guard cancellation != nil || end != nil || session != nil else { return nil }
     return {
-      if session?.isClosing == true { return true }
+      if stop.isPending { return true }
       if let cancellation, cancellation.isCancelled { return true }
       return end.map { ContinuousClock.now >= $0 } ?? false
     }

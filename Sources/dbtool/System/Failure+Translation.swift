@@ -118,6 +118,7 @@ extension ErrorHint.Action {
     case .syncStatus: "dbtool sync status"
     case .testStore: "--test"
     case .updateIndex: "index update"
+    case .resume: "resume()"
     case .resumeRekey: "rekey --resume"
     }
   }
@@ -145,7 +146,7 @@ extension StoreError.Code {
       .diskFull,
       .queryFailed, .tooLarge,
       .emptyText,
-      .keyFileInvalid, .migrationFailed, .misuse, .ioFailure, .systemFailure, .notEncodable, .closed:
+      .keyFileInvalid, .migrationFailed, .misuse, .ioFailure, .systemFailure, .notEncodable, .closed, .suspended:
       .failed
     }
   }
