@@ -21,6 +21,7 @@ have() {
     dpkg-dev) command -v dpkg-shlibdeps > /dev/null && command -v dpkg-deb > /dev/null ;;
     debootstrap) [ -x /usr/sbin/debootstrap ] ;;
     gcc) command -v cc > /dev/null ;;
+    musl-tools) command -v musl-gcc > /dev/null ;;
     libc-bin) command -v iconv > /dev/null ;;
     iso-codes) [ -d /usr/share/iso-codes/json ] ;;
     python3-cryptography) find_python ;;

@@ -1,4 +1,6 @@
 #define _GNU_SOURCE
+// Declares memset_s on Apple's systems.
+#define __STDC_WANT_LIB_EXT1__ 1
 
 #include "CCofferPlatform.h"
 

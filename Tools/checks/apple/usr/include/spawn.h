@@ -1,0 +1,16 @@
+#pragma once
+#include <signal.h>
+#include <sys/types.h>
+#define POSIX_SPAWN_SETSIGDEF 0x4
+#define POSIX_SPAWN_SETSID 0x400
+typedef void *posix_spawnattr_t, *posix_spawn_file_actions_t;
+int posix_spawn(
+    pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[]);
+int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *, int, int);
+int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *, int, const char *, int, mode_t);
+int posix_spawn_file_actions_destroy(posix_spawn_file_actions_t *);
+int posix_spawn_file_actions_init(posix_spawn_file_actions_t *);
+int posix_spawnattr_destroy(posix_spawnattr_t *);
+int posix_spawnattr_init(posix_spawnattr_t *);
+int posix_spawnattr_setflags(posix_spawnattr_t *, short);
+int posix_spawnattr_setsigdefault(posix_spawnattr_t *, const sigset_t *);

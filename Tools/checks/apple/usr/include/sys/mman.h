@@ -1,0 +1,3 @@
+#pragma once
+#include <stddef.h>
+int madvise(void *, size_t, int);
