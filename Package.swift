@@ -140,7 +140,7 @@ let package = Package(
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),
     tests(of: "CofferPatterns", ["CofferPatterns", "CofferText"]),
-    tests(of: "CofferSealing", ["CofferSealing", "CofferText"]),
+    tests(of: "CofferSealing", ["CofferSealing", "CofferText", "CofferPlatform"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
     tests(
       of: "CofferRecords",

@@ -94,7 +94,7 @@ extension RandomBytes {
 }
 
 /// fork(2), looked up by name because Swift doesn't import it.
-private enum Fork {
+enum Fork {
   /// Returns the bytes that `draw` returns in a child process.
   static func childBytes(_ count: Int, _ draw: () throws -> [UInt8]) throws -> [UInt8] {
     typealias Function = @convention(c) () -> pid_t

@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 
-def build(name, folder):
-    """Compiles one library with the clang in the folder of swift."""
+def build(name, folder, *defined):
+    """Compiles one library with the clang in the folder of swift. `defined` are macros."""
     clang = Path(shutil.which("swift")).resolve().with_name("clang")
     library = Path(folder, f"{name}.so")
     source = Path(__file__).with_name(f"{name}.c")
-    subprocess.run([clang, "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", library, source], check=True)
+    subprocess.run([clang, "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *(f"-D{macro}" for macro in defined), "-o", library, source], check=True)
     return library

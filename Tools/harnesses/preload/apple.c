@@ -2,6 +2,9 @@
 //
 // A lock of flock(2) is in one list with those of fcntl(2), so it covers the whole file for everyone else. There are no
 // leases, no files without a name, no pages that a fork wipes, no renameat2, no file systems in memory and no /proc/self/fd.
+//
+// With WRITERS_LOCK_THE_FILE, the lock of writers in WAL mode covers the whole file, as a lock of flock(2) does on Apple's
+// systems. The harness must find that.
 
 #define _GNU_SOURCE
 
@@ -39,6 +42,18 @@ int flock(int file, int operation) {
   return fcntl(file, operation & LOCK_NB ? F_OFD_SETLK : F_OFD_SETLKW, &lock);
 }
 
+// The byte that writers in WAL mode lock (RangeLock.writers).
+static const off_t writers = 0x40000000 - 1;
+
+static void cover_the_file(int command, void *argument) {
+#ifdef WRITERS_LOCK_THE_FILE
+  struct flock *lock = argument;
+  if (command == F_OFD_SETLK && lock->l_start == writers) lock->l_start = lock->l_len = 0;
+#else
+  (void)command, (void)argument, (void)writers;
+#endif
+}
+
 #define FCNTL(name)                                      \
   int name(int file, int command, ...) {                 \
     NEXT(int (*)(int, int, ...), #name);                 \
@@ -47,6 +62,7 @@ int flock(int file, int operation) {
     void *argument = va_arg(rest, void *);               \
     va_end(rest);                                        \
     if (command == F_SETLEASE) return refused(EINVAL);   \
+    cover_the_file(command, argument);                   \
     return next(file, command, argument);                \
   }
 
