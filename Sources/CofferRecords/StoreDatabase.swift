@@ -155,9 +155,10 @@ extension Database.Configuration {
     configuration.rule = StatementRule(
       functions: ["count", "max", "min", "typeof", "length", "coalesce", "sum"],
       pragmas: [
-        "application_id", "auto_vacuum", "cache_size", "data_version", "encoding", "freelist_count", "integrity_check",
-        "journal_mode", "journal_size_limit", "page_count", "page_size", "schema_version", "secure_delete",
-        "synchronous", "temp_store", "user_version", "wal_autocheckpoint", "wal_checkpoint",
+        "application_id", "auto_vacuum", "cache_size", "checkpoint_fullfsync", "data_version", "encoding",
+        "freelist_count", "fullfsync", "integrity_check", "journal_mode", "journal_size_limit", "page_count",
+        "page_size", "schema_version", "secure_delete", "synchronous", "temp_store", "user_version",
+        "wal_autocheckpoint", "wal_checkpoint",
       ],
       writablePrefix: "coffer_")
     return configuration

@@ -170,8 +170,12 @@ extension Database {
   /// Applies the settings that every connection to a store needs, including the connection that creates it.
   ///
   /// Temporary data stays in memory because SQLite may sort plaintext titles. Deleted rows are overwritten, and a
-  /// commit is on disk when it returns.
+  /// commit is on disk when it returns. On Apple's systems, a drive may keep it in its cache unless SQLite asks for a
+  /// full synchronization. Elsewhere, these settings have no effect.
   func setStorePragmas() throws(SQLiteError) {
-    for pragma in ["temp_store = MEMORY", "secure_delete = ON", "synchronous = EXTRA"] { _ = try textPragma(pragma) }
+    let pragmas = [
+      "temp_store = MEMORY", "secure_delete = ON", "synchronous = EXTRA", "fullfsync = ON", "checkpoint_fullfsync = ON",
+    ]
+    for pragma in pragmas { _ = try textPragma(pragma) }
   }
 }
