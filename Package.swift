@@ -54,6 +54,8 @@ func example(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
 
 let package = Package(
   name: "coffer",
+  // The first versions that have the module Synchronization.
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Coffer", targets: ["Coffer"]),
     .library(name: "CofferReplication", targets: ["CofferReplication"]),
@@ -66,8 +68,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
   ],
   targets: [
-    .systemLibrary(name: "CCofferOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CCofferOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(
+      name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
     target("CofferPlatform", ["CCofferPlatform"]),
     target("CofferFoundation"),
@@ -117,14 +121,15 @@ let package = Package(
       swiftSettings: settings),
     trial("coffer-app"),
     trial("coffer-bank"),
-    trial("coffer-judge"),
+    trial("coffer-judge", ["CofferPlatform", "CofferFoundation"]),
     trial("coffer-reopen"),
     trial("coffer-replica", ["CofferReplication"]),
     trial("coffer-sync", ["CofferSyncSimulation"]),
     example("notes"),
     example("dataset", ["CofferFormats"]),
     example("sync", ["CofferFormats"]),
-    .target(name: "CofferTestSupport", path: "Tests/Support", swiftSettings: settings),
+    .target(
+      name: "CofferTestSupport", dependencies: ["CofferPlatform"], path: "Tests/Support", swiftSettings: settings),
     .target(
       name: "CofferStoreTestSupport",
       dependencies: ["Coffer", "CofferCopies", "CofferEngine", "CofferFoundation", "CofferText", "CofferTestSupport"]
@@ -138,7 +143,7 @@ let package = Package(
     .target(name: "CofferMergeModel", path: "Tests/MergeModel", swiftSettings: settings),
     tests(of: "CofferMergeModel", ["CofferMergeModel"]),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
-    tests(of: "CofferText", ["CofferText"]),
+    tests(of: "CofferText", ["CofferText", "CofferPlatform"]),
     tests(of: "CofferPatterns", ["CofferPatterns", "CofferText"]),
     tests(of: "CofferSealing", ["CofferSealing", "CofferText", "CofferPlatform"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),

@@ -1,11 +1,8 @@
+import CofferPlatform
 import Foundation
 import Testing
 
 @testable import CofferSealing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 @Suite struct RandomBytesTests {
   @Test func drawsNeverRepeatAcrossPages() throws {

@@ -1,12 +1,9 @@
+import CofferPlatform
 import CofferSealing
 import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 @Suite struct SecretTests {
   private let word = "unspeakable"

@@ -1,5 +1,5 @@
 import CofferText
-import FoundationEssentials
+import Foundation
 import Testing
 
 /// Compares the decoded UTF-16 corpus with its manifest.

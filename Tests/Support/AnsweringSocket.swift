@@ -1,5 +1,5 @@
+internal import CofferPlatform
 package import Foundation
-internal import Glibc
 internal import Synchronization
 
 /// A Unix socket that answers each connection with the next of its answers, as a control socket does.
@@ -77,6 +77,6 @@ package final class AnsweringSocket: Sendable {
 
   private static func send(_ text: String, to connection: Int32) {
     let bytes = Array(text.utf8)
-    _ = bytes.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    _ = bytes.withUnsafeBytes { CofferPlatform.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
   }
 }

@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 
 /// A terminal with a person at it who reads what is shown and types answers.
 package final class PseudoTerminal {

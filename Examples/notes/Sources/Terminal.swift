@@ -1,6 +1,13 @@
 import Coffer
 import Foundation
-import Glibc
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
 
 /// Reads from a person or a pipe, and prints.
 enum Terminal {

@@ -1,8 +1,8 @@
 import Coffer
+import CofferPlatform
 import CofferRecords
 import CofferSQLite
 import Foundation
-import Glibc
 import Testing
 
 @testable import CofferStoreTestSupport
@@ -41,7 +41,7 @@ struct DiskTests {
     // Fills the disk.
     let ballast = open(disk.url.appending(path: "ballast").path, O_WRONLY | O_CREAT, 0o600)
     let page = [UInt8](repeating: 1, count: 4096)
-    while Glibc.write(ballast, page, page.count) > 0 {}
+    while CofferPlatform.write(ballast, page, page.count) > 0 {}
     close(ballast)
     let file = disk.url.appending(path: "my.key")
     expect(.diskFull) { try StoreKey.generate(at: file) }

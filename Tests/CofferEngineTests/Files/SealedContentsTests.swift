@@ -1,7 +1,7 @@
 import Coffer
+import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 @testable import CofferEngine

@@ -1,6 +1,6 @@
 import Coffer
+import CofferPlatform
 import Foundation
-import Glibc
 import Testing
 
 @testable import CofferEngine

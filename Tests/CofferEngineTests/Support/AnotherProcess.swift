@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 @testable import CofferStoreTestSupport

@@ -1,8 +1,8 @@
 import Coffer
+import CofferPlatform
 import CofferRecords
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 @testable import CofferEngine

@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferTestSupport
 import CofferText
-import Glibc
 import Testing
 
 private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)

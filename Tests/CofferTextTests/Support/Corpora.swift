@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 
 /// The shared test data in `COFFER_CORPORA`, or by default in `../shared/corpora` next to the package.
 enum Corpora {

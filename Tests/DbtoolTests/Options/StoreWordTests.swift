@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests `DBTOOL_STORE` and `--store`, recipients from a file, and passphrases typed on a terminal.

@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 
 /// A running dbtool process.
 final class Child {

@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 import Testing
 
 /// A shell in a real terminal, tmux, with screens as text.

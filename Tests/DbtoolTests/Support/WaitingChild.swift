@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 import Testing
 
 /// A dbtool process that waits for a full pipe to print its result.

@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Searches the memory of dbtool for secrets and texts that it must not keep.

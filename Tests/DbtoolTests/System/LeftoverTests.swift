@@ -1,7 +1,6 @@
 import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests that the next run in a folder removes the temporary files that killed commands have left there.

@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferSQLite
 import Foundation
-import Glibc
 import Testing
 
 /// Tests process protection, the cost of opening a store, and invalid key files.

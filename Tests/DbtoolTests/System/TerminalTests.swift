@@ -1,5 +1,5 @@
+import CofferPlatform
 import CofferTestSupport
-import Glibc
 import Testing
 
 /// Tests prompts without echo, tables and escaped control characters on a terminal.

@@ -1,7 +1,7 @@
+import CofferPlatform
 import CofferSQLite
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests that journals, logs and `-shm` files planted next to a store or import source cause exit code 20 or 22, and

@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 import Testing
 
 /// Tests `backup --keep`: names with times, and which copies are deleted.

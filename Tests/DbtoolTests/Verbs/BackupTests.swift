@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests backup, restore and compact, which don't require a key.

@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests browse, which shows a store in full screen, on a real terminal.

@@ -1,4 +1,4 @@
-import Glibc
+import CofferPlatform
 import Testing
 
 @Suite struct ConvertTests {

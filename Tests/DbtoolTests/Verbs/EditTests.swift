@@ -2,7 +2,6 @@ import CofferPlatform
 import CofferSQLite
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests edit, which opens a text in an editor and removes its traces.

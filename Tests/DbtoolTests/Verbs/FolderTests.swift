@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 import Testing
 
 /// Tests importing and exporting folders of texts.

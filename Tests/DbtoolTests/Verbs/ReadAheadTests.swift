@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 import Testing
 
 /// Tests lists with a slow reader. The command reads the whole store and unlocks it before waiting for the reader.

@@ -1,7 +1,7 @@
+import CofferPlatform
 import CofferSQLite
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests what `restore --force` says, keeps and refuses.

@@ -1,6 +1,6 @@
+import CofferPlatform
 import CofferTestSupport
 import Foundation
-import Glibc
 import Testing
 
 /// Tests importing databases that another process has open or left unfinished with a stock SQLite.
@@ -140,7 +140,7 @@ private final class ForeignProcess {
   /// Kills the process without cleanup.
   func kill() {
     guard process.isRunning else { return }
-    Glibc.kill(process.processIdentifier, SIGKILL)
+    CofferPlatform.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 }

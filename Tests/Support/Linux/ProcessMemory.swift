@@ -1,5 +1,5 @@
+import CofferPlatform
 import Foundation
-import Glibc
 
 /// The memory of another process, which root can search.
 ///

@@ -4,6 +4,7 @@ import PackageDescription
 // A separate package, so that apps which use the library never resolve what only benchmarks need.
 let package = Package(
   name: "coffer-benchmarks",
+  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "coffer", path: "../../..")],
   targets: [
     .executableTarget(

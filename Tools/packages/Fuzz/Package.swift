@@ -6,6 +6,7 @@ import PackageDescription
 // to the decoders of CofferSealing.
 let package = Package(
   name: "coffer-fuzz",
+  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "coffer", path: "../../..")],
   targets: [
     .executableTarget(

@@ -4,6 +4,7 @@ import PackageDescription
 // A separate package, so that apps which use the library never resolve GRDB, beside which it is measured.
 let package = Package(
   name: "coffer-servers",
+  platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "coffer", path: "../../.."),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

@@ -1,5 +1,5 @@
 import Coffer
-import FoundationEssentials
+import CofferFoundation
 
 /// The whole content of a sound store.
 struct Content {

@@ -1,5 +1,5 @@
-import FoundationEssentials
-import Glibc
+import CofferFoundation
+import CofferPlatform
 
 /// A change of a file: its new length, and bytes at some offsets.
 struct Edit {

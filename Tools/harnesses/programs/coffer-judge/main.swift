@@ -8,8 +8,8 @@
 // is for the copy alone.
 
 import Coffer
-import FoundationEssentials
-import Glibc
+import CofferFoundation
+import CofferPlatform
 
 func stop(_ text: String, code: Int32) -> Never {
   let line = text + "\n"
