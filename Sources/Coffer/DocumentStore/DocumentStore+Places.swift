@@ -5,7 +5,8 @@ internal import CofferRecords
 internal import CofferSQLite
 
 extension DocumentStore {
-  /// Returns the default location of a store for this user, which is `name` in `$XDG_DATA_HOME` (`~/.local/share`).
+  /// Returns the default location of a store for this user, which is `name` in `$XDG_DATA_HOME` (`~/.local/share`, or
+  /// `~/Library/Application Support` on Apple's systems).
   ///
   /// Creates missing parent folders with access only for their owner, without creating the store itself. Appends
   /// `.coffer` to a name without an extension.
@@ -40,7 +41,7 @@ extension DocumentStore {
     if let path = variables["XDG_DATA_HOME"], path.hasPrefix("/") { return URL(filePath: path) }
     let home = variables["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? userHome()
     guard let home else { throw StoreError(.ioFailure, "this user has no home folder") }
-    return URL(filePath: home).appending(path: ".local/share")
+    return URL(filePath: home).appending(path: UserFolders.data)
   }
 
   private static func userHome() -> String? {

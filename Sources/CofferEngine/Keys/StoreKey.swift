@@ -65,6 +65,35 @@ public struct StoreKey: Sendable {
     StoreKey(ways: [.keyFile(url.path)])
   }
 
+  /// Returns a new key line of 32 random bytes for ``keyLine(_:)``, without writing it to a file.
+  ///
+  /// Keep a copy in a second place, because a lost key can't be replaced.
+  ///
+  /// - Throws: `systemFailure` without randomness or memory.
+  public static func generateLine() throws(StoreError) -> Secret {
+    try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key).line() }
+  }
+
+  /// Uses a key line from another place than a file, such as a keychain. `read` returns it when it's needed.
+  ///
+  /// ```swift
+  /// let line = try StoreKey.generateLine()
+  /// let key = StoreKey.keyLine { line }
+  /// ```
+  ///
+  /// Opening a slot takes less than a millisecond. A line with another secret than a key or an identity is
+  /// `keyFileInvalid`.
+  public static func keyLine(_ read: @escaping @Sendable () throws -> Secret) -> StoreKey {
+    keyMaterial {
+      let line = try read()
+      guard line.looksLikeKeyFile else {
+        throw StoreError(
+          .keyFileInvalid, "the key isn't a key line", hint: "return what StoreKey.generateLine() made")
+      }
+      return line
+    }
+  }
+
   /// Uses a file that must contain an identity.
   package static func identity(_ url: URL) -> StoreKey {
     StoreKey(ways: [.identity(url.path)])

@@ -35,6 +35,22 @@ struct OpeningKeyTests: OpeningSuite {
     try expectRefused(.keyFileInvalid, key: .keyMaterial { .text(line) })
   }
 
+  @Test func opensWithKeyLine() throws {
+    let line = try StoreKey.generateLine()
+    var options = OpenOptions.testing
+    options.allowsTestKeys = false
+    let store = try DocumentStore.create(at: url, keys: [.keyLine { line }], options: options)
+    try store.write { _ = try $0.insert(Document(text: "text"), into: "notes") }
+    try store.close()
+    let opened = try DocumentStore.open(at: url, key: .keyLine { line }, options: options)
+    #expect(try opened.read { try $0.count(in: "notes") } == 1)
+    try opened.close()
+    let other = try StoreKey.generateLine()
+    try expectRefused(.cannotUnlock, key: .keyLine { other }, options: options)
+    try expectRefused(.keyFileInvalid, key: .keyLine { .text("a passphrase") }, options: options)
+    try expectRefused(.keyNeeded, key: .keyLine { throw StoreError(.keyNeeded, "no keychain") }, options: options)
+  }
+
   @Test func rejectsMissingAndInvalidKeyFile() throws {
     try makeStore()
     try expectRefused(.keyFileInvalid, key: .keyFile(place.file("absent.key")))
