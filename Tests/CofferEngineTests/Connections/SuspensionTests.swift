@@ -14,7 +14,7 @@ import Testing
 /// `suspend` ends all work, and leaves no lock and no open file.
 struct SuspensionTests {
   static let notes = DocumentCollection("notes")
-  /// A query that only an interrupt ends.
+  /// A query without an end.
   static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
   private func store(
@@ -31,18 +31,13 @@ struct SuspensionTests {
 
   private func locks(_ test: TestStore) throws -> [String] { try HeldLocks.ofFiles(in: test.place.url) }
 
-  /// Expects that this process doesn't lock a file in the store's folder, and waits until it has none open.
+  /// Expects that this process doesn't lock a file in the store's folder, and that the store has no connection.
   private func expectReleased(_ test: TestStore, _ location: SourceLocation = #_sourceLocation) throws {
     #expect(try locks(test) == [], sourceLocation: location)
-    for name in try FileManager.default.contentsOfDirectory(atPath: test.place.url.path) {
-      var status = stat()
-      #expect(stat(test.place.file(name).path, &status) == 0)
-      // While another test opens a file, the descriptor without a lock stays open until the next one is closed.
-      waitUntil {
-        WriteAheadLock.closeUnused()
-        return !OpenFiles.isOpen(status)
-      }
-    }
+    let connections = test.store.engine.connections
+    #expect(connections.share.withLock { $0 == nil }, sourceLocation: location)
+    #expect(connections.writingConnection == nil, sourceLocation: location)
+    #expect(connections.idle.withLock { $0.readers.isEmpty }, sourceLocation: location)
   }
 
   private func texts(_ store: DocumentStore) throws -> [String] {
@@ -184,6 +179,28 @@ struct SuspensionTests {
     store.resume()
     #expect(try texts(store) == ["text 0", "text 1", "text 2"])
     try test.expectSound()
+  }
+
+  /// Nothing but an interrupt ends such a statement.
+  @Test(arguments: CreateOptions.Journal.allCases, [false, true])
+  func interruptsStatementOfEngine(_ journal: CreateOptions.Journal, inWrite: Bool) throws {
+    let test = try store(journal)
+    let store = test.store
+    let begun = DispatchSemaphore(value: 0)
+    @Sendable func run(_ transaction: StoreTransaction) throws {
+      begun.signal()
+      let database = transaction.database.connection
+      try translatingErrors { () throws(SQLiteError) in
+        try database.liftingRule { () throws(SQLiteError) in _ = try database.firstValue(Self.endless) }
+      }
+    }
+    let work = Background {
+      try inWrite ? store.engine.write { try run($0) } : store.engine.read { try run($0) }
+    }
+    begun.wait()
+    try store.suspend(within: .seconds(10))
+    expect(.suspended) { try work.value() }
+    try expectReleased(test)
   }
 
   @Test(arguments: CreateOptions.Journal.allCases, [false, true])
@@ -374,6 +391,7 @@ struct SuspensionTests {
       try expectReleased(test)
       expect(.suspended) { try work.value() }
       #expect(!FileManager.default.fileExists(atPath: target.path))
+      try? FileManager.default.removeItem(at: target)
       store.resume()
     }
     try test.expectSound()
