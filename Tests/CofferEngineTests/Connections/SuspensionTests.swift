@@ -397,6 +397,71 @@ struct SuspensionTests {
     try test.expectSound()
   }
 
+  @Test func waitsForCallWithItsOwnFiles() throws {
+    let test = try store(.rollback)
+    let store = test.store
+    let meeting = Meeting()
+    let call = Background {
+      try store.engine.connections.during { () throws(StoreError) in
+        meeting.stop()
+        try Cancellation.checkCurrent()
+      }
+    }
+    meeting.waitForArrival()
+    expect(.locked) { try store.suspend(within: .zero) }
+    meeting.letGo()
+    try store.suspend(within: .seconds(60))
+    expect(.suspended) { try call.value() }
+    expect(.suspended) { try store.engine.connections.during {} }
+  }
+
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func exchangesAfterResume(_ journal: CreateOptions.Journal) throws {
+    let test = try store(journal)
+    let store = test.store
+    let folder = SyncFolder(at: test.place.file("carried"))
+    let invitation = try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    try store.suspend(within: .seconds(60))
+    expect(.suspended) { try store.exchange(with: folder) }
+    try expectReleased(test)
+    store.resume()
+    _ = try store.exchange(with: folder)
+    let phone = test.place.file("phone.coffer")
+    var options = OpenOptions.testing
+    options.creation.journal = journal
+    try DocumentStore.join(
+      folder, at: phone, key: .published("primary"), pin: invitation.pin, keys: [.published("primary")],
+      label: "phone", options: options)
+    try store.write { _ = try $0.insert(Document(text: "later"), into: Self.notes) }
+    _ = try store.exchange(with: folder)
+    let other = try DocumentStore.open(at: phone, key: .published("primary"), options: options)
+    _ = try other.exchange(with: folder)
+    #expect(try texts(other).count == 4)
+  }
+
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func closingAndSuspendingAtOnceEnd(_ journal: CreateOptions.Journal) throws {
+    for _ in 0..<20 {
+      let test = try store(journal)
+      let store = test.store
+      let work = (0..<4).map { number in
+        Background {
+          do {
+            switch number {
+            case 0: try store.close()
+            case 1: try store.suspend(within: .seconds(60))
+            case 2: store.resume()
+            default: try store.write { _ = try $0.insert(Document(text: "x"), into: Self.notes) }
+            }
+          } catch let error as StoreError where error.code == .closed || error.code == .suspended {}
+        }
+      }
+      for work in work { try work.value() }
+      expect(.closed) { _ = try store.engine.session.keys }
+      try expectReleased(test)
+    }
+  }
+
   @Test(arguments: CreateOptions.Journal.allCases)
   func resumesInterruptedRekey(_ journal: CreateOptions.Journal) throws {
     let test = try store(journal, documents: 300)

@@ -41,6 +41,25 @@ struct SuspendedObservationTests {
     #expect(try await changes.next()?.deleted == [id])
   }
 
+  @Test func readDuringSuspensionDelaysElement() async throws {
+    let test = try store(.rollback)
+    let store = test.store
+    try await store.write { _ = try $0.insert(Document(title: "second", text: "word"), into: Self.notes) }
+    let observation = store.observe(Self.notes, first: 1)
+    let list = Observer(observation)
+    #expect(try await list.require().count == 1)
+    try await store.suspend(within: .zero)
+    // The greater limit makes the observation read at once.
+    observation.setLimit(10)
+    let listing = Task { try await list.next() }
+    for _ in 0..<2000 {
+      expect(.suspended) { try store.read { _ in } }
+      await Task.yield()
+    }
+    store.resume()
+    #expect(try await listing.value?.count == 2)
+  }
+
   @Test func observationOfSuspendedStoreThrows() async throws {
     let test = try store(.rollback)
     try await test.store.suspend(within: .zero)
