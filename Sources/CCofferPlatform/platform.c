@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -15,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -345,7 +347,24 @@ int coffer_start_shell(pid_t *child, coffer_start start, char *const words[], ch
   return result;
 }
 
-// Terminals
+// Terminals and pipes
+
+static int wait_for(int descriptor, bool to_write, int milliseconds) {
+  // On Apple's systems, poll(2) reports an error for a terminal.
+  if (descriptor >= 0 && descriptor < FD_SETSIZE) {
+    fd_set wanted;
+    FD_ZERO(&wanted);
+    FD_SET(descriptor, &wanted);
+    struct timeval limit = {milliseconds / 1000, milliseconds % 1000 * 1000};
+    return select(descriptor + 1, to_write ? NULL : &wanted, to_write ? &wanted : NULL, NULL, &limit);
+  }
+  struct pollfd wanted = {descriptor, to_write ? POLLOUT : POLLIN, 0};
+  return poll(&wanted, 1, milliseconds);
+}
+
+int coffer_wait_until_readable(int descriptor, int milliseconds) { return wait_for(descriptor, false, milliseconds); }
+
+int coffer_wait_until_writable(int descriptor, int milliseconds) { return wait_for(descriptor, true, milliseconds); }
 
 int coffer_terminal_size(int descriptor, int *columns, int *rows) {
   struct winsize size;

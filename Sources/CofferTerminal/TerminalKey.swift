@@ -48,14 +48,10 @@ package struct TerminalKeys {
   /// A Boolean value that indicates whether a typed key waits to be read. Doesn't read from the terminal.
   package var isWaiting: Bool { !kept.isEmpty || isTyped }
 
-  private var isTyped: Bool {
-    var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-    return !bytes.isEmpty || poll(&wanted, 1, 0) > 0
-  }
+  private var isTyped: Bool { !bytes.isEmpty || coffer_wait_until_readable(STDIN_FILENO, 0) > 0 }
 
   private mutating func fill(within milliseconds: Int32) throws -> Bool {
-    var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-    guard poll(&wanted, 1, milliseconds) > 0 else { return false }
+    guard coffer_wait_until_readable(STDIN_FILENO, milliseconds) > 0 else { return false }
     var buffer = [UInt8](repeating: 0, count: 256)
     let count = read(STDIN_FILENO, &buffer, buffer.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return false }

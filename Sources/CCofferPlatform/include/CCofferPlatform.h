@@ -87,8 +87,11 @@ typedef struct {
 // Starts /bin/sh. Returns 0 or an error number.
 int coffer_start_shell(pid_t *child, coffer_start start, char *const words[], char *const variables[]);
 
-// Terminals
+// Terminals and pipes
 
+// Waits until a descriptor can be read, or written, for at most this time: 1, or 0 if the time is over.
+int coffer_wait_until_readable(int descriptor, int milliseconds);
+int coffer_wait_until_writable(int descriptor, int milliseconds);
 // The columns and rows of a terminal. A number that isn't known is 0.
 int coffer_terminal_size(int descriptor, int *columns, int *rows);
 

@@ -69,7 +69,6 @@ final class OutputQueue {
   /// Whether a chunk can be written without waiting, or the reader is gone, which writing then tells.
   private var isReady: Bool {
     guard chunk > 0, !isFile else { return isFile }
-    var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    return poll(&wanted, 1, 0) > 0
+    return coffer_wait_until_writable(descriptor, 0) > 0
   }
 }

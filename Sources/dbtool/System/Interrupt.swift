@@ -85,10 +85,9 @@ enum Interrupt {
 
   /// Waits until a descriptor has input, or a signal arrives.
   static func waitForInput(_ descriptor: Int32) {
-    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     // Another thread may receive the signal, or it may arrive just before the wait: the flag is polled.
     while !isRequested {
-      let ready = poll(&wanted, 1, 200)
+      let ready = coffer_wait_until_readable(descriptor, 200)
       if ready > 0 || ready < 0 && errno != EINTR { return }
     }
   }

@@ -103,9 +103,8 @@ private struct Device {
   ) throws -> Int? {
     var count = 0
     while count < buffer.count {
-      // Poll, because a signal that another thread receives doesn't interrupt a read in this thread.
-      var wanted = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
-      let ready = poll(&wanted, 1, 100)
+      // Wait for a short time, because a signal that another thread receives doesn't interrupt a read in this thread.
+      let ready = coffer_wait_until_readable(input, 100)
       if isInterrupted() { return nil }
       if ready == 0 || ready < 0 && errno == EINTR { continue }
       let got = CofferPlatform.read(input, buffer.baseAddress! + count, buffer.count - count)
