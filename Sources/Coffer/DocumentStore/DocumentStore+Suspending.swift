@@ -30,9 +30,9 @@ extension DocumentStore {
   /// the file. Observations and subscriptions stay, and report after ``resume()`` what other processes wrote in the
   /// meantime. An observation that hasn't delivered anything yet throws `suspended`.
   ///
-  /// A call on a suspended store waits and returns like the first call. ``close()`` works, and erases the keys. Suspending
-  /// takes about a millisecond if no work is running. A temporary store keeps the lock of its folder, which no other
-  /// app can reach.
+  /// Suspending a suspended store again waits for work that hadn't ended the first time. `close()` works, and erases the
+  /// keys. Suspending takes less than a millisecond if no work is running, whatever the store's size. A temporary store
+  /// keeps the lock of its folder, which no other app can reach.
   ///
   /// - Parameter limit: The maximum time to wait for work that is running.
   /// - Throws: `locked` if a closure of `read` or `write`, or another call, hasn't returned in time. The store is then
