@@ -152,7 +152,8 @@ import Testing
 
   private func setNote(_ note: String, _ number: Int = 1, of test: TestStore) throws {
     try run(
-      "INSERT OR REPLACE INTO coffer_x_release(number,note) VALUES(\(number), '\(note.replacing("'", with: "''"))')", in: test)
+      "INSERT OR REPLACE INTO coffer_x_release(number,note) VALUES(\(number), '\(note.replacing("'", with: "''"))')",
+      in: test)
   }
 
   /// The text claims the hash of the forged rows, under the signature of another text.
