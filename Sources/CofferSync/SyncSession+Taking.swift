@@ -15,6 +15,11 @@ extension SyncSession {
       goesOn = false
       // What was waited for may have come.
       report.problems.removeAll { $0.kind == .waiting }
+      // A new secret comes first, so that the order of the devices doesn't decide what is taken of a removed one.
+      for name in memory.others where !blocked.contains(name) {
+        guard let line = memory.lines[name], !line.isForked, try !learnForks(of: line.device) else { continue }
+        if try takeSecret(of: name) { goesOn = true }
+      }
       for name in memory.others where !blocked.contains(name) {
         var outcome = Outcome.taken
         while outcome == .taken {
