@@ -25,6 +25,7 @@ package struct RootKey: Sendable {
     case state = "coffer3/state"
     case anchor = "coffer3/anchor"
     case replicas = "coffer3/replicas"
+    case release = "coffer3/release"
   }
 
   package func derive(_ label: Label) throws(SealingError) -> Secret {

@@ -65,8 +65,8 @@ private struct PublishedStore {
     }
     guard let secret = try transaction.secret(of: last) else {
       throw StoreError(
-        .invalidArgument, "release \(last.release.number) was made by another store",
-        hint: "publish from that store, or make the next release here")
+        .invalidArgument, "release \(last.release.number) was made by another store, or before a rekey of this one",
+        hint: "make the next release here, and publish that")
     }
     self.secret = secret
     try transaction.requireContents(of: last.release, progress: progress)
@@ -131,7 +131,7 @@ private struct Publication {
       updates.append(try write(from: nil))
     }
     updates.sort { ($0.from, $0.to) < ($1.from, $1.to) }
-    let useful = try ReleaseIndex.useful(updates, to: store.releases, signedBy: key)
+    let useful = ReleaseIndex.useful(updates, to: number)
     report.files.removeAll { file in !useful.contains { $0.name == file.name } }
     return useful
   }

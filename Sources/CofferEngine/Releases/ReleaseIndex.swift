@@ -87,8 +87,14 @@ package struct ReleaseIndex: Sendable {
   /// - Parameter number: The release to begin with, or 0 for none.
   /// - Returns: `nil` if no files lead there.
   package func way(from number: Int64) -> [ReleaseUpdate]? {
+    Self.way(among: updates, from: number, to: newest.release.number)
+  }
+
+  private static func way(
+    among updates: [ReleaseUpdate], from number: Int64, to newest: Int64
+  ) -> [ReleaseUpdate]? {
     // Every file leads to a later release, so the ways of later releases are known first.
-    var ways: [Int64: (byteCount: Int, updates: [ReleaseUpdate])] = [newest.release.number: (0, [])]
+    var ways: [Int64: (byteCount: Int, updates: [ReleaseUpdate])] = [newest: (0, [])]
     for update in updates.sorted(by: { ($0.to, $0.from) > ($1.to, $1.from) }) {
       guard let rest = ways[update.to] else { continue }
       let byteCount = rest.byteCount + update.byteCount
@@ -101,12 +107,9 @@ package struct ReleaseIndex: Sendable {
   }
 
   /// Returns the files that are on a cheapest way from some release.
-  package static func useful(_ updates: [ReleaseUpdate], to newest: [SignedRelease], signedBy key: SigningKey)
-    throws(StoreError) -> [ReleaseUpdate]
-  {
-    let index = try ReleaseIndex(newest, updates, signedBy: key)
+  package static func useful(_ updates: [ReleaseUpdate], to newest: Int64) -> [ReleaseUpdate] {
     var used: Set<ReleaseUpdate> = []
-    for number in Set(updates.map(\.from)) { used.formUnion(index.way(from: number) ?? []) }
+    for number in Set(updates.map(\.from)) { used.formUnion(way(among: updates, from: number, to: newest) ?? []) }
     return updates.filter { used.contains($0) }
   }
 
@@ -189,7 +192,8 @@ extension StoreTransaction {
     try hasReleases ? try ReleaseChain(ReleaseTable(database)).releases : []
   }
 
-  /// Returns what this store keeps of a release, or `nil` for a release of another store.
+  /// Returns what this store keeps of a release, or `nil` for one that another store made, or that was made under a former
+  /// root key.
   package func secret(of release: SignedRelease) throws(StoreError) -> ReleaseSecret? {
     guard let sealed = try ReleaseTable(database).privatePart(of: release.release.number) else { return nil }
     return try ReleaseSecret(sealed, keys.session, of: try release.digest())

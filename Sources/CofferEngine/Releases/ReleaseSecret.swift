@@ -38,17 +38,22 @@ package struct ReleaseSecret {
         list.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: memory[key.count...]).copyMemory(from: $0) }
         return memory.count
       }
-      return try Self.cipher(session).seal(plain, authenticating: Self.binding(digest))
+      return try Self.generation(of: session)
+        + XAESKey(session.root.derive(.release)).seal(plain, authenticating: Self.binding(digest))
     }
   }
 
-  /// Opens the sealed form.
+  /// Opens the sealed form, or returns `nil` if the store's root key was changed since.
   ///
   /// - Throws: `damaged`.
-  init(_ sealed: [UInt8], _ session: SessionKeys, of digest: [UInt8]) throws(StoreError) {
+  init?(_ sealed: [UInt8], _ session: SessionKeys, of digest: [UInt8]) throws(StoreError) {
+    let generation = Self.generation(of: session)
+    // Whoever knows a former root key could open the files that later releases are published in.
+    guard sealed.starts(with: generation) else { return nil }
     let plain: Secret
     do throws(SealingError) {
-      plain = try Self.cipher(session).openSecret(sealed, authenticating: Self.binding(digest))
+      plain = try XAESKey(session.root.derive(.release))
+        .openSecret(Array(sealed.dropFirst(generation.count)), authenticating: Self.binding(digest))
     } catch {
       throw .unopened(error, .damagedStore("the private part of a release can't be opened"))
     }
@@ -67,8 +72,11 @@ package struct ReleaseSecret {
     self.counters = counters
   }
 
-  private static func cipher(_ session: SessionKeys) throws(SealingError) -> XAESKey {
-    try XAESKey(hkdf(session.keyring.family, salt: [], info: Array("coffer3/release".utf8)))
+  /// The number of the root key that seals.
+  private static func generation(of session: SessionKeys) -> [UInt8] {
+    var builder = ByteBuilder(reserving: 8)
+    builder.append(session.root.generation)
+    return builder.bytes
   }
 
   private static func binding(_ digest: [UInt8]) -> [UInt8] {

@@ -366,6 +366,21 @@ import Testing
     expect(.notAsReleased) { try setting.publish() }
   }
 
+  /// A former key holder could open what is sealed under a key that a rekey doesn't change.
+  @Test func publishesNewFilesAfterRekey() throws {
+    let setting = try Setting()
+    try setting.test.store.rekey(to: [.published("primary")])
+    expect(.invalidArgument) { try setting.publish() }
+    let made = try setting.release { try $0.update(1) { $0.text = "second" } }
+    #expect(made.files.map(\.name) == ["0-2.update"])
+    try setting.update()
+    #expect(try setting.released() == 2)
+    let next = try setting.release { try $0.update(1) { $0.text = "third" } }
+    #expect(next.files.map(\.name) == ["2-3.update"])
+    try setting.update()
+    #expect(try setting.released() == 3)
+  }
+
   @Test func leavesOtherFilesAlone() throws {
     let setting = try Setting()
     try Data("text".utf8).write(to: setting.file("readme.txt"))
