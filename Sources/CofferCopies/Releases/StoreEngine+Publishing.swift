@@ -161,7 +161,7 @@ private struct Publication {
       let output = SealedPartsWriter(parts) { sealed, _ throws(StoreError) in
         try sealed.withBytes { sealed throws(StoreError) in try append(sealed) }
       }
-      if base == nil { try UpdatePreamble.write(transaction, to: output) }
+      if base == nil { try UpdatePreamble.write(transaction, update, under: store.secret.key, to: output) }
       try changes.write(to: output) { done throws(StoreError) in
         try WorkProgress(done: done, total: changes.documentCount)
           .tell(progress, stopped: "publishing was stopped; the folder has its earlier release")
@@ -178,25 +178,31 @@ private struct Publication {
 
 /// What a file with all documents says before its changeset: what a new store has in common with the publisher's.
 struct UpdatePreamble {
-  static let byteCount = Keyring.familyByteCount + 2
+  static let byteCount = ReleaseUpdate.sealedFamilyByteCount + 2
 
   let family: Secret
   let creation: CreateOptions
 
-  fileprivate static func write(_ transaction: StoreTransaction, to target: SealedPartsWriter) throws(StoreError) {
+  /// The family key is sealed by itself, because the payload passes through memory that isn't locked.
+  fileprivate static func write(
+    _ transaction: StoreTransaction, _ update: ReleaseUpdate, under release: Secret, to target: SealedPartsWriter
+  ) throws(StoreError) {
     let session = transaction.keys.session
-    try session.keyring.family.withUnsafeBytes { bytes throws(StoreError) in try target.write(bytes) }
+    let family = try translatingErrors { () throws(SealingError) in
+      try update.seal(family: session.keyring.family, under: release)
+    }
+    try target.write(family)
     try target.write([UInt8(session.header.titles), session.header.isPadded ? 1 : 0])
   }
 
   /// - Throws: `damaged`.
-  init(_ source: SealedPartsReader) throws(StoreError) {
+  init(_ source: SealedPartsReader, _ update: ReleaseUpdate, under release: Secret) throws(StoreError) {
     let bytes = try source.read(Self.byteCount)
     let flags = bytes.suffix(2)
     guard let titles = CreateOptions.Titles(rawValue: UInt32(flags.first!)), flags.last! <= 1 else {
       throw StoreError(.damaged, "the beginning of the documents is invalid")
     }
-    family = bytes.withBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[..<Keyring.familyByteCount])) }
+    family = try update.family(Array(bytes.dropLast(flags.count)), openedWith: release)
     var creation = CreateOptions()
     creation.titles = titles
     creation.isPadded = flags.last! == 1

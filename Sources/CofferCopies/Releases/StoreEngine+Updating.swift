@@ -129,7 +129,7 @@ extension StoreEngine {
     let way = try source.way(index, from: 0)
     let keys = try source.keys(index, isTest: isTest, allowsTestKeys: options.allowsTestKeys)
     let payload = try source.open(way[0], keys, in: StagedFile.folder(of: path))
-    let preamble = try UpdatePreamble(payload)
+    let preamble = try UpdatePreamble(payload, way[0], under: keys[way[0].to]!)
     guard try Release.dataSet(of: preamble.family) == index.newest.release.dataSet else {
       throw StoreError.notAsReleased("the documents aren't those of the data set")
     }

@@ -98,6 +98,31 @@ package struct ReleaseUpdate: Hashable, Sendable {
     }
   }
 
+  /// The number of bytes of the sealed family key.
+  package static let sealedFamilyByteCount = Keyring.familyByteCount + XAESKey.overhead
+
+  /// Seals the family key for a file with all documents.
+  package func seal(family: Secret, under release: Secret) throws(SealingError) -> [UInt8] {
+    try familyKey(under: release).seal(family, authenticating: familyBinding)
+  }
+
+  /// Opens the family key of a file with all documents.
+  ///
+  /// - Throws: `damaged`.
+  package func family(_ sealed: [UInt8], openedWith release: Secret) throws(StoreError) -> Secret {
+    do throws(SealingError) {
+      return try familyKey(under: release).openSecret(sealed, authenticating: familyBinding)
+    } catch {
+      throw .unopened(error, StoreError(.damaged, "\(name): the family key can't be opened"))
+    }
+  }
+
+  private func familyKey(under release: Secret) throws(SealingError) -> XAESKey {
+    try XAESKey(hkdf(release, salt: identity.bytes, info: Array("coffer3/update-family".utf8)))
+  }
+
+  private var familyBinding: [UInt8] { PreAuthenticationEncoding("coffer3/update-family").adding(UInt64(to)).bytes }
+
   private func earlierKey(under release: Secret) throws(SealingError) -> XAESKey {
     try XAESKey(hkdf(release, salt: identity.bytes, info: Array("coffer3/update-earlier".utf8)))
   }
