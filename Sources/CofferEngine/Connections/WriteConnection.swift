@@ -16,6 +16,8 @@ package struct WriteConnection: ~Copyable {
   ///
   /// - Throws: `misuse` inside another `write` of this thread, or inside a `read` that would block its commit,
   ///   including other open stores of the same file. `locked` if other writers hold the lock for too long. `closed`.
+  // Swift 6.3's optimizer ends with an ownership error if it inlines this into a function that can throw.
+  @inline(never)
   init(
     _ pool: ConnectionPool, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
   ) throws(StoreError) {
