@@ -86,7 +86,7 @@ extension ConnectionPool {
   package func during<R>(_ call: () throws(StoreError) -> R) throws(StoreError) -> R {
     let (cancellation, mark) = try beginCall()
     defer { endCall(cancellation) }
-    let result: Result<R, StoreError> = cancellation.runWithinCurrent { Result(catching: call) }
+    let result: Result<R, StoreError> = cancellation.run { Result(catching: call) }
     do throws(StoreError) {
       return try result.get()
     } catch {
@@ -99,14 +99,14 @@ extension ConnectionPool {
     let (cancellation, mark) = try beginCall()
     defer { endCall(cancellation) }
     do {
-      return try cancellation.runWithinCurrent(call)
+      return try cancellation.run(call)
     } catch let error as StoreError {
       throw session.errorOfStopped(error, since: mark)
     }
   }
 
   private func beginCall() throws(StoreError) -> (Cancellation, mark: UInt64) {
-    let cancellation = Cancellation()
+    let cancellation = Cancellation(within: .current)
     let mark = session.pauseMark
     try idle.withLock { idle throws(StoreError) in
       try session.requireRunning()

@@ -17,10 +17,17 @@ package final class Cancellation: Sendable {
 
   /// A condition that cancels, too.
   private let condition: (@Sendable () -> Bool)?
+  /// The cancellation of the work that this work is a part of, which cancels it, too.
+  private let outer: Cancellation?
 
-  init(condition: (@Sendable () -> Bool)? = nil) { self.condition = condition }
+  init(within outer: Cancellation? = nil, condition: (@Sendable () -> Bool)? = nil) {
+    self.outer = outer
+    self.condition = condition
+  }
 
-  package var isCancelled: Bool { cancelled.load(ordering: .acquiring) || condition?() == true }
+  package var isCancelled: Bool {
+    cancelled.load(ordering: .acquiring) || condition?() == true || outer?.isCancelled == true
+  }
 
   func cancel() {
     cancelled.store(true, ordering: .releasing)
@@ -73,20 +80,14 @@ package final class Cancellation: Sendable {
 
   /// Runs work on this thread with this cancellation as `current`.
   func run<R>(_ work: () throws -> R) rethrows -> R {
-    try Self.$running.withValue(Running(cancellation: self, thread: coffer_thread())) { try work() }
+    let action = outer?.addAction { [weak self] in self?.cancel() }
+    defer { outer?.setAction(action) }
+    return try Self.$running.withValue(Running(cancellation: self, thread: coffer_thread())) { try work() }
   }
 
   /// Runs work that ends when a condition is true, which is polled while statements run.
   package static func polling<R>(_ condition: @escaping @Sendable () -> Bool, _ work: () throws -> R) rethrows -> R {
-    try Cancellation(condition: condition).runWithinCurrent(work)
-  }
-
-  /// Runs work like ``run(_:)``, which canceling the current work cancels, too.
-  func runWithinCurrent<R>(_ work: () throws -> R) rethrows -> R {
-    guard let outer = Self.current else { return try run(work) }
-    let action = outer.addAction { [weak self] in self?.cancel() }
-    defer { outer.setAction(action) }
-    return try run(work)
+    try Cancellation(within: .current, condition: condition).run(work)
   }
 
   /// Ends a connection's statements and waits when work is canceled, until the watch ends. Work on two stores has two

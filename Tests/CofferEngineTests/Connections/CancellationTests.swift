@@ -1,4 +1,6 @@
+import Coffer
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -41,5 +43,27 @@ struct CancellationTests {
       #expect(throws: SQLiteError.self) { try database.query(endless) }
       watch.end()
     }
+  }
+
+  /// A call that keeps files of its own has a cancellation of its own, and ends with the work that it's a part of.
+  @Test func stopsCallsWithinWork() throws {
+    let test = try TestStore()
+    let connections = test.store.engine.connections
+    Cancellation.polling({ true }) {
+      expect(.cancelled) { try connections.during { try Cancellation.checkCurrent() } }
+    }
+    let whole = Cancellation()
+    whole.run {
+      expect(.cancelled) {
+        try connections.during {
+          let part = Cancellation.current
+          #expect(part !== whole && part?.isCancelled == false)
+          whole.cancel()
+          #expect(part?.isCancelled == true)
+          try Cancellation.checkCurrent()
+        }
+      }
+    }
+    try connections.during { try Cancellation.checkCurrent() }
   }
 }
