@@ -100,17 +100,25 @@ extension SyncSession {
       }
       // This store is an older copy if others have later files of its device.
       if theirs.device == memory.device, let mine = preamble.lines[memory.device],
-        mine.file.sequence > memory.last.sequence
+        mine.file.sequence > memory.last.sequence || mine.isForked && mine.file == memory.last
       {
         try become(after: memory.own.publications.last!)
       }
     }
-    for (name, theirs) in preamble.lines.sorted(by: { $0.key < $1.key }) where theirs.isForked {
-      guard let mine = memory.lines[name], !mine.isForked, mine.file.sequence > theirs.file.sequence,
-        let copy = copy(of: theirs.device, with: mine.publications, in: preamble.lines)
-      else { continue }
-      // The common file is longer ago than this store remembers.
-      try fork(name, after: theirs.publications.last!, as: copy)
+    try learnEnds(from: preamble.lines)
+  }
+
+  /// Ends the lines that others know as ended.
+  private func learnEnds(from lines: [UniqueID: SyncMemory.Line]) throws(StoreError) {
+    for (name, theirs) in lines.sorted(by: { $0.key < $1.key }) where theirs.isForked {
+      guard let mine = memory.lines[name], !mine.isForked else { continue }
+      if mine.file == theirs.file, name != memory.device {
+        memory.lines[name]!.isForked = true
+      } else if mine.file.sequence > theirs.file.sequence,
+        let copy = try copy(of: name, with: mine.publications[...], in: lines)
+      {
+        try fork(name, after: theirs.publications.last!, as: copy)
+      }
     }
   }
 
@@ -183,39 +191,52 @@ extension SyncSession {
   /// Returns the parts of a device's publications by the lines that they belong to here, or `nil` if that's unknown.
   func segments(
     of publications: [SyncMemory.Publication], named name: UniqueID
-  ) -> [(name: UniqueID, publications: [SyncMemory.Publication])]? {
+  ) throws(StoreError) -> [(name: UniqueID, publications: [SyncMemory.Publication])]? {
     var (name, rest) = (name, publications[...])
     var segments: [(UniqueID, [SyncMemory.Publication])] = []
     while let line = memory.lines[name], line.isForked, let last = rest.last, last.file.sequence > line.file.sequence {
-      if let index = rest.firstIndex(where: { $0.file == line.file }), index + 1 < rest.endIndex,
-        rest[index + 1].file.sequence == line.file.sequence + 1,
-        let next = try? Self.name(of: line.device, beginningWith: rest[index + 1].file)
-      {
+      guard let next = try copy(of: name, with: rest, in: memory.lines), !segments.contains(where: { $0.0 == next })
+      else { return nil }
+      if let index = rest.firstIndex(where: { $0.file == line.file }) {
         segments.append((name, Array(rest[...index])))
-        (name, rest) = (next, rest[index...])
-      } else if let next = copy(of: line.device, with: rest, in: memory.lines),
-        !segments.contains(where: { $0.0 == next })
-      {
-        segments.append((name, [line.publications.last!]))
-        name = next
+        rest = rest[index...]
       } else {
-        return nil
+        let common = line.publications.last!
+        segments.append((name, [common]))
+        rest = [common] + rest.drop { $0.file.sequence <= common.file.sequence }
       }
+      name = next
     }
     segments.append((name, Array(rest)))
     return segments
   }
 
-  /// Returns the copy of a device whose line has one of the files, if their common predecessor isn't known anymore.
+  /// Returns the copy whose line goes on with publications where a line ends, or `nil` if that's unknown.
   private func copy(
-    of device: UniqueID, with publications: some Sequence<SyncMemory.Publication>, in lines: [UniqueID: SyncMemory.Line]
-  ) -> UniqueID? {
-    let files = Set(publications.map(\.file))
-    return lines.keys.sorted().first { name in
-      let line = lines[name]!
-      return line.device == device && name != device
-        && line.publications.dropFirst().contains { files.contains($0.file) }
+    of name: UniqueID, with publications: ArraySlice<SyncMemory.Publication>, in lines: [UniqueID: SyncMemory.Line]
+  ) throws(StoreError) -> UniqueID? {
+    let (device, end) = (lines[name]!.device, lines[name]!.file)
+    let later = publications.drop { $0.file.sequence <= end.sequence }
+    if let first = later.first, first.file.sequence == end.sequence + 1,
+      publications.contains(where: { $0.file == end })
+    {
+      return try Self.name(of: device, beginningWith: first.file)
     }
+    // The files between aren't known anymore, so a line with one of the later files leads back.
+    let files = Set(later.map(\.file))
+    for start in lines.keys.sorted() where lines[start]!.device == device {
+      guard lines[start]!.publications.dropFirst().contains(where: { files.contains($0.file) }) else { continue }
+      var copy = start
+      while copy != device, case let beginning = lines[copy]!.publications[0].file,
+        let former = lines.keys.sorted().first(where: {
+          $0 != copy && lines[$0]!.device == device && lines[$0]!.isForked && lines[$0]!.file == beginning
+        })
+      {
+        if former == name { return copy }
+        copy = former
+      }
+    }
+    return nil
   }
 
   /// Gives a changeset's commits the names that they have here.
@@ -228,12 +249,12 @@ extension SyncSession {
     let device = file.header.device
     lines[device]?.append(file.file, counter: changeset.origin.ownCounter)
     for (name, theirs) in lines.sorted(by: { $0.key < $1.key }) {
-      guard let segments = segments(of: theirs.publications, named: name) else { return nil }
+      guard let segments = try segments(of: theirs.publications, named: name) else { return nil }
       for (one, next) in zip(segments, segments.dropFirst()) {
         try changeset.rename(one.name, after: one.publications.last!.counter, as: next.name)
         memory.hasRenamed = true
       }
     }
-    return segments(of: lines[device]?.publications ?? [], named: device)?.last?.name
+    return try segments(of: lines[device]?.publications ?? [], named: device)?.last?.name
   }
 }

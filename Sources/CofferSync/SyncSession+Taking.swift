@@ -102,8 +102,12 @@ extension SyncSession {
         try noteMissing(preamble, for: name)
         return file.header.kind == .snapshot ? .nothing : try takeSnapshot(of: name)
       }
-      guard changeset.origin.isIncluded(in: own) else { return try take(changeset, preamble, file, as: name) }
-      note(file, preamble, changeset.origin, own, as: name)
+      // The sender can have decided before it knew the names of commits, so its documents are compared in any case.
+      let isCompared = file.header.kind == .snapshot && (preamble.hasRenamed || memory.hasRenamed)
+      guard changeset.origin.isIncluded(in: own), !isCompared else {
+        return try take(changeset, preamble, file, as: name)
+      }
+      try note(file, preamble, changeset.origin, own, as: name)
       return .taken
     } catch let error as StoreError where error.code == .damaged {
       try note(.damaged, name, file.header.sequence, hash: file.file.hash, error.description)
@@ -147,7 +151,7 @@ extension SyncSession {
     _ file: SyncFile, _ preamble: SyncPreamble, _ origin: ChangesetOrigin, _ debts: AttachmentDebts,
     in transaction: StoreTransaction, as name: UniqueID
   ) throws(StoreError) {
-    note(file, preamble, origin, try transaction.replicas, as: name)
+    try note(file, preamble, origin, try transaction.replicas, as: name)
     memory.owed.formUnion(debts.owed)
     memory.wanted.formUnion(debts.wanted)
     try save(in: transaction)
@@ -162,7 +166,7 @@ extension SyncSession {
   /// Remembers a file that this store includes now.
   private func note(
     _ file: SyncFile, _ preamble: SyncPreamble, _ origin: ChangesetOrigin, _ own: Replicas, as name: UniqueID
-  ) {
+  ) throws(StoreError) {
     var line = memory.lines[name]!
     line.append(file.file, counter: origin.ownCounter)
     (line.date, line.label) = (file.header.date, preamble.label)
@@ -173,15 +177,15 @@ extension SyncSession {
     if preamble.hasRenamed { memory.hasRenamed = true }
     if file.header.kind == .snapshot {
       line.covered = file.file.sequence
-      cover(preamble.lines)
+      try cover(preamble.lines)
     }
     memory.lines[name] = line
   }
 
   /// Remembers that a snapshot includes the files of lines.
-  func cover(_ lines: [UniqueID: SyncMemory.Line]) {
-    for (name, theirs) in lines {
-      for (name, publications) in segments(of: theirs.publications, named: name) ?? [] {
+  private func cover(_ lines: [UniqueID: SyncMemory.Line]) throws(StoreError) {
+    for (name, theirs) in lines.sorted(by: { $0.key < $1.key }) {
+      for (name, publications) in try segments(of: theirs.publications, named: name) ?? [] {
         guard let last = publications.last?.file.sequence else { continue }
         var mine = memory.lines[name] ?? SyncMemory.Line(theirs.device)
         mine.covered = max(mine.covered, last)
@@ -189,6 +193,7 @@ extension SyncSession {
           (mine.publications, mine.first) = (publications, nil)
           (mine.label, mine.date) = (theirs.label, theirs.date)
         }
+        if theirs.isForked, mine.file == theirs.file, name != memory.device { mine.isForked = true }
         if theirs.isRemoved { mine.isRemoved = true }
         if mine.recipient == SyncMemory.noRecipient { mine.recipient = theirs.recipient }
         if memory.lines[name] != nil || memory.lines.count < SyncMemory.maximumLines { memory.lines[name] = mine }

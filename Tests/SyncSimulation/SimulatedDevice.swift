@@ -13,6 +13,8 @@ package final class SimulatedDevice {
   package var store: DocumentStore
   package let folder: SimulatedFolder
   package let options: OpenOptions
+  /// By how many seconds the device's clock is ahead.
+  package var clockError: Int64 = 0
   private let key: StoreKey
 
   /// Makes the store that others join.

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferDocuments
 package import CofferEngine
 package import CofferFoundation
 internal import CofferRecords
@@ -66,13 +67,20 @@ package final class SimulatedHistory {
     }
   }
 
+  /// Sets the random bytes by a seed, and the time of day.
+  package typealias Conditions = (_ seed: UInt64, _ time: Timestamp) -> Void
+
   /// Runs a history, and returns what is wrong at its end and what happened.
+  ///
+  /// - Parameter conditions: Called before each act. The history is the same each time if they hold during the act.
   package static func outcome(
-    _ seed: UInt64, _ kind: Kind, in place: URL, key: StoreKey, openOptions: OpenOptions
+    _ seed: UInt64, _ kind: Kind, in place: URL, key: StoreKey, openOptions: OpenOptions,
+    conditions: @escaping Conditions = { _, _ in }
   ) -> (fault: String?, log: [String]) {
     var log: [String] = []
     do {
-      let history = try SimulatedHistory(seed, in: place, key: key, openOptions: openOptions, kind.options)
+      let history = try SimulatedHistory(
+        seed, in: place, key: key, openOptions: openOptions, kind.options, conditions)
       defer { log = history.log }
       do {
         try history.run()
@@ -93,6 +101,11 @@ package final class SimulatedHistory {
   package let seed: UInt64
   private let options: Options
   private var random: Pseudorandom
+  private let conditions: Conditions
+  /// Chooses the conditions of acts.
+  private var conditionsRandom: Pseudorandom
+  /// The true time, which the clocks of some devices don't show.
+  private var time = Timestamp(millisecondsSince1970: 1_767_225_600_000)
   private let place: URL
   private let key: StoreKey
   private let openOptions: OpenOptions
@@ -108,18 +121,25 @@ package final class SimulatedHistory {
   /// The problems that runs reported.
   package private(set) var problems: [FolderSyncReport.Problem] = []
 
-  package init(_ seed: UInt64, in place: URL, key: StoreKey, openOptions: OpenOptions, _ options: Options) throws {
+  private init(
+    _ seed: UInt64, in place: URL, key: StoreKey, openOptions: OpenOptions, _ options: Options,
+    _ conditions: @escaping Conditions
+  ) throws {
     (self.seed, self.options, self.place, self.key, self.openOptions) = (seed, options, place, key, openOptions)
     random = Pseudorandom(seed: seed)
+    self.conditions = conditions
+    conditionsRandom = Pseudorandom(seed: ~seed)
+    begin()
     let first = try SimulatedDevice(first: "d0", in: place, key: key, options: openOptions)
-    devices = [first]
+    add(first)
     for _ in 0..<3 { try edit(first) }
     try sync(first)
     for number in 1..<options.devices {
       let folder = SimulatedFolder("d\(number)")
       folder.contents = devices[random.number(below: devices.count)].folder.contents
       let before = places(in: folder)
-      devices.append(
+      begin()
+      add(
         try SimulatedDevice(
           joining: "d\(number)", folder: folder, first.invitation(), in: place, key: key, options: openOptions))
       noteChanges(in: folder, since: before)
@@ -131,11 +151,30 @@ package final class SimulatedHistory {
     try settle()
   }
 
+  /// Adds a device, whose clock can be years off.
+  private func add(_ device: SimulatedDevice) {
+    if conditionsRandom.number(below: 4) == 0 {
+      device.clockError = Int64(conditionsRandom.number(below: 600_000_000)) - 300_000_000
+      log.append("the clock of \(device.name) is off by \(device.clockError) s")
+    }
+    devices.append(device)
+  }
+
+  /// Begins an act of a device, or one before the device exists.
+  private func begin(_ device: SimulatedDevice? = nil) {
+    time.millisecondsSince1970 += Int64(conditionsRandom.number(below: 1000))
+    if conditionsRandom.number(below: 5) == 0 { time.millisecondsSince1970 += 60_000 }
+    var shown = time
+    shown.millisecondsSince1970 += (device?.clockError ?? 0) * 1000
+    conditions(conditionsRandom.next(), shown)
+  }
+
   private func chance(_ percent: Int) -> Bool { random.number(below: 100) < percent }
 
   private func step() throws {
     let number = random.number(below: devices.count)
     let device = devices[number]
+    begin(device)
     switch random.number(below: 100) {
     case ..<45: try edit(device)
     case ..<75:
@@ -147,13 +186,14 @@ package final class SimulatedHistory {
       backups.append((number, try device.backup()))
     case ..<81 where options.restores && !backups.isEmpty:
       let backup = backups.remove(at: random.number(below: backups.count))
+      begin(devices[backup.device])
       try sync(devices[backup.device])
       let isMarked = chance(50)
       log.append("put back \(devices[backup.device].name)\(isMarked ? " as restored" : "")")
       try devices[backup.device].putBack(backup.file, asRestored: isMarked)
     case ..<83 where options.clones && devices.count < 6:
       log.append("clone \(device.name) as d\(devices.count)")
-      devices.append(try SimulatedDevice(cloneOf: device, name: "d\(devices.count)", in: place))
+      add(try SimulatedDevice(cloneOf: device, name: "d\(devices.count)", in: place))
     case ..<90 where options.adversary: attack(device)
     case ..<85 where options.removals && !hasRemoved: try remove(by: device)
     default: carry(from: device, to: devices[random.number(below: devices.count)])
@@ -370,6 +410,7 @@ package final class SimulatedHistory {
       for device in devices {
         repair(device)
         device.folder.callsUntilFailure = nil
+        begin(device)
         try sync(device)
       }
     }

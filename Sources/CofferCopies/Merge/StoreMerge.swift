@@ -66,7 +66,7 @@ extension StoreEngine {
     }
     let changes = try other.changes(whole: options.verifiesOther)
     let merge = try StoreMerge(
-      here, other, changes, isChangeset: input.isChangeset, lookingUpAll: input.isRenamed, policy, options, progress)
+      here, other, changes, isChangeset: input.isChangeset, isRenamed: input.isRenamed, policy, options, progress)
     // Without changes, a commit would only be news for the other store. A changeset's commits are news for this one.
     let needsCommit = input.isChangeset || !changes.isEmpty
     guard needsCommit || !merge.attachments.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
@@ -147,6 +147,7 @@ final class StoreMerge {
   let here: PairedStore
   let other: any OtherSide
   let replicas: JointReplicas
+  private let isRenamed: Bool
   private let policy: MergePolicy
   let options: MergeOptions
   private let progress: ProgressHandler?
@@ -177,20 +178,23 @@ final class StoreMerge {
   /// The identities of the other store's changed documents.
   private var theirs: Set<UniqueID> = []
 
-  /// - Parameter isChangeset: Whether only the rows of a changeset say something.
+  /// - Parameters:
+  ///   - isChangeset: Whether only the rows of a changeset say something.
+  ///   - isRenamed: Whether the other side gave commits other names than this store may know them by.
   init(
     _ here: PairedStore, _ other: any OtherSide, _ changes: OtherChanges, isChangeset: Bool,
-    lookingUpAll looksUpAll: Bool, _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
+    isRenamed: Bool, _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws(StoreError) {
     self.here = here
     self.other = other
+    self.isRenamed = isRenamed
     self.policy = policy
     self.options = options
     self.progress = progress
     replicas = other.replicas
     fresh = Dot(
       replica: replicas.joined.own, counter: max(replicas.greatestCounter, here.transaction.start.counter) + 1)
-    documents = MyDocuments(here, lookingUpAll: looksUpAll)
+    documents = MyDocuments(here, lookingUpAll: isRenamed)
     // A deletion can be of any attachment. Otherwise, a changeset only concerns those of its documents.
     let mine =
       isChangeset && changes.deletions.isEmpty
@@ -275,10 +279,13 @@ final class StoreMerge {
       throw StoreError(.setMismatch, "two documents have one identity, one is \(id)", documentID: DocumentID(id))
     }
     let isKnown = !options.verifiesOther && replicas.iInclude(document.dots.stamp)
-    if isKnown, replicas.iInclude(attachments.dots(ofTheirs: id)) { return }
+    let areAttachmentsKnown = isKnown && replicas.iInclude(attachments.dots(ofTheirs: id))
+    if areAttachmentsKnown, !isRenamed { return }
     if let here = try documents.find(document, replicas) {
-      if !isKnown { try join(here, document) }
+      if !isKnown || isRenamed { try join(here, document, isKnown: isKnown) }
       homes[id] = MergeHome(uid: here.uid, id: here.id)
+    } else if areAttachmentsKnown {
+      return
     } else if !documents.neverHad(document, replicas), let deletion = try documents.deletion(of: document.uid) {
       homes[id] = .some(nil)
       try decideDeletedHere(document, deletion)
@@ -295,8 +302,16 @@ final class StoreMerge {
 
   // MARK: Both have it
 
-  private func join(_ here: MergeDocument, _ there: MergeDocument) throws {
+  /// - Parameter isKnown: Whether this store includes the other state, so that they can only differ because one of the
+  ///   stores compared commits under other names.
+  private func join(_ here: MergeDocument, _ there: MergeDocument, isKnown: Bool) throws {
     var joined = try JoinedDocument(here, there, replicas)
+    let isUndone =
+      isRenamed
+      && joined.parts.contains { part in
+        part.mine != part.theirs && replicas.iInclude(part.theirs) && replicas.theyInclude(part.mine)
+      }
+    guard !isKnown || isUndone else { return }
     try decideContents(&joined, here, there)
     try decidePlace(&joined, here, there)
     var dots = here.dots
@@ -316,6 +331,8 @@ final class StoreMerge {
     let isTheirs = joined.parts.allSatisfy(\.isTheirs) && dots.kept == there.dots.kept
     switch (isMine, isTheirs) {
     case (true, true): dots.stamp = replicas.later(here.dots.stamp, there.dots.stamp)
+    // The other store decided for another side, so it needs this one's decision.
+    case (true, false) where isUndone: dots.stamp = fresh
     case (true, false): dots.stamp = here.dots.stamp
     case (false, true): dots.stamp = there.dots.stamp
     case (false, false): dots.stamp = fresh

@@ -1,20 +1,27 @@
-// Replaces the C library's random bytes with those of a seed, so that a history is the same each time.
+// Replaces the C library's random bytes and its time of day, so that a history is the same each time.
 //
-// Each thread has a sequence of its own, which follows from the seed and from the order in which the threads first need
-// random bytes. `coffer_seed` begins all of them anew.
+// `coffer_begin` begins the random bytes anew with a seed, and stops the clock at a time until its next call: a program
+// calls it before each act of a history. Each thread has a sequence of random bytes of its own, which follows from the
+// seed and from the order in which the threads first need random bytes since then.
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 static _Atomic uint64_t seed, threads, history = 1;
+static _Atomic int64_t milliseconds;
 static __thread uint64_t state, current;
 
 static uint64_t mix(uint64_t state);
 
-void coffer_seed(uint64_t value) {
+// `time` is in milliseconds since 1970.
+void coffer_begin(uint64_t value, int64_t time) {
   seed = value;
+  milliseconds = time;
   threads = 0;
   history++;
 }
@@ -46,3 +53,17 @@ int getentropy(void *memory, size_t count) {
   }
   return 0;
 }
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  static int (*original)(clockid_t, struct timespec *);
+  if (clock != CLOCK_REALTIME) {
+    if (!original) original = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    return original(clock, time);
+  }
+  time->tv_sec = milliseconds / 1000;
+  time->tv_nsec = milliseconds % 1000 * 1000000;
+  return 0;
+}
+
+// OpenSSL's generator mixes in processor time and addresses.
+int RAND_bytes(unsigned char *memory, int count) { return getentropy(memory, (size_t)count) == 0; }

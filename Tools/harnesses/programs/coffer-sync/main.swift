@@ -3,8 +3,9 @@
 //   coffer-sync KEY-FILE FOLDER KIND FIRST COUNT [--log]
 //
 // KIND is a name of SimulatedHistory.Kind. Each history has a folder of its own below FOLDER, which is removed. Prints a
-// line for each history that ends wrong, and a line with the number of histories at the end. If the library
-// entropy.c is loaded before the C library, a history is the same each time.
+// line for each history that ends wrong, and a line with the number of histories at the end. --log shows what happened in
+// wrong histories, or in any if COUNT is 1. If the library entropy.c is loaded before the C library, a history is the same
+// each time.
 
 import Coffer
 import CofferSyncSimulation
@@ -18,23 +19,24 @@ else {
   exit(64)
 }
 let showsLog = words.contains("--log")
-let seeder = dlsym(nil, "coffer_seed").map { unsafeBitCast($0, to: (@convention(c) (UInt64) -> Void).self) }
+let begin = dlsym(nil, "coffer_begin").map { unsafeBitCast($0, to: (@convention(c) (UInt64, Int64) -> Void).self) }
 var options = OpenOptions()
 options.allowsTestKeys = true
 options.creation.isTest = true
 var faults = 0
 
 for seed in first..<first + count {
-  seeder?(seed)
   let place = URL(filePath: words[2]).appending(path: "\(kind)-\(seed)")
   try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(at: place) }
   let outcome = SimulatedHistory.outcome(
-    seed, kind, in: place, key: .keyFile(URL(filePath: words[1])), openOptions: options)
-  guard let fault = outcome.fault else { continue }
-  faults += 1
-  print("seed \(seed): \(fault)")
-  if showsLog { print(outcome.log.map { "  " + $0 }.joined(separator: "\n")) }
+    seed, kind, in: place, key: .keyFile(URL(filePath: words[1])), openOptions: options
+  ) { begin?($0, $1.millisecondsSince1970) }
+  if let fault = outcome.fault {
+    faults += 1
+    print("seed \(seed): \(fault)")
+  }
+  if showsLog, outcome.fault != nil || count == 1 { print(outcome.log.map { "  " + $0 }.joined(separator: "\n")) }
 }
 print("\(count) histories, \(faults) wrong")
 exit(faults == 0 ? 0 : 1)
