@@ -2,6 +2,7 @@ package import CofferCopies
 package import CofferEngine
 package import CofferFoundation
 internal import CofferRecords
+internal import CofferSealing
 
 // MARK: - Releases
 
@@ -99,6 +100,39 @@ extension DocumentStore {
     try StoreEngine.make(
       at: url.path, from: source, slots: NewSlot.slots(for: keys, recipients), options: options,
       progress: progress)
+  }
+
+  /// Returns what this copy's user changed since the release that the copy is based on, and proves that release.
+  ///
+  /// Makes the release from the folder in a temporary store of its own, requires its contents to be those that the
+  /// publisher signed, and compares the copy with them. This takes as long as making the copy again, and as much room in
+  /// `TMPDIR`. The temporary store is sealed under a key that nobody has, and is gone afterwards.
+  ///
+  /// - Parameter source: A folder with the copy's release as its newest one, and with the files to make it.
+  /// - Returns: The documents that differ from the release to this copy. It's empty if nobody edited the copy.
+  /// - Throws: Like ``update(from:policy:progress:)``, and `invalidArgument` if the copy doesn't have the folder's
+  ///   newest release.
+  package func changes(
+    sinceReleaseOf source: ReleaseSource, progress: ProgressHandler? = nil
+  ) throws -> StoreDifferences {
+    try engine.connections.during {
+      try engine.requireNewestRelease(of: source)
+      let folder = try PrivateFolder()
+      let line = try translatingErrors { () throws(SealingError) in
+        try KeyLine.generate(.key, isTest: source.publisher.isTest).line()
+      }
+      let key = StoreKey.keyMaterial { line }
+      defer { key.forget() }
+      let url = URL(filePath: folder.path(of: "release.coffer"))
+      var options = OpenOptions()
+      options.allowsTestKeys = engine.options.allowsTestKeys
+      try Self.create(at: url, from: source, keys: [key], options: options, progress: progress)
+      options.publisher = source.publisher
+      let released = try Self.open(at: url, key: key, options: options)
+      let differences = try released.differences(to: self, progress: progress)
+      try released.close()
+      return differences
+    }
   }
 
   /// The release that the store was opened as, or `nil` without ``OpenOptions/publisher``.

@@ -6,9 +6,9 @@ internal import CofferSealing
 /// How a customer gets a publisher's releases from a folder.
 package struct ReleaseSource {
   let folder: ReleaseFolder
-  let publisher: Publisher
+  package let publisher: Publisher
   let customer: String
-  let key: StoreKey
+  package let key: StoreKey
   let time: Timestamp
   let allowsOlder: Bool
 
@@ -55,6 +55,18 @@ extension StoreEngine {
   package func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     let (index, number) = try provedIndex(of: source)
     return source.plan(index, from: number, try source.way(index, from: number))
+  }
+
+  /// Requires this store to have the newest release of a folder, with the publisher's signature. The documents can be
+  /// others.
+  package func requireNewestRelease(of source: ReleaseSource) throws(StoreError) {
+    let (index, number) = try provedIndex(of: source)
+    guard number == index.newest.release.number else {
+      throw StoreError(
+        .invalidArgument, "the store has release \(number), and the folder leads to \(index.newest.release.number)",
+        hint: number < index.newest.release.number ? "update the store first" : "name a folder with the store's release"
+      )
+    }
   }
 
   private func provedIndex(of source: ReleaseSource) throws(StoreError) -> (ReleaseIndex, Int64) {

@@ -60,14 +60,6 @@ struct DiffVerb: ParsableCommand {
     }
   }
 
-  private struct Row {
-    let change: String
-    let id: DocumentID?
-    let otherID: DocumentID?
-    let title: String?
-    let parts: [String]
-  }
-
   func run() throws {
     guard !keyless else { return try compareRows() }
     let store = try options.open(readOnly: true)
@@ -85,7 +77,7 @@ struct DiffVerb: ParsableCommand {
     if text {
       try printTexts(found, store, right)
     } else {
-      try print(Self.rows(of: found))
+      try found.print(as: options.common.listFormat)
     }
     try store.close()
     try right.close()
@@ -97,49 +89,11 @@ struct DiffVerb: ParsableCommand {
     try options.store.requireExpected()
     let found = try DocumentStore.rowDifferences(
       from: options.store.url, to: URL(filePath: other), wait: options.store.access.waitingTime())
-    var rows = found.removed.map { Row(change: "removed", id: $0, otherID: nil, title: nil, parts: []) }
-    rows += found.added.map { Row(change: "added", id: nil, otherID: $0, title: nil, parts: []) }
-    rows += found.changed.map { Row(change: "changed", id: $0, otherID: $0, title: nil, parts: []) }
-    try print(rows)
+    var rows = found.removed.map { DifferenceRow(change: "removed", id: $0, otherID: nil, title: nil, parts: []) }
+    rows += found.added.map { DifferenceRow(change: "added", id: nil, otherID: $0, title: nil, parts: []) }
+    rows += found.changed.map { DifferenceRow(change: "changed", id: $0, otherID: $0, title: nil, parts: []) }
+    try DifferenceRow.print(rows, as: options.common.listFormat)
     guard found.isEmpty else { throw Outcome(.answerIsNo) }
-  }
-
-  private static func rows(of found: StoreDifferences) -> [Row] {
-    (found.removed.map { ("removed", $0) } + found.added.map { ("added", $0) }
-      + found.changed.map { ($0.isMoved ? "moved" : "changed", $0) })
-      .map { change, difference in
-        Row(
-          change: change, id: difference.before?.id, otherID: difference.after?.id,
-          title: (difference.after ?? difference.before)?.title, parts: names(of: difference.parts))
-      }
-  }
-
-  private static func names(of parts: StoreDifferences.Difference.Parts) -> [String] {
-    let names: [(StoreDifferences.Difference.Parts, String)] = [
-      (.title, "title"), (.text, "text"), (.key, "key"), (.attributes, "attributes"), (.dates, "dates"),
-      (.collection, "collection"), (.parent, "parent"), (.place, "place"),
-      (.attachments, "attachments"),
-    ]
-    return names.filter { parts.contains($0.0) }.map(\.1)
-  }
-
-  private func print(_ rows: [Row]) throws {
-    var table = TableWriter(
-      columns: [
-        .init(name: "change", isNumber: false), .init(name: "id", isNumber: true),
-        .init(name: "other_id", isNumber: true), .init(name: "title", isNumber: false),
-        .init(name: "parts", isNumber: false),
-      ], format: options.common.listFormat)
-    let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
-    for row in rows {
-      let parts: JSONValue =
-        isObjects ? .array(row.parts.map { .string($0) }) : .string(row.parts.joined(separator: " "))
-      try table.add([
-        .string(row.change), row.id.map { .integer($0.rawValue) }, row.otherID.map { .integer($0.rawValue) },
-        row.title.map { .string($0) }, parts,
-      ])
-    }
-    try table.finish()
   }
 
   private func printTexts(_ found: StoreDifferences, _ store: DocumentStore, _ right: DocumentStore) throws {
@@ -157,7 +111,7 @@ struct DiffVerb: ParsableCommand {
       try output.write(line: "--- \(name(difference.before, options.store.path))")
       try output.write(line: "+++ \(name(difference.after, other))")
       if !isWhole {
-        try output.write(line: "differs in: \(Self.names(of: difference.parts).joined(separator: ", "))")
+        try output.write(line: "differs in: \(difference.parts.names.joined(separator: ", "))")
       }
       guard isWhole || difference.parts.contains(.text) else { continue }
       let lines = UnifiedDiff(
@@ -166,5 +120,59 @@ struct DiffVerb: ParsableCommand {
       for line in lines { try output.write(line: line) }
     }
     try output.flush()
+  }
+}
+
+/// A line of a list of differences.
+private struct DifferenceRow {
+  let change: String
+  let id: DocumentID?
+  let otherID: DocumentID?
+  let title: String?
+  let parts: [String]
+
+  static func print(_ rows: [DifferenceRow], as format: ListFormat?) throws {
+    var table = TableWriter(
+      columns: [
+        .init(name: "change", isNumber: false), .init(name: "id", isNumber: true),
+        .init(name: "other_id", isNumber: true), .init(name: "title", isNumber: false),
+        .init(name: "parts", isNumber: false),
+      ], format: format)
+    let isObjects = format == .json || format == .ndjson
+    for row in rows {
+      let parts: JSONValue =
+        isObjects ? .array(row.parts.map { .string($0) }) : .string(row.parts.joined(separator: " "))
+      try table.add([
+        .string(row.change), row.id.map { .integer($0.rawValue) }, row.otherID.map { .integer($0.rawValue) },
+        row.title.map { .string($0) }, parts,
+      ])
+    }
+    try table.finish()
+  }
+}
+
+extension StoreDifferences {
+  /// Prints a line for each document that differs.
+  func print(as format: ListFormat?) throws {
+    let rows =
+      (removed.map { ("removed", $0) } + added.map { ("added", $0) }
+      + changed.map { ($0.isMoved ? "moved" : "changed", $0) })
+      .map { change, difference in
+        DifferenceRow(
+          change: change, id: difference.before?.id, otherID: difference.after?.id,
+          title: (difference.after ?? difference.before)?.title, parts: difference.parts.names)
+      }
+    try DifferenceRow.print(rows, as: format)
+  }
+}
+
+extension StoreDifferences.Difference.Parts {
+  fileprivate var names: [String] {
+    let names: [(Self, String)] = [
+      (.title, "title"), (.text, "text"), (.key, "key"), (.attributes, "attributes"), (.dates, "dates"),
+      (.collection, "collection"), (.parent, "parent"), (.place, "place"),
+      (.attachments, "attachments"),
+    ]
+    return names.filter { contains($0.0) }.map(\.1)
   }
 }

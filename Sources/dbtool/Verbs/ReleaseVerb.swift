@@ -18,7 +18,7 @@ struct ReleaseVerb: ParsableCommand {
       """,
     // Not announced before updates exist.
     shouldDisplay: false,
-    subcommands: [ReleaseMakeVerb.self, ReleasePublishVerb.self])
+    subcommands: [ReleaseMakeVerb.self, ReleasePublishVerb.self, ReleaseDiffVerb.self])
 }
 
 struct ReleaseMakeVerb: ParsableCommand {

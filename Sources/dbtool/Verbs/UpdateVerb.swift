@@ -25,11 +25,7 @@ struct UpdateVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: ArgumentHelp("The folder.", valueName: "directory"), completion: .directory)
-  var directory: String
-
-  @Option(help: ArgumentHelp("Your name in the publisher's list of customers.", valueName: "name"))
-  var customer: String
+  @OptionGroup var source: ReleaseSourceOptions
 
   @Flag(help: "Make the copy, which the same key opens.")
   var create = false
@@ -37,27 +33,20 @@ struct UpdateVerb: ParsableCommand {
   @Option(help: ArgumentHelp("How conflicts are decided (default: mine).", valueName: "side"))
   var prefer: MergeVerb.Preference?
 
-  @Flag(help: "Accept a release that is older than the copy's, which changes nothing, or that has expired.")
-  var allowOlder = false
-
   @Flag(name: [.customShort("n"), .long], help: "Change nothing, and list the files that an update would read.")
   var dryRun = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func run() throws {
-    guard let publisher = try options.store.access.expectedPublisher else {
-      throw Failure.usage("'update' needs --publisher, the public line of the one who signs the releases")
-    }
     let path = options.store.path
     if create, InputFile.exists(path) {
       throw Failure(
         .failed, kind: "already-exists", "\(path) exists already", hint: "update it without --create")
     }
-    let key = try options.openingKey()
+    let source = try source.opened(for: "update", options)
+    let key = source.key
     defer { key.forget() }
-    let source = ReleaseSource(
-      directory, by: publisher, as: customer, key: key, at: Timestamp.now(), allowsOlder: allowOlder)
     let store = create ? nil : try options.open(with: key, readOnly: dryRun, asReleased: false)
     if dryRun {
       let plan = try store?.planUpdate(from: source) ?? DocumentStore.planStore(from: source)

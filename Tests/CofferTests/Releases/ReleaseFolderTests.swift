@@ -2,6 +2,7 @@ import Coffer
 import CofferCopies
 import CofferDocuments
 import CofferRecords
+import CofferSQLite
 import CofferSealing
 import Foundation
 import Testing
@@ -196,6 +197,50 @@ import Testing
     expect(.notAsReleased) { try setting.released() }
     try setting.update(other, policy: .theirs)
     #expect(try setting.open(other).read { try $0.text(of: 1) } == "theirs")
+  }
+
+  @Test func listsEditsSinceRelease() throws {
+    let setting = try Setting()
+    let copy = try setting.open()
+    let one = try copy.changes(sinceReleaseOf: setting.source())
+    #expect(one.isEmpty)
+    try copy.write { writer in
+      let headers = try writer.headers(in: setting.test.notes)
+      try writer.update(headers.first { $0.title == "one" }!.id) { $0.text = "mine" }
+      try writer.delete(headers.first { $0.title == "large" }!.id)
+      try writer.insert(Document(title: "new", text: "mine"), into: setting.test.notes)
+    }
+    let edits = try copy.changes(sinceReleaseOf: setting.source())
+    #expect(
+      edits.changed.map(\.after?.title) == ["one"] && edits.changed.map(\.parts).allSatisfy { $0.contains(.text) })
+    #expect(edits.removed.map(\.before?.title) == ["large"] && edits.added.map(\.after?.title) == ["new"])
+    // The next release changes other documents, and one that was edited here.
+    try setting.release { writer in
+      for header in try writer.headers(in: setting.test.notes) where header.title != "large" {
+        try writer.update(header.id) { $0.text += " again" }
+      }
+    }
+    expect(.invalidArgument) {
+      try copy.changes(sinceReleaseOf: setting.source())
+    }
+    try copy.update(from: setting.source())
+    let later = try copy.changes(sinceReleaseOf: setting.source())
+    #expect(later.changed.map(\.after?.title) == ["one"])
+    #expect(later.removed.map(\.before?.title) == ["large"] && later.added.map(\.after?.title) == ["new"])
+    try copy.close()
+  }
+
+  @Test func provesReleaseOfEditedCopy() throws {
+    let setting = try Setting()
+    let copy = try setting.open()
+    let other = try Publishing.newKey(in: setting.test.place)
+    expect(.notAsReleased) { try copy.changes(sinceReleaseOf: setting.source(by: other.publisher)) }
+    // A holder of a slot forges the record of the release in the copy.
+    try copy.close()
+    let database = try Database(setting.copy.path, mode: .readWrite)
+    try database.execute("UPDATE coffer_x_release SET note = replace(note, 'documents 4', 'documents 3')")
+    try database.close()
+    expect(.notAsReleased) { try setting.open().changes(sinceReleaseOf: setting.source()) }
   }
 
   /// The content of an attachment that the base has doesn't travel again.

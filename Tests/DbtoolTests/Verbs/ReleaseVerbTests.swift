@@ -118,6 +118,22 @@ import Testing
     try sandbox.succeed("update", "public", "--customer", "anna", "--publisher", publisher)
   }
 
+  @Test func listsEditsSinceRelease() throws {
+    let sandbox = try published()
+    let source = ["public", "--customer", "anna", "--publisher", try publisher(sandbox)]
+    sandbox.environment["DBTOOL_KEY_FILE"] = "identity.key"
+    try sandbox.succeed(["update", "--create", "copy.coffer"] + source)
+    let words = ["release", "diff", "copy.coffer"] + source
+    #expect(try sandbox.succeed(words).text.isEmpty)
+    try sandbox.write("new.txt", "mine")
+    try sandbox.succeed("put", "copy.coffer", "new.txt", "--id", "1")
+    let before = try sandbox.read("copy.coffer")
+    let result = try sandbox.run(words)
+    #expect(result.status == 4 && result.text == "changed\t1\t1\ta\ttext dates\n")
+    #expect(try sandbox.read("copy.coffer") == before)
+    #expect(try sandbox.run("release", "diff", "copy.coffer", "public", "--customer", "anna").status == 64)
+  }
+
   @Test func refusesUpdates() throws {
     let sandbox = try published()
     let publisher = try publisher(sandbox)
