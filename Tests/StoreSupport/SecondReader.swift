@@ -1,17 +1,26 @@
 import Foundation
 
-/// The reader in Tools/read_store.py.
+/// The reader in Tools/read_store.py, and for release folders in Tools/read_release.py.
 enum SecondReader {
   struct Failure: Error, Equatable {
     let status: Int32
   }
 
-  private static let script = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tools/read_store.py")
+  private static let tools = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tools")
 
   static let isPresent: Bool = (try? run(["python3", "-c", "import cryptography"]).status) == 0
 
   static func read(_ store: URL, _ arguments: [String]) throws -> JSON {
-    let (status, output) = try run(["python3", script.path, store.path, "--allow-test"] + arguments)
+    try read("read_store.py", store, arguments)
+  }
+
+  static func readRelease(_ folder: URL, _ arguments: [String]) throws -> JSON {
+    try read("read_release.py", folder, arguments)
+  }
+
+  private static func read(_ script: String, _ place: URL, _ arguments: [String]) throws -> JSON {
+    let (status, output) = try run(
+      ["python3", tools.appending(path: script).path, place.path, "--allow-test"] + arguments)
     guard status == 0 else { throw Failure(status: status) }
     return JSON(try JSONSerialization.jsonObject(with: output))
   }

@@ -4,6 +4,7 @@ import CofferDocuments
 import CofferRecords
 import CofferSQLite
 import CofferSealing
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -159,16 +160,17 @@ import Testing
     #expect(try DocumentStore.info(at: setting.copy).titles == titles)
   }
 
+  private static let changes: [@Sendable (inout WriteTransaction) throws -> Void] = [
+    { writer in try writer.setKey(of: 2, to: "other") }, { writer in try writer.setParent(of: 2, to: nil) },
+    { writer in try writer.move(2, to: .top) }, { writer in try writer.detach(writer.attachments(of: 1)[0].id) },
+    { writer in try writer.attach(.bytes([1]), to: 3, name: "more") },
+    { writer in try writer.create(DocumentCollection("empty")) }, { _ in }, { writer in try writer.delete(1) },
+  ]
+
   /// Each kind of change alone leads to the release.
   @Test func updatesByEachChange() throws {
     let setting = try Setting()
-    let changes: [(inout WriteTransaction) throws -> Void] = [
-      { writer in try writer.setKey(of: 2, to: "other") }, { writer in try writer.setParent(of: 2, to: nil) },
-      { writer in try writer.move(2, to: .top) }, { writer in try writer.detach(writer.attachments(of: 1)[0].id) },
-      { writer in try writer.attach(.bytes([1]), to: 3, name: "more") },
-      { writer in try writer.create(DocumentCollection("empty")) }, { _ in }, { writer in try writer.delete(1) },
-    ]
-    for (number, change) in changes.enumerated() {
+    for (number, change) in Self.changes.enumerated() {
       try setting.release(change)
       try setting.update()
       #expect(try setting.released() == Int64(number) + 2, "change \(number)")
@@ -345,6 +347,86 @@ import Testing
     try setting.update()
     #expect(try setting.released() == 3)
     #expect(try setting.released(by: next.publisher) == 3)
+  }
+
+  // MARK: The second reader
+
+  @discardableResult
+  private func read(
+    _ setting: Setting, _ words: String..., folder: URL? = nil, as customer: String = "anna",
+    key: String = "identity", by publisher: Publisher? = nil
+  ) throws -> JSON {
+    let keys = [key, "primary"].flatMap { ["--key-file", PublishedKeys.url($0).path] }
+    let publisher = try publisher ?? Publishing.publisher
+    return try SecondReader.readRelease(
+      folder ?? setting.folder, ["--publisher", publisher.line, "--customer", customer] + keys + words)
+  }
+
+  /// The files alone give the documents of the publisher's store, and those of each customer's copy.
+  @Test(
+    .slow, .enabled(if: SecondReader.isPresent), arguments: CreateOptions.Titles.allCases, [true, false])
+  func secondReaderReadsFiles(_ titles: CreateOptions.Titles, _ isPadded: Bool) throws {
+    let setting = try Setting {
+      $0.titles = titles
+      $0.isPadded = isPadded
+    }
+    let before = setting.test.place.file("before.coffer")
+    let new = try read(setting, "--compare", setting.copy.path)
+    #expect(new["way"].array.map(\.string) == ["0-1.update"] && new["documents"].object.count == 4)
+    let content = [UInt8](repeating: 7, count: 200_000)
+    let changes = Self.changes + [{ writer in try writer.attach(.bytes(content), to: 2, name: "large.bin") }]
+    for (number, change) in changes.enumerated() {
+      try setting.release(change)
+      try? FileManager.default.removeItem(at: before)
+      try FileManager.default.copyItem(at: setting.copy, to: before)
+      try setting.update()
+      let update = "\(number + 1)-\(number + 2).update"
+      let read = try read(setting, "--copy", before.path, "--compare", setting.copy.path)
+      #expect(read["way"].array.map(\.string) == [update], "change \(number)")
+      let hash = try setting.test.store.engine.read { try $0.contentHash() }
+      #expect(read["content_hash"].string == Hexadecimal.text(hash))
+    }
+    let whole = try read(setting, "--compare", setting.test.url.path)
+    #expect(whole["release"].int == Int64(changes.count) + 1)
+  }
+
+  @Test(.enabled(if: SecondReader.isPresent)) func secondReaderRefusesWhatUpdateRefuses() throws {
+    let setting = try Setting()
+    let older = try setting.copyOfFolder("older")
+    let next = try Publishing.newKey(in: setting.test.place)
+    let expires = Timestamp(millisecondsSince1970: Timestamp(Date()).millisecondsSince1970 + 600_000)
+    try setting.release(next: next.publisher) { try $0.update(1) { $0.text = "second" } }
+    try setting.release(signedBy: next, expires: expires) { try $0.update(1) { $0.text = "third" } }
+    #expect(try read(setting)["release"].int == 3)
+    #expect(try read(setting, by: next.publisher)["release"].int == 3)
+    func expectStatus(_ status: Int32, location: SourceLocation = #_sourceLocation, _ read: () throws -> Void) {
+      #expect(throws: SecondReader.Failure(status: status), sourceLocation: location, performing: read)
+    }
+    let other = try Publishing.newKey(in: setting.test.place)
+    expectStatus(21) { try read(setting, by: other.publisher) }
+    expectStatus(21) { try read(setting, folder: older, by: next.publisher) }
+    expectStatus(21) { try read(setting, "--at", expires.description) }
+    expectStatus(13) { try read(setting, as: "bert") }
+    expectStatus(12) { try read(setting, key: "primary") }
+    try setting.update()
+    expectStatus(21) { try read(setting, "--copy", setting.copy.path, folder: older) }
+    try setting.edit { try $0.update(1) { $0.text = "mine" } }
+    expectStatus(21) { try read(setting, "--copy", setting.copy.path) }
+    let file = setting.file("2-3.update")
+    var bytes = try Data(contentsOf: file)
+    bytes[100] ^= 1
+    try bytes.write(to: file)
+    expectStatus(21) { try read(setting) }
+    try FileManager.default.removeItem(at: file)
+    #expect(try read(setting)["way"].array.map(\.string) == ["0-3.update"])
+    try FileManager.default.removeItem(at: setting.file("0-3.update"))
+    expectStatus(10) { try read(setting) }
+    let index = setting.file("index")
+    let text = try String(contentsOf: index, encoding: .utf8)
+    for changed in [text.replacing("update 0 3", with: "update 0 2"), text + "\n", ""] {
+      try Data(changed.utf8).write(to: index)
+      expectStatus(21) { try read(setting) }
+    }
   }
 
   // MARK: Customers

@@ -10,9 +10,22 @@ from .records import IS_VALUE, RecordRow
 
 def content_hash(store):
     """SHA-256 of the sum; raises at a row that is damaged, or newer than this reader."""
-    key, sums = hkdf(store.family_key, b"", b"coffer3/content"), SetHash()
-    collections = store.collections()
-    attached = _attached(store)
+    return content_hash_of(store.family_key, _documents(store), store.collections().values())
+
+
+def content_hash_of(family_key, documents, collections):
+    """SHA-256 of the sum over quadruples of flags, head, collection and attachments, and over collections."""
+    key, sums = hkdf(family_key, b"", b"coffer3/content"), SetHash()
+    for document in documents:
+        sums.add(hmac(key, _document(*document)))
+    for collection in collections:
+        sums.add(hmac(key, pae(
+            b"coffer3/content-collection", collection.uid, collection.name.encode(), collection.settings.encode())))
+    return hashlib.sha256(sums.total()).digest()
+
+
+def _documents(store):
+    collections, attached = store.collections(), _attached(store)
     for values in store.record_rows():
         row = RecordRow(values, store.context)
         head = row.open_head()
@@ -20,11 +33,7 @@ def content_hash(store):
             raise Newer(f"document {row.id}: newer than this reader")
         if row.coll not in collections:
             raise Damaged(f"document {row.id}: its collection is gone")
-        sums.add(hmac(key, _document(row, head, collections[row.coll], attached.get(row.id, []))))
-    for collection in collections.values():
-        sums.add(hmac(key, pae(
-            b"coffer3/content-collection", collection.uid, collection.name.encode(), collection.settings.encode())))
-    return hashlib.sha256(sums.total()).digest()
+        yield row.flags, head, collections[row.coll], attached.get(row.id, [])
 
 
 def _attached(store):
@@ -38,10 +47,10 @@ def _attached(store):
     return found
 
 
-def _document(row, head, collection, attached):
+def _document(flags, head, collection, attached):
     title = None if head.title is None else head.title.encode()
     return pae(
-        b"coffer3/content", head.uid, head.digest, u32(row.flags & IS_VALUE), _optional(title), _optional(head.key),
+        b"coffer3/content", head.uid, head.digest, u32(flags & IS_VALUE), _optional(title), _optional(head.key),
         head.attributes.encode(), collection.uid, _optional(head.parent), i64(head.created), i64(head.modified),
         *(pae(one.uid, one.name.encode(), one.media_type.encode(), i64(one.date), one.digest)
           for one in sorted(attached, key=lambda one: one.uid)))

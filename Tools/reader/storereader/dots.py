@@ -61,20 +61,27 @@ class Replicas:
         if hashlib.sha256(self.sealed).digest() != state.replicas_digest:
             raise Damaged("replicas: not the row that the state names")
         data = pae(b"coffer3/replicas", header.store_id)
-        fields = Cursor(XAES(key).open_blob(self.sealed, data, "replicas"), "replicas")
-        self.own = fields.unsigned(4)
-        count = integer(fields.unsigned(4), "replicas: their number", 1, REPLICA_LIMIT)
-        self.list = [_replica(fields, state.generation) for _ in range(count)]
-        self.extension = extension_part(fields.rest(), REPLICAS_EXTENSION_LIMIT, 0, "replicas")
-        if self.own >= count:
-            raise Damaged("replicas: the own one is not among them")
-        if len({replica.identity for replica in self.list}) < count:
-            raise Damaged("replicas: two have one identity")
+        data = XAES(key).open_blob(self.sealed, data, "replicas")
+        self.own, self.list, self.extension = replicas_data(data, state.generation)
         counters = [replica.counter for replica in self.list]
         counters[self.own] = state.counter
         self.vector = Vector([replica.identity for replica in self.list], counters)
         if is_newer(self.extension):
             raise Newer("the replicas are newer than this reader")
+
+
+def replicas_data(data, generation):
+    """The number of the own replica, all replicas and the extension part in the data of a row."""
+    fields = Cursor(data, "replicas")
+    own = fields.unsigned(4)
+    count = integer(fields.unsigned(4), "replicas: their number", 1, REPLICA_LIMIT)
+    replicas = [_replica(fields, generation) for _ in range(count)]
+    extension = extension_part(fields.rest(), REPLICAS_EXTENSION_LIMIT, 0, "replicas")
+    if own >= count:
+        raise Damaged("replicas: the own one is not among them")
+    if len({replica.identity for replica in replicas}) < count:
+        raise Damaged("replicas: two have one identity")
+    return own, replicas, extension
 
 
 class Vector:

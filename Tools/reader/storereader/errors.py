@@ -39,6 +39,25 @@ class Damaged(StoreError):
     pass
 
 
+class NoSuchFile(StoreError):
+    """A file of a release folder is missing."""
+
+    kind = "no-such-file"
+    exit_code = 10
+
+
+class KeyNeeded(StoreError):
+    kind = "key-needed"
+    exit_code = 13
+
+
+class NotApplicable(StoreError):
+    """A copy lacks what an update builds on."""
+
+    kind = "invalid-argument"
+    exit_code = 1
+
+
 class RolledBack(StoreError):
     kind = "rolled-back"
     exit_code = 21

@@ -1,5 +1,6 @@
 """FORMAT, "Records" and "Set hash": one row at a time, opened and checked."""
 
+import dataclasses
 import hashlib
 import unicodedata
 from dataclasses import dataclass
@@ -98,6 +99,38 @@ class Head:
         return is_newer(self.extension)
 
 
+def head_data(data, what):
+    """The head in its data, with title and attributes as they're stored; the dots need not be covered."""
+    fields = Cursor(data, what + ": head")
+    created, modified = check_date(fields.signed(), what), check_date(fields.signed(), what)
+    length, digest = fields.unsigned(8), fields.take(32)
+    key, title = fields.optional(), fields.optional()
+    attributes, uid = fields.take(fields.unsigned(4)), fields.take(16)
+    parent = fields.take(16) if fields.has_value() else None
+    dots = document_dots(fields, what)
+    extension = extension_part(fields.rest(), EXTENSION_LIMIT, LAST_PART, what + ": head")
+    if len(title or b"") > TITLE_LIMIT or len(data) - len(title or b"") > UNTITLED_LIMIT:
+        raise Damaged(f"{what}: title or head over its limit")
+    if length > TEXT_LIMIT:
+        raise Damaged(f"{what}: text length out of bounds")
+    if key is not None and not 1 <= len(key) <= KEY_LIMIT:
+        raise Damaged(f"{what}: key out of bounds")
+    _check_attributes(attributes, what)
+    title = None if title is None else utf8(title, what + ": title").decode("utf-8")
+    return Head(
+        created, modified, length, digest, key, title, attributes.decode("utf-8"), uid, parent, dots, extension)
+
+
+def _check_attributes(attributes, what):
+    if not attributes:
+        return
+    try:
+        if not canonical_object(attributes):
+            raise ValueError("empty")
+    except (ValueError, RecursionError):
+        raise Damaged(f"{what}: attributes are not an RFC 8785 object") from None
+
+
 class RecordRow:
     """A row of coffer_record, sound in form; `open_head` says whether it is true."""
 
@@ -150,35 +183,12 @@ class RecordRow:
         what = self._what
         frame = self.keys.head.open_blob(self.head, label16(b"coffer3/head") + self.row + self.t, what + ": head")
         data = frame_data(frame, self._context.is_padded, [64, 128], what + ": head")
-        fields = Cursor(data, what + ": head")
-        created, modified = check_date(fields.signed(), what), check_date(fields.signed(), what)
-        length, digest = fields.unsigned(8), fields.take(32)
-        key, title = fields.optional(), fields.optional()
-        attributes, uid = fields.take(fields.unsigned(4)), fields.take(16)
-        parent = fields.take(16) if fields.has_value() else None
-        dots = document_dots(fields, what)
-        extension = extension_part(fields.rest(), EXTENSION_LIMIT, LAST_PART, what + ": head")
-        if len(title or b"") > TITLE_LIMIT or len(data) - len(title or b"") > UNTITLED_LIMIT:
-            raise Damaged(f"{what}: title or head over its limit")
-        if length > TEXT_LIMIT:
-            raise Damaged(f"{what}: text length out of bounds")
-        if (key is None) != (self.lookup is None) or (key is not None and not 1 <= len(key) <= KEY_LIMIT):
+        head = head_data(data, what)
+        if (head.key is None) != (self.lookup is None):
             raise Damaged(f"{what}: key and lookup do not agree")
-        if key is None and not self.is_holder:
+        if head.key is None and not self.is_holder:
             raise Damaged(f"{what}: another holds its key, and it has none")
-        self._check_attributes(attributes)
-        return Head(
-            created, modified, length, digest, key, self._title(title), attributes.decode("utf-8"), uid, parent, dots,
-            extension)
-
-    def _check_attributes(self, attributes):
-        if not attributes:
-            return
-        try:
-            if not canonical_object(attributes):
-                raise ValueError("empty")
-        except (ValueError, RecursionError):
-            raise Damaged(f"{self._what}: attributes are not an RFC 8785 object") from None
+        return dataclasses.replace(head, title=self._title(head.title))
 
     def _title(self, in_head):
         mode, in_column = self._context.titles, self.title
@@ -187,8 +197,7 @@ class RecordRow:
         follows_any_mode = self.epoch < self._context.target
         if not follows_any_mode and (in_head is not None and mode != SEALED or in_column is not None and mode != CLEAR):
             raise Damaged(f"{self._what}: a title where the mode allows none")
-        title = in_column if in_head is None else utf8(in_head, self._what + ": title")
-        return None if title is None else title.decode("utf-8")
+        return in_column.decode("utf-8") if in_column is not None else in_head
 
     def open_text(self, inline, apart, head):
         """The text from the row's `body`, else the `ct` of coffer_body; the head confirms its length and SHA-256."""

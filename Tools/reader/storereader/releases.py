@@ -1,51 +1,49 @@
 """FORMAT, "Releases": who published the rows of a store."""
 
-import base64
-import hashlib
 import re
 import sqlite3
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 from .contenthash import content_hash
 from .errors import Damaged, Mismatch
-from .keyfiles import key_line
 from .primitives import hkdf
 from .records import RecordRow
+from .signednotes import SignedNote
 
 FEATURE = 2
+NUMBER_LIMIT = 2**31 - 1
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _TEXT = re.compile(
-    r"coffer-release-1\nset (?P<set>[0-9a-f]{32})\nnumber (?P<number>[1-9]\d*)\ntime (?P<time>\S+Z)\n"
-    r"expires (?P<expires>none|\S+Z)\ndocuments (?P<documents>\d+)\ncollections (?P<collections>\d+)\n"
+    r"coffer-release-1\nset (?P<set>[0-9a-f]{32})\nnumber (?P<number>[1-9]\d*)\n"
+    rf"time (?P<time>{_TIME})\nexpires (?P<expires>none|{_TIME})\n"
+    r"documents (?P<documents>0|[1-9]\d*)\ncollections (?P<collections>0|[1-9]\d*)\n"
     r"content (?P<content>[0-9a-f]{64})\nprevious (?P<previous>none|[0-9a-f]{64})\n(next (?P<next>coffer-\S+)\n)?")
 
 
 class Release:
-    """One row of the table: the fields of the text, and its signatures."""
+    """One note: the fields of its text, and its signatures. `number` is None for a note that isn't in a table."""
 
-    def __init__(self, number, note):
-        self.text, _, signatures = note.rpartition("\n\n")
-        self.text += "\n"
-        fields = _TEXT.fullmatch(self.text)
-        if fields is None or int(fields["number"]) != number:
-            raise Damaged(f"release {number} isn't the note of a release")
-        self.number, self.fields, self.signatures = number, fields, signatures.splitlines()
+    def __init__(self, note, number=None):
+        try:
+            self.note = SignedNote(note)
+        except ValueError:
+            self.note = None
+        fields = self.note and _TEXT.fullmatch(self.note.text)
+        if not fields or int(fields["number"]) > NUMBER_LIMIT or number not in (None, int(fields["number"])):
+            raise Damaged(f"release {number}: not the note of a release")
+        self.number, self.fields = int(fields["number"]), fields
 
     def is_signed_by(self, publisher):
-        """Whether a signature is by this publisher's line."""
-        key = key_line(publisher.encode())
-        name = "coffer-test-release" if key.is_test else "coffer-release"
-        key_id = hashlib.sha256(name.encode() + b"\n\x01" + key.value).digest()[:4]
-        for line in self.signatures:
-            value = base64.b64decode(line.removeprefix(f"\u2014 {name} ")) if line.startswith(f"\u2014 {name} ") else b""
-            if value[:4] == key_id:
-                try:
-                    Ed25519PublicKey.from_public_bytes(key.value).verify(value[4:], self.text.encode())
-                    return True
-                except InvalidSignature:
-                    return False
-        return False
+        return self.note.is_signed_by(publisher)
+
+    def is_of(self, family_key, content, documents, collections):
+        """Whether these are the data set, the content hash and the counts of the release."""
+        fields = self.fields
+        return (data_set(family_key), content.hex(), documents, collections) == (
+            fields["set"], fields["content"], int(fields["documents"]), int(fields["collections"]))
+
+
+def data_set(family_key):
+    return hkdf(family_key, b"", b"coffer3/data-set")[:16].hex()
 
 
 def releases(connection):
@@ -54,12 +52,15 @@ def releases(connection):
         rows = connection.execute("SELECT number, note FROM coffer_x_release ORDER BY number").fetchall()
     except sqlite3.OperationalError:
         return []
-    return [Release(number, note if isinstance(note, str) else note.decode()) for number, note in rows]
+    return [Release(note if isinstance(note, str) else note.decode(), number) for number, note in rows]
 
 
-def proved_release(store, publisher):
-    """The newest release, if this publisher signed it and the rows are its own."""
-    chain = releases(store.connection) if store.header.compat & FEATURE else []
+def releases_of(store):
+    return releases(store.connection) if store.header.compat & FEATURE else []
+
+
+def newest_of(chain, publisher):
+    """The newest of the releases, and its publisher, if that is this one or one that this one leads to."""
     own = [index for index, release in enumerate(chain) if release.is_signed_by(publisher)]
     if not own:
         raise Mismatch("no release is signed by the publisher")
@@ -68,15 +69,17 @@ def proved_release(store, publisher):
         release = chain[index]
         if index > own[-1]:
             former = chain[index - 1]
+            signer = former.fields["next"] or signer
             follows = release.number == former.number + 1 and release.is_signed_by(signer)
-            if not follows or release.fields["previous"] != hashlib.sha256(former.text.encode()).hexdigest():
+            if not follows or release.fields["previous"] != former.note.digest:
                 raise Mismatch(f"release {release.number} isn't signed by the publisher")
-        signer = release.fields["next"] or signer
-    last = chain[-1]
-    found = (hkdf(store.family_key, b"", b"coffer3/data-set")[:16].hex(), content_hash(store).hex(), store.state.count,
-             len(store.collections()))
-    fields = last.fields
-    if found != (fields["set"], fields["content"], int(fields["documents"]), int(fields["collections"])):
+    return chain[-1], signer
+
+
+def proved_release(store, publisher):
+    """The newest release, if this publisher signed it and the rows are its own."""
+    last, _ = newest_of(releases_of(store), publisher)
+    if not last.is_of(store.family_key, content_hash(store), store.state.count, len(store.collections())):
         raise Mismatch(f"the documents aren't those of release {last.number}")
     if not _is_plain(store):
         raise Mismatch("a name, key or parent isn't the one that follows from the contents")

@@ -56,6 +56,41 @@ class Collection:
     extension: dict
 
 
+def collection_data(fields, number, rev, what):
+    """The collection in its data; raises Newer where an entry must be understood."""
+    uid, dots = fields.take(16), collection_dots(fields, what)
+    name, settings = fields.take(fields.unsigned(4)), fields.take(fields.unsigned(4))
+    extension = extension_part(fields.rest(), EXTENSION_LIMIT, 0, what)
+    if not 1 <= len(name) <= NAME_LIMIT:
+        raise Damaged(f"{what}: name out of bounds")
+    collection = Collection(
+        number, utf8(name, what).decode(), *_settings(settings, what), uid, dots, rev, settings.decode("utf-8"), extension)
+    if is_newer(extension):
+        raise Newer(f"{what}: newer than this reader")
+    return collection
+
+
+def _settings(settings, what):
+    """Folding, title rule, order and attributes of settings that are exactly as a writer makes them."""
+    try:
+        members = canonical_object(settings)
+    except ValueError as error:
+        raise Damaged(f"{what}: settings: {error}") from error
+    numbers = [members.get("folding"), members.get("title"), members.get("order", 0)]
+    attributes = members.get("attributes", {})
+    # True equals 1, so the types are looked at too.
+    if (
+        members.keys() - {"attributes", "folding", "order", "title"}
+        or any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers)
+        or numbers[0] not in (0, 1) or numbers[1] not in (0, 1) or members.get("order") == 0
+        or abs(numbers[2]) > ORDER_LIMIT or numbers[2] != int(numbers[2])
+        or not isinstance(attributes, dict) or members.get("attributes") == {}
+        or len(canonical_text(attributes).encode("utf-8")) > COLLECTION_DATA_LIMIT
+    ):
+        raise Damaged(f"{what}: settings out of bounds")
+    return int(numbers[0]), int(numbers[1]), int(numbers[2]), attributes
+
+
 class CollectionRow(SealedRow):
     what, label, set_label, sealed_limit = "collection", b"coffer3/name", b"coffer3/set-name", 192 << 10
 
@@ -64,38 +99,7 @@ class CollectionRow(SealedRow):
 
     def open(self):
         """The collection; raises Newer where an entry must be understood."""
-        fields = self._fields()
-        uid, dots = fields.take(16), collection_dots(fields, self._what)
-        name, settings = fields.take(fields.unsigned(4)), fields.take(fields.unsigned(4))
-        extension = extension_part(fields.rest(), EXTENSION_LIMIT, 0, self._what)
-        if not 1 <= len(name) <= NAME_LIMIT:
-            raise Damaged(f"{self._what}: name out of bounds")
-        collection = Collection(
-            self.number, utf8(name, self._what).decode(), *self._open(settings), uid, dots, self.rev,
-            settings.decode("utf-8"), extension)
-        if is_newer(extension):
-            raise Newer(f"{self._what}: newer than this reader")
-        return collection
-
-    def _open(self, settings):
-        """Folding, title rule, order and attributes of settings that are exactly as a writer makes them."""
-        try:
-            members = canonical_object(settings)
-        except ValueError as error:
-            raise Damaged(f"{self._what}: settings: {error}") from error
-        numbers = [members.get("folding"), members.get("title"), members.get("order", 0)]
-        attributes = members.get("attributes", {})
-        # True equals 1, so the types are looked at too.
-        if (
-            members.keys() - {"attributes", "folding", "order", "title"}
-            or any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers)
-            or numbers[0] not in (0, 1) or numbers[1] not in (0, 1) or members.get("order") == 0
-            or abs(numbers[2]) > ORDER_LIMIT or numbers[2] != int(numbers[2])
-            or not isinstance(attributes, dict) or members.get("attributes") == {}
-            or len(canonical_text(attributes).encode("utf-8")) > COLLECTION_DATA_LIMIT
-        ):
-            raise Damaged(f"{self._what}: settings out of bounds")
-        return int(numbers[0]), int(numbers[1]), int(numbers[2]), attributes
+        return collection_data(self._fields(), self.number, self.rev, self._what)
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,20 @@ class Deletion:
     extension: dict
 
 
+def deletion_data(fields, number, rev, what):
+    """The deletion in its data; raises Newer where an entry must be understood."""
+    uid, dots = fields.take(16), []
+    for _ in range(integer(fields.varint(), f"{what}: number of dots", 1)):
+        dots.append(read_dot(fields, what))
+    if any(order(one) >= order(other) for one, other in zip(dots, dots[1:])):
+        raise Damaged(f"{what}: its dots do not rise")
+    stamp = read_dot(fields, what)
+    extension = extension_part(fields.rest(), SMALL_EXTENSION_LIMIT, 0, what)
+    if is_newer(extension):
+        raise Newer(f"{what}: newer than this reader")
+    return Deletion(number, rev, uid, dots, stamp, extension)
+
+
 class DeletionRow(SealedRow):
     what, label, set_label, sealed_limit = "deletion", b"coffer3/gone", b"coffer3/set-gone", 64 << 10
 
@@ -116,14 +134,4 @@ class DeletionRow(SealedRow):
 
     def open(self):
         """The deletion; raises Newer where an entry must be understood."""
-        fields = self._fields()
-        uid, dots = fields.take(16), []
-        for _ in range(integer(fields.varint(), f"{self._what}: number of dots", 1)):
-            dots.append(read_dot(fields, self._what))
-        if any(order(one) >= order(other) for one, other in zip(dots, dots[1:])):
-            raise Damaged(f"{self._what}: its dots do not rise")
-        stamp = read_dot(fields, self._what)
-        extension = extension_part(fields.rest(), SMALL_EXTENSION_LIMIT, 0, self._what)
-        if is_newer(extension):
-            raise Newer(f"{self._what}: newer than this reader")
-        return Deletion(self.number, self.rev, uid, dots, stamp, extension)
+        return deletion_data(self._fields(), self.number, self.rev, self._what)
