@@ -6,21 +6,21 @@ enum SecondReader {
     let status: Int32
   }
 
-  private static let tools = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tools")
+  static let project = PublishedKeys.folder.deletingLastPathComponent()
 
   static let isPresent: Bool = (try? run(["python3", "-c", "import cryptography"]).status) == 0
 
   static func read(_ store: URL, _ arguments: [String]) throws -> JSON {
-    try read("read_store.py", store, arguments)
+    try read("Tools/read_store.py", store, arguments)
   }
 
   static func readRelease(_ folder: URL, _ arguments: [String]) throws -> JSON {
-    try read("read_release.py", folder, arguments)
+    try read("Tools/read_release.py", folder, arguments)
   }
 
   private static func read(_ script: String, _ place: URL, _ arguments: [String]) throws -> JSON {
     let (status, output) = try run(
-      ["python3", tools.appending(path: script).path, place.path, "--allow-test"] + arguments)
+      ["python3", project.appending(path: script).path, place.path, "--allow-test"] + arguments)
     guard status == 0 else { throw Failure(status: status) }
     return JSON(try JSONSerialization.jsonObject(with: output))
   }

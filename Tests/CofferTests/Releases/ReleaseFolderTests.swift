@@ -429,6 +429,46 @@ import Testing
     }
   }
 
+  /// The script of the example, which has 59 lines.
+  @Test(.enabled(if: SecondReader.isPresent)) func exampleChecksSignatures() throws {
+    let setting = try Setting()
+    let script = SecondReader.project.appending(path: "Examples/releases/check_release.py")
+    #expect(
+      try String(contentsOf: script, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false).count
+        <= 61)
+    func isAccepted(_ place: URL? = nil, by publisher: Publisher? = nil) throws -> Bool {
+      let words = [(place ?? setting.folder).path, (try publisher ?? Publishing.publisher).line]
+      return try SecondReader.run(["python3", script.path] + words).status == 0
+    }
+    let next = try Publishing.newKey(in: setting.test.place)
+    try setting.release(next: next.publisher) { try $0.update(1) { $0.text = "second" } }
+    #expect(try isAccepted() && isAccepted(setting.test.url) && isAccepted(setting.copy))
+    #expect(try !isAccepted(by: next.publisher))
+    try setting.release(signedBy: next) { try $0.update(1) { $0.text = "third" } }
+    #expect(try isAccepted() && isAccepted(setting.test.url) && isAccepted(by: next.publisher))
+    let other = try Publishing.newKey(in: setting.test.place)
+    #expect(try !isAccepted(by: other.publisher) && !isAccepted(setting.test.url, by: other.publisher))
+    let index = setting.file("index")
+    let text = try String(contentsOf: index, encoding: .utf8)
+    for changed in [
+      text.replacing("update 0 3", with: "update 0 2"), text.replacing("documents 4", with: "documents 5"),
+      text.replacing("number 2", with: "number 1"),
+    ] {
+      #expect(changed != text)
+      try Data(changed.utf8).write(to: index)
+      #expect(try !isAccepted())
+    }
+    try Data(text.utf8).write(to: index)
+    let file = setting.file("2-3.update")
+    try (Data(contentsOf: file) + [0]).write(to: file)
+    #expect(try !isAccepted())
+    let expired = try TestStore()
+    try expired.store.engine.addRelease(
+      of: expired.store.anchor(), signedBy: Publishing.key, at: Timestamp(millisecondsSince1970: 0),
+      expires: Timestamp(millisecondsSince1970: 1000), next: nil, progress: nil)
+    #expect(try !isAccepted(expired.url))
+  }
+
   // MARK: Customers
 
   @Test func revokesCustomer() throws {
