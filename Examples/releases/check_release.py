@@ -36,7 +36,7 @@ if place.is_file():
 else:
     parts = (place / "index").read_text("utf-8").split("\n\n")
     index, *notes = [f"{text}\n\n{signatures}" for text, signatures in zip(parts[::2], parts[1::2])]
-first = max((at for at, note in enumerate(notes) if is_signed(note, publisher)), default=None)
+first = min((at for at, note in enumerate(notes) if is_signed(note, publisher)), default=None)
 if first is None:
     sys.exit("no release is signed by the publisher")
 for at, note in enumerate(notes[first:]):

@@ -229,6 +229,43 @@ import Testing
     #expect(try test.asReleased().release?.number == 3)
   }
 
+  /// The texts in between name the attacker, and no true publisher signed them.
+  @Test func rejectsUnsignedChangeOfSigner() throws {
+    let test = try released()
+    let attacker = try Publishing.newKey(in: test.place)
+    let first = try note(of: test)
+    try test.store.makeRelease(signedBy: Publishing.key, next: attacker.publisher)
+    try test.store.write { try $0.update(2) { $0.text = "forged" } }
+    try test.store.makeRelease(signedBy: attacker)
+    let second = try #require(SignedNote(try note(of: test, 2)))
+    try setNote(try attacker.sign(second.text).description, 2, of: test)
+    try setNote(first, of: test)
+    expect(.notAsReleased) { try test.asReleased() }
+  }
+
+  /// A signing key that its publisher replaced, and that was stolen, before or after.
+  @Test func rejectsNoteByFormerKey() throws {
+    let test = try released()
+    let next = try Publishing.newKey(in: test.place)
+    try test.store.makeRelease(signedBy: Publishing.key, next: next.publisher)
+    try test.store.makeRelease(signedBy: next)
+    try test.store.write { try $0.update(2) { $0.text = "forged" } }
+    try test.store.makeRelease(signedBy: next)
+    #expect(try test.asReleased().release?.number == 4)
+    let newest = try #require(SignedNote(try note(of: test, 4)))
+    try setNote(try Publishing.key.sign(newest.text).description, 4, of: test)
+    expect(.notAsReleased) { try test.asReleased() }
+    expect(.notAsReleased) { try test.asReleased(by: next.publisher) }
+    // The release that follows is the new key's again, but what the former key signed would be its base.
+    let third = try #require(SignedNote(try note(of: test, 3)))
+    let back = third.text + "next \(try Publishing.publisher)\n"
+    try setNote(try Publishing.key.sign(back).description, 3, of: test)
+    let last = newest.text.replacing(
+      Hexadecimal.text(try sha256(Array(third.text.utf8))), with: Hexadecimal.text(try sha256(Array(back.utf8))))
+    try setNote(try Publishing.key.sign(last).description, 4, of: test)
+    expect(.notAsReleased) { try test.asReleased() }
+  }
+
   @Test(arguments: [
     "", "text", "coffer-release-1\n\n\u{2014} coffer-test-release AAAAAAA=\n",
   ])

@@ -55,7 +55,7 @@ package struct SigningKey: Sendable {
     secret = line.secret
   }
 
-  func sign(_ text: String) throws(StoreError) -> SignedNote {
+  package func sign(_ text: String) throws(StoreError) -> SignedNote {
     try translatingErrors { () throws(SealingError) in
       try SignedNote(signing: text, as: publisher.noteName, with: secret)
     }

@@ -130,19 +130,22 @@ struct ReleaseChain {
   /// - Throws: `notAsReleased`.
   func signed(by publisher: Publisher) throws(StoreError) -> (release: Release, signer: Publisher) {
     guard let last = releases.last else { throw .notAsReleased("the store has no release") }
-    // The publisher's own latest release comes first, because releases before it may be others'.
-    var own = releases.endIndex - 1
-    while own >= 0, try !releases[own].isSigned(by: publisher) { own -= 1 }
-    guard own >= 0 else { throw .notAsReleased("no release of the store is signed by the expected publisher") }
+    // Releases before the publisher's first one may be others'. From it on, the publisher can't take back a `next`, so
+    // that a signing key that was replaced signs nothing anymore, whoever has it.
+    var own = 0
+    while own < releases.count, try !releases[own].isSigned(by: publisher) { own += 1 }
+    guard own < releases.count else {
+      throw .notAsReleased("no release of the store is signed by the expected publisher")
+    }
     var signer = publisher
-    for index in own..<releases.count {
-      let release = releases[index]
-      if index > own {
-        signer = releases[index - 1].release.next ?? signer
-        guard release.release.number == releases[index - 1].release.number + 1,
-          try release.release.previous == releases[index - 1].digest(), try release.isSigned(by: signer)
-        else { throw .notAsReleased("release \(release.release.number) isn't signed by the expected publisher") }
-      }
+    for index in releases.indices.dropFirst(own + 1) {
+      let (release, former) = (releases[index], releases[index - 1])
+      signer = former.release.next ?? signer
+      // The newest release names the texts of all others, so only those that change the signer are compared with it.
+      let isDecisive = release.release.next != nil || index == releases.endIndex - 1
+      guard release.release.number == former.release.number + 1,
+        try release.release.previous == former.digest(), try isDecisive ? release.isSigned(by: signer) : true
+      else { throw .notAsReleased("release \(release.release.number) isn't signed by the expected publisher") }
     }
     return (last.release, signer)
   }

@@ -52,7 +52,12 @@ package struct ReleaseIndex: Sendable {
       guard let note = note(index, limit: SignedNote.maximumByteCount), let release = SignedRelease(note) else {
         return nil
       }
-      if let last = releases.last, release.release.number != last.release.number + 1 { return nil }
+      // A new store keeps the texts of releases that its publisher's chain doesn't need, so they're proved, too.
+      if let last = releases.last {
+        guard release.release.number == last.release.number + 1, let digest = try? last.digest(),
+          release.release.previous == digest
+        else { return nil }
+      }
       releases.append(release)
     }
     let lines = list.text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)

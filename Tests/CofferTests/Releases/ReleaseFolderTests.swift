@@ -665,6 +665,43 @@ import Testing
     try setting.update()
   }
 
+  /// The signing key was replaced, and stolen. The files are true, so only the signatures tell.
+  @Test func rejectsIndexOfFormerKey() throws {
+    let setting = try Setting()
+    let next = try Publishing.newKey(in: setting.test.place)
+    try setting.release(next: next.publisher) { try $0.update(1) { $0.text = "second" } }
+    try setting.update()
+    try setting.release(signedBy: next) { try $0.update(1) { $0.text = "third" } }
+    let file = setting.file("index")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let index = try #require(ReleaseIndex(text))
+    let forged = try #require(SignedRelease(Publishing.key.sign(index.newest.note.text)))
+    let releases = index.releases.dropLast() + [forged]
+    try Data(try ReleaseIndex(Array(releases), index.updates, signedBy: Publishing.key).text.utf8).write(to: file)
+    try setting.expectRefusal(.notAsReleased) { try setting.update() }
+    expect(.notAsReleased) { try setting.create(setting.test.place.file("new.coffer")) }
+    try Data(text.utf8).write(to: file)
+    try setting.update()
+    #expect(try setting.released() == 3)
+  }
+
+  /// A new copy would keep the changed text, and refuse the publisher's folder from then on.
+  @Test func rejectsChangedTextOfEarlierRelease() throws {
+    let setting = try Setting()
+    try setting.release { try $0.update(1) { $0.text = "second" } }
+    let file = setting.file("index")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let index = try #require(ReleaseIndex(text))
+    let first = index.releases[0].note
+    let changed = first.description.replacing("expires none", with: "expires 2000-01-01T00:00:00.000Z")
+    #expect(changed != first.description)
+    try Data(text.replacing(first.description, with: changed).utf8).write(to: file)
+    expect(.notAsReleased) { try setting.create(setting.test.place.file("new.coffer")) }
+    try setting.expectRefusal(.notAsReleased) { try setting.update() }
+    try Data(text.utf8).write(to: file)
+    try setting.create(setting.test.place.file("new.coffer"))
+  }
+
   @Test func rejectsFolderOfOtherDataSet() throws {
     let (one, two) = (try Setting(), try Setting())
     for setting in [one, two] { try setting.release { try $0.update(1) { $0.text = "second" } } }

@@ -79,6 +79,9 @@ class Index:
         numbers = [release.number for release in self.releases]
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             raise ValueError("releases are missing")
+        for former, release in zip(self.releases, self.releases[1:]):
+            if release.fields["previous"] != former.note.digest:
+                raise ValueError(f"release {release.number} names another text before it")
         newest = self.newest = self.releases[-1]
         first = f"coffer-index-1\nset {newest.fields['set']}\nrelease {newest.number} {newest.note.digest}\n"
         if not self._list.text.startswith(first):

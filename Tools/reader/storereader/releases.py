@@ -61,18 +61,16 @@ def releases_of(store):
 
 def newest_of(chain, publisher):
     """The newest of the releases, and its publisher, if that is this one or one that this one leads to."""
-    own = [index for index, release in enumerate(chain) if release.is_signed_by(publisher)]
-    if not own:
+    own = next((index for index, release in enumerate(chain) if release.is_signed_by(publisher)), None)
+    if own is None:
         raise Mismatch("no release is signed by the publisher")
     signer = publisher
-    for index in range(own[-1], len(chain)):
-        release = chain[index]
-        if index > own[-1]:
-            former = chain[index - 1]
-            signer = former.fields["next"] or signer
-            follows = release.number == former.number + 1 and release.is_signed_by(signer)
-            if not follows or release.fields["previous"] != former.note.digest:
-                raise Mismatch(f"release {release.number} isn't signed by the publisher")
+    for former, release in zip(chain[own:], chain[own + 1:]):
+        signer = former.fields["next"] or signer
+        follows = release.number == former.number + 1 and release.fields["previous"] == former.note.digest
+        decides = release.fields["next"] or release is chain[-1]
+        if not follows or decides and not release.is_signed_by(signer):
+            raise Mismatch(f"release {release.number} isn't signed by the publisher")
     return chain[-1], signer
 
 
