@@ -88,14 +88,21 @@ private struct Publication {
   mutating func run(for customers: [ReleaseCustomer], signedBy key: SigningKey, isTest: Bool) throws
     -> PublicationReport
   {
-    let updates = try updates(signedBy: key)
+    let index = try folder.index()
+    // The lines of another key can't be proved here, so that its files aren't carried on.
+    let isContinued = try index?.isContinued(by: store.releases, signedBy: key) ?? false
+    let updates = try updates(after: index, isContinued: isContinued)
     var names: Set<String> = Set(updates.map(\.name))
     let release = store.newest.release
     for customer in customers {
       let name = try ReleaseCustomer.keyName(customer.name, of: release.number)
+      names.insert(name)
+      // So that a revocation leaves the other customers' files alone.
+      if isContinued, index?.newest == store.newest, try folder.hasKey(name, for: customer.recipient, isTest: isTest) {
+        continue
+      }
       try folder.write(
         name, text: try ReleaseKeyFile(store.secret.key, of: release, for: customer.recipient, isTest: isTest).text)
-      names.insert(name)
     }
     // The index comes last, so that a reader finds all files that it lists.
     try folder.write(ReleaseIndex.name, text: try ReleaseIndex(store.releases, updates, signedBy: key).text)
@@ -104,14 +111,13 @@ private struct Publication {
   }
 
   /// Makes the new files, and returns all files that lead to the newest release.
-  private mutating func updates(signedBy key: SigningKey) throws -> [ReleaseUpdate] {
+  private mutating func updates(after index: ReleaseIndex?, isContinued: Bool) throws -> [ReleaseUpdate] {
     let number = store.newest.release.number
-    guard let index = try folder.index() else {
+    guard let index else {
       try folder.requireUnused()
       return [try write(from: nil)]
     }
-    // The lines of another key can't be proved here, so that its files aren't carried on.
-    var updates = try index.isContinued(by: store.releases, signedBy: key) ? index.updates : []
+    var updates = isContinued ? index.updates : []
     let last = index.newest
     if last.release.number == number, !updates.isEmpty { return updates }
     let whole = updates.first { $0.from == 0 }

@@ -74,6 +74,17 @@ package struct ReleaseKeyFile {
     record = KeySlotRecord(slot: Self.slot, kind: Self.kind, label: "", parameters: parameters, wrapped: wrapped)
   }
 
+  /// Returns whether the file is for a recipient, as far as it shows without the recipient's identity.
+  package func isWrapped(for recipient: Recipient, isTest: Bool) throws(StoreError) -> Bool {
+    guard case .recipient(let key, _) = try NewSlot(recipient).target(isTest: isTest) else { return false }
+    return try translatingErrors { () throws(SealingError) in
+      guard try record.fault(isTest: isTest) == nil,
+        case .recipient(_, key) = try SlotParameters(kind: record.kind, bytes: record.parameters, isTest: isTest)
+      else { return false }
+      return true
+    }
+  }
+
   /// Returns the key of a release.
   ///
   /// - Parameter commitment: What the release's index says of the key.

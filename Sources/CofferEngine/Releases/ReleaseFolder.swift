@@ -50,6 +50,14 @@ package struct ReleaseFolder {
       && Int(status.st_size) == update.byteCount
   }
 
+  /// Whether the folder has a key file for a recipient.
+  package func hasKey(_ name: String, for recipient: Recipient, isTest: Bool) throws(StoreError) -> Bool {
+    guard let bytes = try? contents(name, limit: ReleaseKeyFile.maximumByteCount),
+      let text = String(validating: bytes, as: UTF8.self), let file = ReleaseKeyFile(text)
+    else { return false }
+    return try file.isWrapped(for: recipient, isTest: isTest)
+  }
+
   /// Copies a file to one that nobody else can write, and compares the copy with the index.
   ///
   /// - Parameter folder: Where the copy's bytes go. It has no name.

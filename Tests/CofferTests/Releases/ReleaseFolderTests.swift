@@ -494,6 +494,38 @@ import Testing
     #expect(try setting.open(copy).read { try $0.text(of: 1) } == "second")
   }
 
+  /// A revocation between two releases.
+  @Test func publishingAgainKeepsOtherKeyFiles() throws {
+    let setting = try Setting()
+    let (bert, identity) = try customer("bert", in: setting.test.place)
+    try setting.publish(for: [try Self.anna, bert])
+    func contents(_ name: String) throws -> Data { try Data(contentsOf: setting.file(name)) }
+    let first = try contents("1.anna.key")
+    let index = try contents("index")
+    try setting.publish()
+    #expect(try contents("1.anna.key") == first && contents("index") == index)
+    #expect(try setting.names == ["0-1.update", "1.anna.key"])
+    // A customer with another identity, and a damaged file.
+    try setting.publish(for: [try ReleaseCustomer(name: "anna", recipient: Recipient(identity: identity))])
+    #expect(try contents("1.anna.key") != first)
+    for text in [
+      String(decoding: first, as: UTF8.self).replacing("wrapped ", with: "wrapped 00"), "",
+      String(repeating: "0", count: 2_000),
+    ] {
+      try Data(text.utf8).write(to: setting.file("1.anna.key"))
+      try setting.publish()
+      try setting.create(setting.test.place.file("\(UUID().uuidString).coffer"))
+    }
+    // An index that someone else signed says nothing about the files.
+    let attacker = try Publishing.newKey(in: setting.test.place)
+    let parsed = try #require(ReleaseIndex(String(decoding: index, as: UTF8.self)))
+    try Data(try ReleaseIndex(parsed.releases, parsed.updates, signedBy: attacker).text.utf8)
+      .write(to: setting.file("index"))
+    let second = try contents("1.anna.key")
+    try setting.publish()
+    #expect(try contents("1.anna.key") != second)
+  }
+
   @Test func rejectsOtherTextInPlaceOfKeyFile() throws {
     let setting = try Setting()
     try setting.release { try $0.update(1) { $0.text = "second" } }
