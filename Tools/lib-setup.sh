@@ -16,7 +16,7 @@ have() {
   case $1 in
     libsqlite3-dev) command -v pkg-config > /dev/null && pkg-config --exists sqlite3 ;;
     libssl-dev) command -v pkg-config > /dev/null && pkg-config --exists libcrypto ;;
-    pkg-config | sqlite3 | python3 | strace | tmux | sqlcipher | mandoc) command -v "$1" > /dev/null ;;
+    pkg-config | sqlite3 | openssl | curl | python3 | strace | tmux | sqlcipher | mandoc) command -v "$1" > /dev/null ;;
     binutils) command -v objcopy > /dev/null && command -v readelf > /dev/null ;;
     dpkg-dev) command -v dpkg-shlibdeps > /dev/null && command -v dpkg-deb > /dev/null ;;
     debootstrap) [ -x /usr/sbin/debootstrap ] ;;
