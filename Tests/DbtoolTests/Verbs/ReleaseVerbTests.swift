@@ -129,7 +129,7 @@ import Testing
     try sandbox.succeed("put", "copy.coffer", "new.txt", "--id", "1")
     let before = try sandbox.read("copy.coffer")
     let result = try sandbox.run(words)
-    #expect(result.status == 4 && result.text == "changed\t1\t1\ta\ttext dates\n")
+    #expect(result.status == 4 && result.text == "changed\t1\t1\tA\ttext dates\n")
     #expect(try sandbox.read("copy.coffer") == before)
     #expect(try sandbox.run("release", "diff", "copy.coffer", "public", "--customer", "anna").status == 64)
   }
