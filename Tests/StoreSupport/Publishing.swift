@@ -6,7 +6,7 @@ import Foundation
 /// The published signing key, and others for tests.
 enum Publishing {
   static var key: SigningKey {
-    get throws { try SigningKey(file: PublishedKeys.url("signing").path) }
+    get throws { try SigningKey(contentsOf: PublishedKeys.url("signing")) }
   }
 
   static var publisher: Publisher {
@@ -17,7 +17,7 @@ enum Publishing {
   static func newKey(in place: Workplace, isTest: Bool = true) throws -> SigningKey {
     let file = place.file("\(UUID().uuidString).key")
     try KeyLine.generate(.signing, isTest: isTest).write(toNewFile: file.path)
-    return try SigningKey(file: file.path)
+    return try SigningKey(contentsOf: file)
   }
 
   static func options(_ publisher: Publisher) -> OpenOptions {

@@ -58,7 +58,7 @@ extension DocumentStore {
   ) throws -> DocumentStore {
     let folder = try PrivateFolder()
     let isTest = options.creation.isTest
-    let line = try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key, isTest: isTest).line() }
+    let line = try StoreKey.generateLine(isTest: isTest)
     let store = try create(
       at: folder.path(of: "temporary.coffer"), keys: [.keyMaterial { line }], creation: options.creation,
       options: options, in: folder)

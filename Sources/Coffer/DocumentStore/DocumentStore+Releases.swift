@@ -1,6 +1,7 @@
-package import CofferCopies
-package import CofferEngine
-package import CofferFoundation
+public import CofferCopies
+public import CofferDocuments
+public import CofferEngine
+public import CofferFoundation
 internal import CofferRecords
 internal import CofferSealing
 
@@ -23,7 +24,7 @@ extension DocumentStore {
   ///   expect, a time that isn't later, or documents of which two copies could read differently. `testKeyRefused` for a
   ///   test key of a store that isn't a TEST store. `misuse` if the store changes meanwhile.
   @discardableResult
-  package func makeRelease(
+  public func makeRelease(
     signedBy key: SigningKey, at time: Timestamp = Timestamp(Date()), expires: Timestamp? = nil,
     next: Publisher? = nil, progress: ProgressHandler? = nil
   ) throws(StoreError) -> Release {
@@ -48,7 +49,7 @@ extension DocumentStore {
   ///   that signed it, a release that another store made, or a folder of releases that this store lacks. `alreadyExists`
   ///   for a folder with other files. `locked` while another program publishes to the folder.
   @discardableResult
-  package func publishRelease(
+  public func publishRelease(
     to url: URL, for customers: [ReleaseCustomer], signedBy key: SigningKey, progress: ProgressHandler? = nil
   ) throws -> PublicationReport {
     try engine.publishRelease(to: url.path, for: customers, signedBy: key, progress: progress)
@@ -56,8 +57,9 @@ extension DocumentStore {
 
   /// Returns the files that an update from a folder would read, in their order, and proves the index.
   ///
+  /// - Parameter source: The folder, and whose releases it has.
   /// - Throws: Like ``update(from:policy:progress:)``.
-  package func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
+  public func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     try engine.planUpdate(from: source)
   }
 
@@ -70,18 +72,22 @@ extension DocumentStore {
   /// - Parameters:
   ///   - source: The folder, and whose releases it has.
   ///   - policy: Resolves conflicts with edits in this copy.
+  ///   - progress: Called for the documents. Throwing from it undoes the file that is being merged.
   /// - Throws: `notAsReleased` if the folder isn't the publisher's, or a file was changed. `rolledBack` for an older or
   ///   expired release. `keyNeeded` without a key file for the customer, or `cannotUnlock` for another customer's.
   ///   `noSuchFile` for a missing file. The store has the last release that it reached then.
   @discardableResult
-  package func update(
+  public func update(
     from source: ReleaseSource, policy: MergePolicy = .mine, progress: ProgressHandler? = nil
   ) throws -> UpdateReport {
     try engine.update(from: source, policy, progress: progress)
   }
 
   /// Returns the files that making a store from a folder would read, in their order, and proves the index.
-  package static func planStore(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
+  ///
+  /// - Parameter source: The folder, and whose releases it has.
+  /// - Throws: Like ``update(from:policy:progress:)``.
+  public static func planStore(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     try StoreEngine.planStore(from: source)
   }
 
@@ -91,9 +97,12 @@ extension DocumentStore {
   ///   - url: The new store.
   ///   - source: The folder, and whose releases it has.
   ///   - keys: The new store's keys.
+  ///   - recipients: The new store's recipients.
+  ///   - options: The options of the new store, which is closed afterwards.
+  ///   - progress: Called for the documents. Throwing from it leaves no file.
   /// - Throws: Like ``update(from:policy:progress:)``, and `alreadyExists`. No file is left then.
   @discardableResult
-  package static func create(
+  public static func create(
     at url: URL, from source: ReleaseSource, keys: [StoreKey], recipients: [Recipient] = [],
     options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
   ) throws -> UpdateReport {
@@ -108,20 +117,20 @@ extension DocumentStore {
   /// publisher signed, and compares the copy with them. This takes as long as making the copy again, and as much room in
   /// `TMPDIR`. The temporary store is sealed under a key that nobody has, and is gone afterwards.
   ///
-  /// - Parameter source: A folder with the copy's release as its newest one, and with the files to make it.
+  /// - Parameters:
+  ///   - source: A folder with the copy's release as its newest one, and with the files to make it.
+  ///   - progress: Called for the documents, first of the release and then of the comparison.
   /// - Returns: The documents that differ from the release to this copy. It's empty if nobody edited the copy.
   /// - Throws: Like ``update(from:policy:progress:)``, and `invalidArgument` if the copy doesn't have the folder's
   ///   newest release.
-  package func changes(
+  public func changes(
     sinceReleaseOf source: ReleaseSource, progress: ProgressHandler? = nil
   ) throws -> StoreDifferences {
     try engine.connections.during {
       try engine.requireNewestRelease(of: source)
       let folder = try PrivateFolder()
-      let line = try translatingErrors { () throws(SealingError) in
-        try KeyLine.generate(.key, isTest: source.publisher.isTest).line()
-      }
-      let key = StoreKey.keyMaterial { line }
+      let line = try StoreKey.generateLine(isTest: source.publisher.isTest)
+      let key = StoreKey.keyLine { line }
       defer { key.forget() }
       let url = URL(filePath: folder.path(of: "release.coffer"))
       var options = OpenOptions()
@@ -136,12 +145,30 @@ extension DocumentStore {
   }
 
   /// The release that the store was opened as, or `nil` without ``OpenOptions/publisher``.
-  package var release: Release? { engine.release }
+  public var release: Release? { engine.release }
 
   /// Returns the releases of the store at `url`, without a key and without checking signatures.
   ///
   /// - Throws: Like ``info(at:wait:)``. `damaged` for a release that isn't one.
-  package static func releases(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> [Release] {
+  public static func releases(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> [Release] {
     try StoreEngine.releases(at: url.path, wait: wait)
+  }
+}
+
+extension ReleaseSource {
+  /// Names a folder, and how a customer reads it.
+  ///
+  /// - Parameters:
+  ///   - url: The folder.
+  ///   - publisher: Who signs the releases.
+  ///   - customer: The customer's name in the publisher's list.
+  ///   - key: The identity of the customer's recipient.
+  ///   - time: The present time, with which the expiry of a release is compared.
+  ///   - allowsOlder: Whether to accept releases that are older than a store's, which change nothing, and expired ones.
+  public init(
+    at url: URL, by publisher: Publisher, as customer: String, key: StoreKey, time: Timestamp = .now(),
+    allowsOlder: Bool = false
+  ) {
+    self.init(url.path, by: publisher, as: customer, key: key, at: time, allowsOlder: allowsOlder)
   }
 }

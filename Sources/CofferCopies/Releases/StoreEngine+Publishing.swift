@@ -4,17 +4,20 @@ internal import CofferRecords
 internal import CofferSealing
 
 /// What a publication wrote to a release folder.
-package struct PublicationReport: Sendable, Hashable {
+public struct PublicationReport: Sendable, Hashable {
   /// The newest release.
-  package let release: Int64
-  /// The names and lengths of the new files, without key files.
-  package internal(set) var files: [File] = []
+  public let release: Int64
+  /// The new files, without key files.
+  public internal(set) var files: [File] = []
   /// The number of documents in the file that leads from the release before.
-  package internal(set) var documents = 0
+  public internal(set) var documents = 0
 
-  package struct File: Sendable, Hashable {
-    package let name: String
-    package let byteCount: Int
+  /// A file that was written.
+  public struct File: Sendable, Hashable {
+    /// The name in the folder.
+    public let name: String
+    /// The size in bytes.
+    public let byteCount: Int
   }
 }
 

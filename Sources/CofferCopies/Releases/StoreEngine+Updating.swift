@@ -1,23 +1,18 @@
 package import CofferDocuments
-package import CofferEngine
+public import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
 /// How a customer gets a publisher's releases from a folder.
-package struct ReleaseSource {
+public struct ReleaseSource: Sendable {
   let folder: ReleaseFolder
-  package let publisher: Publisher
+  /// Who signs the releases.
+  public let publisher: Publisher
   let customer: String
   package let key: StoreKey
   let time: Timestamp
   let allowsOlder: Bool
 
-  /// - Parameters:
-  ///   - path: The folder.
-  ///   - customer: The customer's name.
-  ///   - key: The key of the customer's recipient.
-  ///   - time: The present time.
-  ///   - allowsOlder: Whether to accept releases that are older than a store's, which change nothing, and expired ones.
   package init(
     _ path: String, by publisher: Publisher, as customer: String, key: StoreKey, at time: Timestamp, allowsOlder: Bool
   ) {
@@ -28,33 +23,42 @@ package struct ReleaseSource {
 }
 
 /// The files that lead a store to a release.
-package struct UpdatePlan: Sendable, Hashable {
-  /// The store's release, or 0 for a new store, and the folder's newest.
-  package let from: Int64
-  package let to: Int64
-  package let files: [File]
+public struct UpdatePlan: Sendable, Hashable {
+  /// The store's release, or 0 for a new store.
+  public let from: Int64
+  /// The newest release of the folder.
+  public let to: Int64
+  /// The files in the order in which they're read. It's empty if the store has the newest release.
+  public let files: [File]
+  /// The name of the customer's key file, which is read with the files.
+  public let keyFile: String
 
-  package struct File: Sendable, Hashable {
-    package let name: String
-    package let byteCount: Int
-    /// Whether the folder has a file of this length.
-    package let isThere: Bool
+  /// A file that an update would read.
+  public struct File: Sendable, Hashable {
+    /// The name in the folder.
+    public let name: String
+    /// The size in bytes.
+    public let byteCount: Int
+    /// A Boolean value that indicates whether the folder has a file of this size.
+    public let isThere: Bool
   }
 }
 
 /// The outcome of an update.
-package struct UpdateReport: Sendable, Hashable {
-  /// The release before, or 0 for a new store, and after.
-  package let from: Int64
-  package let to: Int64
-  package let merge: MergeReport
+public struct UpdateReport: Sendable, Hashable {
+  /// The release before, or 0 for a new store.
+  public let from: Int64
+  /// The release afterwards.
+  public let to: Int64
+  /// What changed, and the conflicts with edits in this copy.
+  public let merge: MergeReport
 }
 
 extension StoreEngine {
   /// Returns what an update would read, without a key. Only the index is proved.
   package func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     let (index, number) = try provedIndex(of: source)
-    return source.plan(index, from: number, try source.way(index, from: number))
+    return try source.plan(index, from: number, try source.way(index, from: number))
   }
 
   /// Requires this store to have the newest release of a folder, with the publisher's signature. The documents can be
@@ -179,7 +183,7 @@ extension StoreEngine {
     try index.require(
       source.publisher, isTest: index.isTest(source.publisher), dataSet: nil, at: source.time,
       allowsOlder: source.allowsOlder)
-    return source.plan(index, from: 0, try source.way(index, from: 0))
+    return try source.plan(index, from: 0, try source.way(index, from: 0))
   }
 }
 
@@ -207,10 +211,13 @@ extension ReleaseSource {
     return way
   }
 
-  fileprivate func plan(_ index: ReleaseIndex, from number: Int64, _ way: [ReleaseUpdate]) -> UpdatePlan {
+  fileprivate func plan(
+    _ index: ReleaseIndex, from number: Int64, _ way: [ReleaseUpdate]
+  ) throws(StoreError) -> UpdatePlan {
     UpdatePlan(
       from: number, to: way.last?.to ?? number,
-      files: way.map { UpdatePlan.File(name: $0.name, byteCount: $0.byteCount, isThere: folder.has($0)) })
+      files: way.map { UpdatePlan.File(name: $0.name, byteCount: $0.byteCount, isThere: folder.has($0)) },
+      keyFile: try ReleaseCustomer.keyName(customer, of: index.newest.release.number))
   }
 
   /// Returns the keys of releases, by their numbers.

@@ -1,20 +1,21 @@
-internal import CofferFoundation
+public import CofferFoundation
 internal import CofferRecords
 internal import CofferSealing
 
 /// Someone who signs releases: the public half of a signing key. It isn't secret.
 ///
 /// Get the line over another channel than the releases, for example as a part of the app.
-package struct Publisher: Sendable, Hashable {
+public struct Publisher: Sendable, Hashable {
   /// The `coffer-publisher-1-` line.
-  package let line: String
-  package let isTest: Bool
+  public let line: String
+  /// A Boolean value that indicates whether the key is a test key, which signs TEST stores only.
+  public let isTest: Bool
   let publicKey: [UInt8]
 
   /// Reads a `coffer-publisher-1-` line.
   ///
   /// - Throws: `keyFileInvalid` for an invalid line, and for a line of another kind.
-  package init(_ line: String) throws(StoreError) {
+  public init(_ line: String) throws(StoreError) {
     let found = try translatingErrors { () throws(SealingError) in try KeyLine(publisher: line) }
     publicKey = try translatingErrors { () throws(SealingError) in try found.publisherBytes() }
     (self.line, isTest) = (line, found.isTest)
@@ -25,26 +26,29 @@ package struct Publisher: Sendable, Hashable {
 
   static func noteName(isTest: Bool) -> String { isTest ? "coffer-test-release" : "coffer-release" }
 
-  /// The key as other tools for signed notes take it.
-  package func verifierKey() throws(StoreError) -> String {
+  /// Returns the key as other tools for C2SP signed notes take it.
+  ///
+  /// - Throws: `systemFailure` without memory.
+  public func verifierKey() throws(StoreError) -> String {
     try translatingErrors { () throws(SealingError) in try SignedNote.verifierKey(noteName, publicKey) }
   }
 }
 
 extension Publisher: CustomStringConvertible {
-  package var description: String { line }
+  public var description: String { line }
 }
 
 /// The secret that signs releases. Keep it off the machines that read them.
-package struct SigningKey: Sendable {
+public struct SigningKey: Sendable {
   /// The public half, which readers of releases know.
-  package let publisher: Publisher
+  public let publisher: Publisher
   private let secret: Secret
 
   /// Reads a file with a `coffer-signing-1-` line.
   ///
   /// - Throws: `keyFileInvalid` if the file can't be read, or doesn't contain a signing key.
-  package init(file path: String) throws(StoreError) {
+  public init(contentsOf url: URL) throws(StoreError) {
+    let path = url.path
     let line = try translatingErrors { () throws(SealingError) in try KeyLine.load(path: path) }
     guard line.kind == .signing else {
       throw StoreError(

@@ -70,8 +70,11 @@ public struct StoreKey: Sendable {
   /// Keep a copy in a second place, because a lost key can't be replaced.
   ///
   /// - Throws: `systemFailure` without randomness or memory.
-  public static func generateLine() throws(StoreError) -> Secret {
-    try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key).line() }
+  public static func generateLine() throws(StoreError) -> Secret { try generateLine(isTest: false) }
+
+  /// Returns a new key line, which opens TEST stores only if it's a test key.
+  package static func generateLine(isTest: Bool) throws(StoreError) -> Secret {
+    try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key, isTest: isTest).line() }
   }
 
   /// Uses a key line from another place than a file, such as a keychain. `read` returns it when it's needed.

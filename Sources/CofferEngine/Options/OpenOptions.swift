@@ -1,3 +1,4 @@
+public import CofferFoundation
 public import Logging
 
 /// The options for opening a store.
@@ -22,13 +23,13 @@ public struct OpenOptions: Sendable {
   /// publisher signed, or a publisher that this one named as the next. Opening reads all heads. Each document, collection
   /// and attachment that is read later is compared with them, and texts with their digests, because a slot holder could
   /// have forged them. Indexes aren't used.
-  package var publisher: Publisher?
-  /// The path of a file that remembers which rows were proved to be a release's, or `nil` to prove them at each opening.
+  public var publisher: Publisher?
+  /// The file that remembers which rows were proved to be a release's, or `nil` to prove them at each opening.
   ///
   /// Opening the same state of the store again then reads no heads. The file is made if it's missing, and replaced when
   /// the store has changed. Keep it where nobody but the reader can write, because whoever changes it decides which rows
   /// are opened.
-  package var proofPath: String?
+  public var proofFile: URL?
   /// A Boolean value that indicates whether the expected pin may come from the store's unfinished rekey. Otherwise,
   /// opening the store throws `pinUnfinished`.
   public var acceptsUnfinishedRekey = false

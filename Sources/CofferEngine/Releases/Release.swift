@@ -1,19 +1,19 @@
-package import CofferDocuments
+public import CofferDocuments
 internal import CofferRecords
 internal import CofferSealing
 
-/// What a publisher signed: one state of a store's contents, and its place among the other releases (FORMAT, "Releases").
-package struct Release: Hashable, Sendable {
+/// A state of a store's contents that a publisher signed, and its place among the other releases.
+public struct Release: Hashable, Sendable {
   /// The number, which rises by 1.
-  package let number: Int64
+  public let number: Int64
   /// The time at which it was made.
-  package let time: Timestamp
+  public let time: Timestamp
   /// The time after which readers should expect a newer release, or `nil`.
-  package let expires: Timestamp?
+  public let expires: Timestamp?
   /// The number of documents.
-  package let documents: Int
+  public let documents: Int
   /// The number of collections.
-  package let collections: Int
+  public let collections: Int
   /// The identity of the data set, 16 bytes that follow from the family key.
   package let dataSet: [UInt8]
   /// The SHA-256 of the sum of the contents.
@@ -21,7 +21,7 @@ package struct Release: Hashable, Sendable {
   /// The SHA-256 of the previous release's text, or `nil` for the first release.
   let previous: [UInt8]?
   /// The publisher of the following releases if it's another one.
-  package let next: Publisher?
+  public let next: Publisher?
 
   /// The lines that are signed.
   package var text: String {

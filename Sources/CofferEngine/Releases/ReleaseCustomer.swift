@@ -1,14 +1,20 @@
 package import CofferRecords
 package import CofferSealing
 
-/// A customer of a release folder.
-package struct ReleaseCustomer: Sendable, Hashable {
+/// Someone who may read the releases in a folder.
+public struct ReleaseCustomer: Sendable, Hashable {
   /// A part of the name of the customer's key file.
-  package let name: String
-  package let recipient: Recipient
+  public let name: String
+  /// Whom the key of each release is wrapped for.
+  public let recipient: Recipient
 
+  /// Names a customer.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 64 of the characters a-z, 0-9 and -.
+  ///   - recipient: The customer's recipient.
   /// - Throws: `invalidArgument` for a name that can't be a part of a file's name.
-  package init(name: String, recipient: Recipient) throws(StoreError) {
+  public init(name: String, recipient: Recipient) throws(StoreError) {
     try Self.check(name)
     (self.name, self.recipient) = (name, recipient)
   }

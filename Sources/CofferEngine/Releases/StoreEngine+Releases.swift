@@ -1,4 +1,5 @@
 package import CofferDocuments
+internal import CofferFoundation
 internal import CofferRecords
 internal import CofferSealing
 
@@ -82,7 +83,7 @@ extension StoreEngine {
     }
     guard try transaction.hasReleases else { throw .notAsReleased("the store has no release") }
     let release = try ReleaseChain(ReleaseTable(transaction.database)).newest(by: publisher)
-    guard let memory = options.proofPath.map({ ProofMemory(path: $0) }) else {
+    guard let memory = options.proofFile.map({ ProofMemory(path: $0.path) }) else {
       let contents = try ContentWalk.contents(of: transaction)
       try release.require(contents, in: transaction)
       return ProvedRelease(release: release, rows: contents.rows)

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferCopies
 internal import CofferEngine
+internal import CofferFoundation
 
 /// The folder that a customer gets releases from.
 struct ReleaseSourceOptions: ParsableArguments {
@@ -20,7 +21,6 @@ struct ReleaseSourceOptions: ParsableArguments {
       throw Failure.usage("'\(verb)' needs --publisher, the public line of the one who signs the releases")
     }
     return ReleaseSource(
-      directory, by: publisher, as: customer, key: try options.openingKey(), at: Timestamp.now(),
-      allowsOlder: allowOlder)
+      at: URL(filePath: directory), by: publisher, as: customer, key: try options.openingKey(), allowsOlder: allowOlder)
   }
 }

@@ -45,9 +45,7 @@ struct StoreAccess: ParsableArguments {
   @Option(name: .customLong("pin"), help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
   var expect: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The store must be a release of this publisher.", valueName: "line", visibility: .hidden))
+  @Option(help: ArgumentHelp("The store must be a release of this publisher.", valueName: "line"))
   var publisher: String?
 
   @Option(
@@ -169,7 +167,7 @@ extension StoreOptions {
     leavesFileUnchanged: Bool = false, asReleased isAsReleased: Bool = true
   ) throws -> DocumentStore {
     var options = try openOptions(isReadOnly, wait)
-    if !isAsReleased { (options.publisher, options.proofPath) = (nil, nil) }
+    if !isAsReleased { (options.publisher, options.proofFile) = (nil, nil) }
     options.leavesFileUnchanged = leavesFileUnchanged
     options.acceptsUnfinishedRekey = acceptsUnfinishedRekey
     let opened = Result { () throws(StoreError) in
@@ -185,7 +183,7 @@ extension StoreOptions {
   /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
   func openOther(_ path: String, pin: StorePin? = nil) throws -> DocumentStore {
     var options = try openOptions(true)
-    (options.publisher, options.proofPath) = (nil, nil)
+    (options.publisher, options.proofFile) = (nil, nil)
     options.pin = pin
     options.leavesFileUnchanged = true
     var status = stat()
@@ -216,7 +214,7 @@ extension StoreOptions {
   func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) throws -> OpenOptions {
     var options = OpenOptions()
     options.publisher = try store.access.expectedPublisher
-    options.proofPath = store.access.proof
+    options.proofFile = store.access.proof.map { URL(filePath: $0) }
     options.isReadOnly = isReadOnly
     options.allowsTestKeys = permissions.allowsTestKeys
     options.pin = store.access.expectedPin

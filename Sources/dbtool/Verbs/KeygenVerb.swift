@@ -12,12 +12,13 @@ struct KeygenVerb: ParsableCommand {
     abstract: "Make a key file, or an identity that can receive stores.",
     discussion: """
       A key file opens a store by itself: keep a copy in a second place, and neither beside the store. An identity is \
-      the secret half of a pair; its public half, the recipient, may be given to anyone who makes a store for you. -y \
-      prints it.
+      the secret half of a pair; its public half, the recipient, may be given to anyone who makes a store for you. A \
+      signing key signs releases, and its public half is the publisher. -y prints the public half.
 
         dbtool keygen my.key
         dbtool keygen --identity me.identity
         dbtool keygen -y me.identity
+        dbtool keygen --signing release.key
         dbtool keygen | pass insert -m coffer
       """)
 
@@ -29,8 +30,7 @@ struct KeygenVerb: ParsableCommand {
   @Flag(help: "An X25519 identity in place of a key.")
   var identity = false
 
-  @Flag(
-    help: ArgumentHelp("A key that signs releases in place of a key that opens stores.", visibility: .hidden))
+  @Flag(help: "A key that signs releases, and opens no store.")
   var signing = false
 
   @Flag(help: "A test key: opens TEST stores only.")
@@ -38,7 +38,7 @@ struct KeygenVerb: ParsableCommand {
 
   @Flag(
     name: [.customShort("y"), .customLong("show-recipient")],
-    help: "Make nothing: print the public recipient of the identity in FILE.")
+    help: "Make nothing: print the public half of the identity or signing key in FILE.")
   var showPublic = false
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions
@@ -47,7 +47,7 @@ struct KeygenVerb: ParsableCommand {
     if identity, signing { throw ValidationError("--identity and --signing exclude each other") }
     guard showPublic else { return }
     if identity || signing || test { throw ValidationError("-y makes nothing: leave out the other options") }
-    if file == nil { throw ValidationError("-y takes the file of an identity") }
+    if file == nil { throw ValidationError("-y takes the file of an identity or a signing key") }
   }
 
   func run() throws {

@@ -36,7 +36,7 @@ struct ReleasePublishVerb: ParsableCommand {
   @OptionGroup var progress: ProgressOptions
 
   func run() throws {
-    let key = try SigningKey(file: signing)
+    let key = try SigningKey(contentsOf: URL(filePath: signing))
     let customers = try ReleaseCustomer.inFile(customers)
     let store = try options.open(readOnly: true)
     let bar = Progress("publish", unit: "document", style: progress.progress, isQuiet: options.common.quiet)

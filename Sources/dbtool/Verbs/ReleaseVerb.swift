@@ -16,8 +16,6 @@ struct ReleaseVerb: ParsableCommand {
         dbtool release make texts.coffer --signing release.key -k my.key
         dbtool ls texts.coffer --publisher coffer-publisher-1-… -k my.key
       """,
-    // Not announced before updates exist.
-    shouldDisplay: false,
     subcommands: [ReleaseMakeVerb.self, ReleasePublishVerb.self, ReleaseDiffVerb.self])
 }
 
@@ -55,7 +53,7 @@ struct ReleaseMakeVerb: ParsableCommand {
   }
 
   func run() throws {
-    let key = try SigningKey(file: signing)
+    let key = try SigningKey(contentsOf: URL(filePath: signing))
     let following = try next.map { try Publisher($0) }
     let store = try options.open(readOnly: false)
     let bar = Progress("verify", unit: "document", style: progress.progress, isQuiet: options.common.quiet)

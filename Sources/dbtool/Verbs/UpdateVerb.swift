@@ -10,8 +10,8 @@ struct UpdateVerb: ParsableCommand {
     commandName: "update",
     abstract: "Bring a copy to a publisher's newest release.",
     discussion: """
-      DIRECTORY is the folder of 'release publish', or a copy of it that has at least the index, your key file and the \
-      files that --dry-run lists. The signatures, the contents and the releases are proved first, and an older or expired \
+      DIRECTORY is the folder of 'release publish', or a copy of it that has at least the index and the files that \
+      --dry-run names. The signatures, the contents and the releases are proved first, and an older or expired \
       release is refused. Each file is merged in one transaction; an update that was stopped goes on where it ended. Where \
       you edited the same part, your edit stays, unless --prefer says otherwise.
 
@@ -19,9 +19,7 @@ struct UpdateVerb: ParsableCommand {
           --publisher coffer-publisher-1-…
         dbtool update --create texts.coffer public --customer anna -k anna.identity \\
           --publisher coffer-publisher-1-…
-      """,
-    // Not announced before the pages describe it.
-    shouldDisplay: false)
+      """)
 
   @OptionGroup var options: StoreOptions
 
@@ -61,7 +59,7 @@ struct UpdateVerb: ParsableCommand {
       let report = try Interrupt.deferring {
         if let store { return try store.update(from: source, policy: prefer?.policy ?? .mine, progress: tell) }
         var opening = try options.openOptions(false)
-        (opening.publisher, opening.proofPath) = (nil, nil)
+        (opening.publisher, opening.proofFile) = (nil, nil)
         return try DocumentStore.create(
           at: options.store.url, from: source, keys: [key], options: opening, progress: tell)
       }
@@ -91,6 +89,7 @@ extension UpdatePlan {
     common.diagnostics.note(
       files.isEmpty
         ? "the copy has release \(to), the newest, already"
-        : "an update to release \(to) reads \(files.reduce(0) { $0 + $1.byteCount }) bytes")
+        : "an update to release \(to) reads these files (\(files.reduce(0) { $0 + $1.byteCount }) bytes) "
+          + "and \(keyFile)")
   }
 }

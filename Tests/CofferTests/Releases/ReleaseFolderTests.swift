@@ -66,7 +66,7 @@ import Testing
       by publisher: Publisher? = nil, at time: Timestamp = Timestamp(Date()), allowingOlder: Bool = false
     ) throws -> ReleaseSource {
       ReleaseSource(
-        (folder ?? self.folder).path, by: try publisher ?? Publishing.publisher, as: customer, key: key, at: time,
+        at: folder ?? self.folder, by: try publisher ?? Publishing.publisher, as: customer, key: key, time: time,
         allowsOlder: allowingOlder)
     }
 
@@ -266,7 +266,7 @@ import Testing
     let anchor = try store.anchor()
     let plan = try store.planUpdate(from: setting.source())
     #expect(plan.from == 1 && plan.to == 3 && plan.files.map(\.name) == ["1-2.update", "2-3.update"])
-    #expect(plan.files.map(\.isThere) == [true, false])
+    #expect(plan.files.map(\.isThere) == [true, false] && plan.keyFile == "3.anna.key")
     #expect(try store.anchor() == anchor)
     // The update stops at the missing file, and goes on from there.
     expect(.noSuchFile) { try store.update(from: setting.source()) }

@@ -152,7 +152,7 @@ import Testing
 
   private func remembering(_ test: TestStore, _ memory: URL, _ url: URL? = nil) throws -> DocumentStore {
     var options = Publishing.options(try Publishing.publisher)
-    options.proofPath = memory.path
+    options.proofFile = memory
     return try DocumentStore.open(at: url ?? test.url, key: .published("primary"), options: options)
   }
 
