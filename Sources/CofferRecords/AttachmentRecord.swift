@@ -189,7 +189,7 @@ extension AttachmentRecord {
 
   /// - Throws: `damaged` if the row is invalid.
   package init(_ row: AttachmentRow, _ keys: RowKeys) throws(StoreError) {
-    if let proof = keys.proof, !proof.attachments.contains(row.number, try row.element(keys)) {
+    if let proof = keys.proof, try !proof.attachments.contains(row.number, row.element(keys)) {
       throw .changedSinceProof("attachment \(row.number)", documentID: DocumentID(row.document))
     }
     let isPadded = keys.session.isPadded

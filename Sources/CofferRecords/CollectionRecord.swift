@@ -53,7 +53,7 @@ package struct CollectionRecord: Sendable, Hashable {
   /// - Throws: `damaged` if the seal, the frame or the settings are invalid.
   package init(_ row: CollectionRow, _ keys: RowKeys) throws(StoreError) {
     let (id, revision) = (row.id, row.revision)
-    if let proof = keys.proof, !proof.collections.contains(Int64(id), try row.element(keys)) {
+    if let proof = keys.proof, try !proof.collections.contains(Int64(id), row.element(keys)) {
       throw .changedSinceProof("collection #\(id)")
     }
     let isPadded = keys.session.isPadded

@@ -46,7 +46,7 @@ package final class RecordOpener {
     let context = try context(of: row)
     if checksBounds { try requireBounds(row) }
     // Compare the row first, because opening a copied row overwrites its seal.
-    if let proof = keys.proof, !proof.documents.contains(id, try element(of: row)) {
+    if let proof = keys.proof, try !proof.documents.contains(id, element(of: row)) {
       throw .changedSinceProof("document \(id)", documentID: DocumentID(id))
     }
     let mode = keys.session.titles

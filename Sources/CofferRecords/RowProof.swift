@@ -12,17 +12,15 @@ package final class RowProof: Sendable {
     package static let entryByteCount = 8 + elementByteCount
     private static let elementByteCount = SetElement.byteCount
 
-    /// The entries, whose numbers rise.
+    /// The entries, whose numbers rise. It's empty if they're in a file.
     package private(set) var bytes: [UInt8] = []
     private var last = Int64.min
+    private let file: RowFile?
 
-    package init() {}
+    package init() { file = nil }
 
-    /// Reads entries, or returns `nil` if the bytes have another length.
-    package init?(_ bytes: ArraySlice<UInt8>) {
-      guard bytes.count.isMultiple(of: Self.entryByteCount) else { return nil }
-      self.bytes = Array(bytes)
-    }
+    /// Takes the entries from a file.
+    package init(_ file: RowFile) { self.file = file }
 
     /// - Parameter number: A number greater than those added before.
     package mutating func append(_ number: Int64, _ element: SetElement) {
@@ -32,20 +30,23 @@ package final class RowProof: Sendable {
       bytes.append(contentsOf: element.bytes)
     }
 
-    func contains(_ number: Int64, _ element: SetElement) -> Bool {
-      bytes.withUnsafeBytes { bytes in
-        func entry(_ index: Int) -> Int64 {
-          Int64(bigEndian: bytes.loadUnaligned(fromByteOffset: index * Self.entryByteCount, as: Int64.self))
-        }
-        var (low, high) = (0, bytes.count / Self.entryByteCount)
-        let end = high
-        while low < high {
-          let middle = (low + high) / 2
-          if entry(middle) < number { low = middle + 1 } else { high = middle }
-        }
-        guard low < end, entry(low) == number else { return false }
-        let start = low * Self.entryByteCount + 8
-        return bytes[start..<start + Self.elementByteCount].elementsEqual(element.bytes)
+    /// - Throws: `ioFailure` if the file can't be read.
+    func contains(_ number: Int64, _ element: SetElement) throws(StoreError) -> Bool {
+      let entries = try file?.block(for: number) ?? bytes
+      var (low, high) = (0, entries.count / Self.entryByteCount)
+      let end = high
+      while low < high {
+        let middle = (low + high) / 2
+        if Self.number(middle, in: entries) < number { low = middle + 1 } else { high = middle }
+      }
+      guard low < end, Self.number(low, in: entries) == number else { return false }
+      let start = low * Self.entryByteCount + 8
+      return entries[start..<start + Self.elementByteCount].elementsEqual(element.bytes)
+    }
+
+    static func number(_ index: Int, in entries: [UInt8]) -> Int64 {
+      entries.withUnsafeBytes {
+        Int64(bigEndian: $0.loadUnaligned(fromByteOffset: index * entryByteCount, as: Int64.self))
       }
     }
   }

@@ -16,24 +16,22 @@ struct ProofMemory {
   ///
   /// - Parameter subject: The bytes that say what was proved.
   func rows(of subject: [UInt8]) throws(StoreError) -> RowProof? {
-    guard let bytes = read() else { return nil }
+    guard let (file, size) = opened() else { return nil }
     let front = Self.title + (try Self.digest(of: subject))
-    guard bytes.count >= front.count + 24, bytes.starts(with: front) else { return nil }
+    guard size >= front.count + 24, file.bytes(front.count, at: 0) == front else { return nil }
     var parts: [RowProof.Rows] = []
     var start = front.count
     for _ in 0..<3 {
-      guard bytes.count - start >= 8 else { return nil }
-      let count = bytes.withUnsafeBytes {
-        UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: start, as: UInt64.self))
-      }
+      guard size - start >= 8, let length = file.bytes(8, at: start) else { return nil }
+      let count = length.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
       start += 8
-      guard count <= UInt64(bytes.count - start), let rows = RowProof.Rows(bytes[start..<start + Int(count)]) else {
+      guard count <= UInt64(size - start), let rows = RowFile(file, at: start, byteCount: Int(count)) else {
         return nil
       }
-      parts.append(rows)
+      parts.append(RowProof.Rows(rows))
       start += Int(count)
     }
-    guard start == bytes.count else { return nil }
+    guard start == size else { return nil }
     return RowProof(documents: parts[0], collections: parts[1], attachments: parts[2])
   }
 
@@ -57,26 +55,13 @@ struct ProofMemory {
     try translatingErrors { () throws(SealingError) in try sha256(subject) }
   }
 
-  private func read() -> [UInt8]? {
+  private func opened() -> (file: RowFile.Descriptor, size: Int)? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
+    let file = RowFile.Descriptor(descriptor)
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    let size = Int(status.st_size)
-    var isWhole = true
-    let bytes = [UInt8](unsafeUninitializedCapacity: size) { memory, count in
-      while count < size {
-        let more = CofferPlatform.read(descriptor, memory.baseAddress! + count, size - count)
-        if more < 0, errno == EINTR { continue }
-        guard more > 0 else {
-          isWhole = false
-          return
-        }
-        count += more
-      }
-    }
-    return isWhole ? bytes : nil
+    return (file, Int(status.st_size))
   }
 }
 

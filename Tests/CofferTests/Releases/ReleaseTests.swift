@@ -172,6 +172,35 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
+  /// Rows in several blocks of the file, in the order of lists and in any other.
+  @Test func readsManyRowsOfRememberedProof() throws {
+    let test = try released()
+    let texts = (0..<1000).map { "text \($0)" }
+    let ids = try test.store.write { transaction in
+      try texts.map { try transaction.insert(Document(text: $0), into: "many") }
+    }
+    try test.store.write { transaction in
+      for id in ids.prefix(900).dropFirst(300) where id.rawValue.isMultiple(of: 3) { try transaction.delete(id) }
+    }
+    try test.store.makeRelease(signedBy: Publishing.key)
+    let memory = test.place.file("proof")
+    _ = try remembering(test, memory)
+    let store = try remembering(test, memory)
+    let kept = try test.store.read { try $0.headers(in: "many").map(\.id) }
+    #expect(kept.count == 800)
+    #expect(try store.read { try $0.headers(in: "many").map(\.id) } == kept)
+    try store.read { reader in
+      for id in kept.reversed() + kept.shuffled() {
+        let text = try reader.text(of: id)
+        #expect(text == texts[Int(id.rawValue - ids[0].rawValue)])
+      }
+    }
+    // A file that is cut while a store is open.
+    let other = try remembering(test, memory)
+    try FileHandle(forWritingTo: memory).truncate(atOffset: 100)
+    expect(.ioFailure) { try other.read { try $0.text(of: kept[0]) } }
+  }
+
   /// The rows are forged and the state isn't, so opening doesn't notice it, but reading does.
   @Test func rejectsRowsForgedBehindProof() throws {
     let test = try released()

@@ -1,0 +1,81 @@
+internal import CofferPlatform
+internal import Synchronization
+
+/// The entries of ``RowProof/Rows`` in a part of a file, which are read in blocks when they're looked up.
+///
+/// A store of a million documents has 40 MB of them, and most readers look up a few.
+package final class RowFile: Sendable {
+  /// An open file, which is closed with the last of its parts.
+  package final class Descriptor: Sendable {
+    private let number: Int32
+
+    package init(_ number: Int32) { self.number = number }
+
+    deinit { close(number) }
+
+    /// Reads exactly this number of bytes, or returns `nil`.
+    package func bytes(_ count: Int, at offset: Int) -> [UInt8]? {
+      var isWhole = true
+      let bytes = [UInt8](unsafeUninitializedCapacity: count) { memory, done in
+        while done < count {
+          let more = pread(number, memory.baseAddress! + done, count - done, off_t(offset + done))
+          if more < 0, errno == EINTR { continue }
+          guard more > 0 else {
+            isWhole = false
+            return
+          }
+          done += more
+        }
+      }
+      return isWhole ? bytes : nil
+    }
+  }
+
+  private static let blockCount = 256
+
+  private let file: Descriptor
+  private let offset: Int
+  private let count: Int
+  /// The block that was read last, for lists.
+  private let recent = Mutex<[UInt8]>([])
+
+  /// - Parameters:
+  ///   - offset: The start of the entries in the file.
+  ///   - byteCount: Their size, which is whole entries.
+  package init?(_ file: Descriptor, at offset: Int, byteCount: Int) {
+    guard byteCount.isMultiple(of: RowProof.Rows.entryByteCount) else { return nil }
+    (self.file, self.offset, count) = (file, offset, byteCount / RowProof.Rows.entryByteCount)
+  }
+
+  /// Returns the entries among which the one with a number is, if there is one.
+  func block(for number: Int64) throws(StoreError) -> [UInt8] {
+    let known = recent.withLock { $0 }
+    if !known.isEmpty {
+      let last = known.count / RowProof.Rows.entryByteCount - 1
+      if (RowProof.Rows.number(0, in: known)...RowProof.Rows.number(last, in: known)).contains(number) { return known }
+    }
+    var (low, high) = (0, (count + Self.blockCount - 1) / Self.blockCount)
+    guard high > 0 else { return [] }
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if RowProof.Rows.number(0, in: try read(middle * Self.blockCount, 1)) <= number {
+        low = middle
+      } else {
+        high = middle
+      }
+    }
+    let start = low * Self.blockCount
+    let block = try read(start, min(Self.blockCount, count - start))
+    recent.withLock { $0 = block }
+    return block
+  }
+
+  private func read(_ index: Int, _ entries: Int) throws(StoreError) -> [UInt8] {
+    let size = RowProof.Rows.entryByteCount
+    guard let bytes = file.bytes(entries * size, at: offset + index * size) else {
+      throw StoreError(
+        .ioFailure, "the file that remembers the proof can't be read", hint: "delete it, and open the store again")
+    }
+    return bytes
+  }
+}
