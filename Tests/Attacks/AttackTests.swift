@@ -46,6 +46,14 @@ struct AttackTests {
       }
       expect(found, pin["open"], JSON(nil), "open with a pin")
     }
+    for (line, outcome) in expected["publishers"].object {
+      var options = OpenOptions.testing
+      options.publisher = try Publisher(line)
+      let found = describe {
+        _ = try DocumentStore.open(at: url, key: .named(kind, secret.string!), options: options)
+      }
+      expect(found, outcome, JSON(nil), "open for \(line.prefix(40))")
+    }
     guard let store else {
       #expect(try Data(contentsOf: url) == before)
       return
@@ -179,7 +187,7 @@ struct AttackTests {
       case .parametersRefused: return "parameters"
       case .testKeyRefused: return "test-key"
       case .noSuchDocument, .noSuchAttachment: return "missing"
-      case .setMismatch, .anchorMismatch, .pinMismatch: return "mismatch"
+      case .setMismatch, .anchorMismatch, .pinMismatch, .notAsReleased: return "mismatch"
       case .pinUnfinished: return "unfinished"
       case .readOnly: return "read-only"
       default: return error.code.rawValue

@@ -15,6 +15,12 @@ struct SoundStoresTests {
     let original = Vectors.folder
     let expected = try JSON(file: original.appending(path: "\(name).json"))
     let url = try place.copy(original.appending(path: "\(name).coffer"))
+    for (line, outcome) in expected["publishers"].object {
+      var options = OpenOptions.testing
+      options.publisher = try Publisher(line)
+      let store = try? DocumentStore.open(at: url, key: .published("primary"), options: options)
+      #expect((store != nil) == (outcome.string == "ok"), "\(line.prefix(40))")
+    }
     let secrets = expected["open_with"].object
     for (kind, secret) in secrets where !kind.hasPrefix("wrong") {
       let key = StoreKey.named(kind, try #require(secret.string))

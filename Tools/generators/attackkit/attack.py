@@ -54,6 +54,8 @@ class Attack:
     pins: dict = field(default_factory=dict)
     anchors: dict = field(default_factory=dict)
     anchors_by_pin: tuple = ()
+    # Outcomes of opening as a reader who expects a publisher, by its line.
+    publishers: dict = field(default_factory=dict)
     opener: str = "key"
     note: str = None
 
@@ -71,6 +73,8 @@ class Attack:
             found["secrets"] = {"removed": REMOVED}
         if self.pins:
             found["pins"] = [{"pin": pin, "open": outcome} for pin, outcome in self.pins.items()]
+        if self.publishers:
+            found["publishers"] = self.publishers
         if self.open == "ok":
             found |= {
                 "get": {str(id): self.get.get(id, "ok") for id in sorted(set(base.records) | set(self.get))},

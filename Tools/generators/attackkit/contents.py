@@ -25,6 +25,8 @@ def contents(name, writer):
         found["final_pin"] = writer.pin_of(writer.phase + 1)
     if writer.target or writer.unwiped:
         found["status"] = "unfinished"
+    if writer.publishers:
+        found["publishers"] = writer.publishers
     return found | {
         "slots": [slot(s) for s in sorted(writer.slots, key=lambda s: s.slot)],
         "epochs": sorted(writer.epochs),

@@ -52,6 +52,7 @@ class Judge:
         self._pins(path, {"pin": self.expected["pin"], "open": "ok"})
         if "final_pin" in self.expected:
             self._pins(path, {"pin": self.expected["final_pin"], "open": "unfinished"})
+        self._publishers(path)
         if path.read_bytes() != before:
             self.differences.append("reading changed the file")
         return self.said()
@@ -161,6 +162,10 @@ class Judge:
         for case in cases:
             self._open(f"open with {case['pin'][:40]}…", case["open"], path, *self._opener(), pin=case["pin"])
 
+    def _publishers(self, path):
+        for line, wanted in self.expected.get("publishers", {}).items():
+            self._open(f"open for {line[:40]}…", wanted, path, *self._opener(), publisher=line)
+
     def _opener(self):
         pairs = self.expected.get("opener") or self.expected["open_with"]
         return next(iter(pairs.items()))
@@ -188,6 +193,7 @@ class Judge:
             "open", attack["open"], path, *self._opener(), also=also.get("open", ()),
             then=(lambda: self._opened(attack, also)) if attack["open"] == "ok" else None)
         self._pins(path, *attack.get("pins", ()))
+        self._publishers(path)
         if path.read_bytes() != before:
             self.differences.append("reading changed the file")
 

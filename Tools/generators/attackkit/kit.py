@@ -6,7 +6,7 @@ from pathlib import Path
 
 from . import (
     attachmentattacks, attachmentchunks, attachmentinsiders, expressions, extensions, files, headers, indexattacks, insiders,
-    mergeattacks, plants, rekeys, rows, sametag, schemas, states, stores)
+    mergeattacks, plants, rekeys, releases, rows, sametag, schemas, states, stores)
 from .contents import attachment, contents, document
 from .primitives import lines, primitives
 from .sessions import SESSIONS
@@ -16,7 +16,7 @@ SEED = "format 3"
 README = Path(__file__).with_name("README.txt")
 MATRIX = (
     rows, files, headers, schemas, expressions, insiders, mergeattacks, extensions, states, rekeys, sametag, indexattacks,
-    attachmentattacks, attachmentinsiders, attachmentchunks)
+    attachmentattacks, attachmentinsiders, attachmentchunks, releases)
 
 
 class Kit:

@@ -14,6 +14,7 @@ from storereader import attachments, keyfiles, verifying
 from storereader.contenthash import content_hash
 from storereader.database import GENERATION_LIMIT
 from storereader.errors import StoreError
+from storereader.releases import proved_release
 from storereader.state import ID_LIMIT
 from storereader.store import (
     Store, plain, plain_attachment, plain_deletion, plain_dots, plain_entries, plain_replicas)
@@ -35,10 +36,14 @@ class SecondReader:
         except StoreError as error:
             return None, self.KINDS.get(error.kind, error.kind)
 
-    def open(self, path, name, value, pin=None, allow_test=True):
+    def open(self, path, name, value, pin=None, allow_test=True, publisher=None):
         parse = keyfiles.passphrase if "passphrase" in name else keyfiles.key_line
         self.path, self.secret = path, parse(value.encode())
         self.store, kind = self._kind(lambda: Store(path, [self.secret], allow_test=allow_test, pin=pin))
+        if publisher and self.store:
+            _, kind = self._kind(lambda: proved_release(self.store, publisher))
+            if kind != "ok":
+                self.close()
         return kind
 
     def get(self, ids, readable):
@@ -222,10 +227,11 @@ class Dbtool:
         kind = self.KINDS.get(done.returncode, f"exit {done.returncode}")
         return self.BY_NAME.get(error.get("kind"), kind), done.stdout
 
-    def open(self, path, name, value, pin=None, allow_test=True):
+    def open(self, path, name, value, pin=None, allow_test=True, publisher=None):
         """The verdict from verify's output: it prints a report if the store opened."""
         self.path, self.key, self.allow_test = path, self._key(name, value), allow_test
-        kind, report = self.run("verify", "--json", *(("--pin", pin) if pin else ()))
+        options = (("--pin", pin) if pin else ()) + (("--publisher", publisher) if publisher else ())
+        kind, report = self.run("verify", "--json", *options)
         self.verdict = kind if report else None
         return "ok" if report else kind
 

@@ -6,7 +6,7 @@ slots 1 (key), 2 (passphrase) and 3 (recipient) unless its function gives it oth
 
 import unicodedata
 
-from . import attachmentstores, indexes, layout, mergestores
+from . import attachmentstores, indexes, layout, mergestores, releasestores
 from .dots import DocumentDots
 from .keys import Random
 from .positions import STEP, place
@@ -61,7 +61,7 @@ def histories(seed):
     made["rekeyed"] = _rekey(sealed.copy(), f"{seed}/rekeyed")
     made["taken-over"] = _take_over(made["mid-rekey"]["sealed-3"].copy(), f"{seed}/taken-over")
     made["united"] = {label: writer.copy() for label, writer in mergestores.unite(created(f"{seed}/united"))}
-    return made | attachmentstores.histories(seed)
+    return made | attachmentstores.histories(seed) | releasestores.histories(seed)
 
 
 def _rekey(writer, seed, stop=None):
@@ -464,6 +464,6 @@ ONLY_KEY = {
     "long-title-rekeyed", "ring", "ring-overflowed", "ring-everything", "ring-full", "unwiped", "greatest-counters",
     "greatest-lead", "marks", "restored", "ranges", "bound-below-next", "replicas-4096", "long-position", "clashes",
     "keys-passed-on", "made-again", "extended", "extended-greatest", "newer-document", "attachments-64-keys",
-    "attachments-none", "newer-attachment", "attachments-editable",
+    "attachments-none", "newer-attachment", "attachments-editable", "released",
 }
 

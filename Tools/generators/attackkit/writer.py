@@ -132,6 +132,8 @@ class Writer(Keys, Attaching):
         self.odd, self._header_holds = {}, None
         # SQL run after everything else: tables of other features.
         self.extra_sql = []
+        # The notes of releases by number, and the results of opening the store for publishers, by line.
+        self.notes, self.publishers = {}, {}
 
     def copy(self):
         """The store at this moment; the bytes drawn at random afterwards are the same in both."""
