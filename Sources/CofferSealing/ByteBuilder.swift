@@ -1,4 +1,4 @@
-internal import CCofferOpenSSL
+internal import CofferPlatform
 
 /// Builds the bytes of integers and text (FORMAT, "Conventions"): unsigned big-endian, i64 in two's complement.
 ///
@@ -18,7 +18,7 @@ package struct ByteBuilder {
   /// Overwrites the bytes, which held text. Bytes that didn't fit into the reserved ones have left copies.
   package mutating func wipe() {
     bytes.withUnsafeMutableBytes { bytes in
-      if let start = bytes.baseAddress { OPENSSL_cleanse(start, bytes.count) }
+      if let start = bytes.baseAddress { coffer_wipe(start, bytes.count) }
     }
   }
 

@@ -1,26 +1,16 @@
-internal import CCofferOpenSSL
-
 /// A key of HMAC-SHA-256 with its context, used again for every message. Belongs to one thread at a time.
 package final class HMACKey {
   package static let byteCount = 32
 
-  private let context: OpaquePointer
+  private let context: CodeContext
   /// Scratch memory for a code that is used as a number.
   let code = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
 
   package init(_ key: Secret) throws(SealingError) {
-    guard let context = EVP_MAC_CTX_new(try Algorithms.hmac.pointer()) else { throw .openSSL("an HMAC context") }
-    self.context = context
-    var parameters = Parameters()
-    parameters.add(OSSL_MAC_PARAM_DIGEST, text: "SHA256")
-    let succeeded = parameters.withList { list in
-      key.withUnsafeBytes { EVP_MAC_init(context, $0.bytePointer, $0.count, list) == 1 }
-    }
-    guard succeeded else { throw .openSSL("keying HMAC") }
+    context = try CodeContext(key)
   }
 
   deinit {
-    EVP_MAC_CTX_free(context)
     code.deallocate()
   }
 
@@ -29,11 +19,7 @@ package final class HMACKey {
     throws(SealingError)
   {
     precondition(code.count == Self.byteCount, "internal error: an HMAC-SHA-256 code has 32 bytes")
-    var written = 0
-    guard EVP_MAC_init(context, nil, 0, nil) == 1,
-      message.isEmpty || EVP_MAC_update(context, message.bytePointer, message.count) == 1,
-      EVP_MAC_final(context, code.bytePointer, &written, code.count) == 1, written == Self.byteCount
-    else { throw .openSSL("HMAC") }
+    try context.authenticate(message, into: code)
   }
 
   /// The first `count` bytes of the code of `message`.

@@ -1,62 +1,40 @@
-internal import CCofferOpenSSL
-
 /// HKDF-SHA-256 (RFC 5869) with 32 bytes out unless said otherwise.
 ///
-/// Never KBKDF for XAES: OpenSSL 3.0 ignores its parameter `r` and derives another key without a word.
+/// - Throws: `systemFailure`, also for more than 8,160 bytes.
 package func hkdf(_ material: Secret, salt: [UInt8], info: [UInt8], byteCount: Int = 32) throws(SealingError) -> Secret
 {
-  guard let context = EVP_KDF_CTX_new(try Algorithms.hkdf.pointer()) else { throw .openSSL("an HKDF context") }
-  defer { EVP_KDF_CTX_free(context) }
-  let secret = material.withUnsafeBytes { material in
-    salt.withUnsafeBytes { salt in
-      info.withUnsafeBytes { info in
-        var parameters = Parameters()
-        parameters.add(OSSL_KDF_PARAM_DIGEST, text: "SHA256")
-        parameters.add(OSSL_KDF_PARAM_KEY, bytes: material)
-        parameters.add(OSSL_KDF_PARAM_SALT, bytes: salt)
-        parameters.add(OSSL_KDF_PARAM_INFO, bytes: info)
-        return derive(context, parameters, byteCount)
-      }
+  try derive(material, salt, byteCount) { material, salt, memory throws(SealingError) in
+    try info.withBytes { info throws(SealingError) in
+      try KeyDerivation.hkdf(material, salt: salt, info: info, into: memory)
     }
   }
-  guard let secret else { throw .openSSL("HKDF") }
-  return secret
 }
 
 /// scrypt (RFC 7914) with 32 bytes out. Takes 128·r·2^logN bytes of memory while it runs.
 ///
-/// The caller has checked the bounds of `cost` (``ScryptCost/check(isTest:)``).
+/// The caller has checked the bounds of `cost` (``ScryptCost/check(isTest:isRaised:)``).
 package func scrypt(_ passphrase: Secret, salt: [UInt8], cost: ScryptCost, byteCount: Int = 32) throws(SealingError)
   -> Secret
 {
-  guard let context = EVP_KDF_CTX_new(try Algorithms.scrypt.pointer()) else { throw .openSSL("a scrypt context") }
-  defer { EVP_KDF_CTX_free(context) }
-  let secret = passphrase.withUnsafeBytes { passphrase in
-    salt.withUnsafeBytes { salt in
-      var parameters = Parameters()
-      parameters.add(OSSL_KDF_PARAM_PASSWORD, bytes: passphrase)
-      parameters.add(OSSL_KDF_PARAM_SALT, bytes: salt)
-      parameters.add(OSSL_KDF_PARAM_SCRYPT_N, number: cost.n)
-      parameters.add(OSSL_KDF_PARAM_SCRYPT_R, number: UInt64(cost.r))
-      parameters.add(OSSL_KDF_PARAM_SCRYPT_P, number: UInt64(cost.p))
-      parameters.add(OSSL_KDF_PARAM_SCRYPT_MAXMEM, number: cost.maximumMemory)
-      return derive(context, parameters, byteCount)
-    }
+  try derive(passphrase, salt, byteCount) { passphrase, salt, memory throws(SealingError) in
+    try KeyDerivation.scrypt(passphrase, salt: salt, cost: cost, into: memory)
   }
-  guard let secret else { throw .openSSL("scrypt") }
-  return secret
 }
 
-private func derive(_ context: OpaquePointer, _ parameters: borrowing Parameters, _ byteCount: Int) -> Secret? {
-  parameters.withList { list in
-    var succeeded = false
-    let secret = Secret(byteCount: byteCount) { memory in
-      succeeded = EVP_KDF_derive(context, memory.bytePointer, memory.count, list) == 1
-      return memory.count
+private func derive(
+  _ material: Secret, _ salt: [UInt8], _ byteCount: Int,
+  _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer) throws(SealingError) -> Void
+) throws(SealingError) -> Secret {
+  try Secret(byteCount: byteCount) { memory throws(SealingError) in
+    try material.withUnsafeBytes { material throws(SealingError) in
+      try salt.withBytes { salt throws(SealingError) in try body(material, salt, memory) }
     }
-    return succeeded ? secret : nil
+    return memory.count
   }
 }
+
+/// The derivations of the linked library.
+enum KeyDerivation {}
 
 /// How much work a passphrase slot asks for (FORMAT, "Slots").
 package struct ScryptCost: Hashable, Sendable {

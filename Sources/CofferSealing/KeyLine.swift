@@ -1,5 +1,3 @@
-internal import CCofferOpenSSL
-
 /// The text form of a key, identity, recipient, signing key or publisher: `coffer-key-1-`, then 72 lower-case hex digits.
 ///
 /// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
@@ -275,17 +273,15 @@ extension KeyLine {
   /// First 4 bytes of SHA-256(prefix with its last dash || the 32 bytes).
   private func checksum() throws(SealingError) -> Secret {
     let label = Array(Self.prefix(kind, isTest: isTest).utf8)
-    let algorithm = try Algorithms.sha256.pointer()
     return try Secret(byteCount: 32) { digest throws(SealingError) in
       let input = Secret(byteCount: label.count + 32) { memory in
         memory.copyBytes(from: label)
         secret.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: memory[label.count...]).copyMemory(from: $0) }
         return memory.count
       }
-      let result = input.withUnsafeBytes {
-        EVP_Digest($0.baseAddress, $0.count, digest.bytePointer, nil, algorithm, nil)
+      try input.withUnsafeBytes { input throws(SealingError) in
+        try DigestContext.digest(of: input, into: digest)
       }
-      guard result == 1 else { throw .openSSL("SHA-256") }
       return 4
     }
   }

@@ -1,4 +1,3 @@
-internal import CCofferOpenSSL
 internal import CofferPlatform
 
 /// Random bytes of the operating system, for keys, salts and the first halves of nonces (FORMAT, "Random bytes").
@@ -62,9 +61,7 @@ package final class RandomBytes {
   }
 
   private func refill() throws(SealingError) {
-    try requireOpenSSL()
-    let bytes = page.bindMemory(to: UInt8.self)
-    guard RAND_bytes(bytes.baseAddress, Int32(Self.pageSize)) == 1 else { throw .openSSL("random bytes") }
+    try Self.generate(page)
     if generation != nil { generation = coffer_fork_generation() }
     page[0] = 1
     next = 1

@@ -1,4 +1,4 @@
-internal import CCofferOpenSSL
+internal import CofferPlatform
 
 /// Memory for opened text and heads that is used again and wiped at its end. Belongs to one thread at a time.
 package final class ScratchMemory {
@@ -33,7 +33,7 @@ package final class ScratchMemory {
 
   private func release() {
     guard let start = memory.baseAddress else { return }
-    OPENSSL_cleanse(start, memory.count)
+    coffer_wipe(start, memory.count)
     memory.deallocate()
     memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
@@ -51,7 +51,7 @@ package final class OpenedBytes: @unchecked Sendable {
   }
 
   deinit {
-    if let start = bytes.baseAddress { OPENSSL_cleanse(UnsafeMutableRawPointer(mutating: start), bytes.count) }
+    if let start = bytes.baseAddress { coffer_wipe(UnsafeMutableRawPointer(mutating: start), bytes.count) }
     bytes.deallocate()
   }
 }

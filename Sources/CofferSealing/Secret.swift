@@ -1,4 +1,3 @@
-internal import CCofferOpenSSL
 internal import CofferPlatform
 
 /// Secret bytes in memory that is locked, kept out of core dumps, and wiped with its last owner.
@@ -117,8 +116,8 @@ package enum ConstantTime {
   /// Compares two buffers in a time that depends only on their lengths.
   package static func equal(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
     guard lhs.count == rhs.count else { return false }
-    guard lhs.count > 0 else { return true }
-    return CRYPTO_memcmp(lhs.baseAddress, rhs.baseAddress, lhs.count) == 0
+    guard let left = lhs.baseAddress, let right = rhs.baseAddress, !lhs.isEmpty else { return true }
+    return equal(left, right, lhs.count)
   }
 
   package static func equal(_ lhs: [UInt8], _ rhs: [UInt8]) -> Bool {

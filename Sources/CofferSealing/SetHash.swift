@@ -1,11 +1,9 @@
-internal import CCofferOpenSSL
-
 /// One element of the set hash: the code of a row or a collection under its epoch's key (FORMAT, "Set hash").
 package struct SetElement: Hashable, Sendable {
   package static let byteCount = HMACKey.byteCount
 
   /// In the order of the bytes.
-  fileprivate let words: (UInt64, UInt64, UInt64, UInt64)
+  let words: (UInt64, UInt64, UInt64, UInt64)
 
   package init(bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == Self.byteCount, "internal error: an element of the set hash has 32 bytes")
@@ -91,21 +89,14 @@ package struct SetHash: Hashable, Sendable {
 /// Each call expands an element to its lanes with AES-256-CTR, about half a microsecond. Rows and batches therefore hold
 /// elements, and bulk work sums them on the thread that seals.
 package final class SetSummer {
-  private let context: OpaquePointer
-  private let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: SetHash.byteCount, alignment: 16)
+  private let keyStream: KeyStream
   private let lanes = UnsafeMutableRawBufferPointer.allocate(byteCount: SetHash.byteCount, alignment: 16)
 
   package init() throws(SealingError) {
-    let cipher = try Algorithms.aes256CTR.pointer()
-    guard let context = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
-    self.context = context
-    zeros.initializeMemory(as: UInt8.self, repeating: 0)
-    guard EVP_EncryptInit_ex2(context, cipher, nil, nil, nil) == 1 else { throw .openSSL("AES-256-CTR") }
+    keyStream = try KeyStream(byteCount: SetHash.byteCount)
   }
 
   deinit {
-    EVP_CIPHER_CTX_free(context)
-    zeros.deallocate()
     lanes.deallocate()
   }
 
@@ -119,14 +110,7 @@ package final class SetSummer {
 
   /// The element's lanes: 2,048 bytes of key stream under the element as key, from a counter block of zeros.
   private func expand(_ element: SetElement) throws(SealingError) -> UnsafeBufferPointer<UInt16> {
-    var written: Int32 = 0
-    let succeeded = withUnsafeBytes(of: (element.words, UInt64(0), UInt64(0))) { keyAndCounter in
-      let key = keyAndCounter.bytePointer!
-      return EVP_EncryptInit_ex2(context, nil, key, key + SetElement.byteCount, nil) == 1
-        && EVP_EncryptUpdate(
-          context, lanes.bytePointer, &written, UnsafeRawBufferPointer(zeros).bytePointer, Int32(lanes.count)) == 1
-    }
-    guard succeeded else { throw .openSSL("AES-256-CTR") }
+    try keyStream.write(to: lanes, key: element)
     return UnsafeBufferPointer(lanes.assumingMemoryBound(to: UInt16.self))
   }
 }

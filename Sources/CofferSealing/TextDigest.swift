@@ -1,5 +1,3 @@
-internal import CCofferOpenSSL
-
 /// The SHA-256 of a text, which its head contains (FORMAT, "Head"), or of the content of an attachment.
 ///
 /// GCM's tag doesn't bind a text against a holder of the key, who can make another text with the same tag. The digest
@@ -15,8 +13,6 @@ package struct TextDigest: Hashable, Sendable {
     withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
   }
 
-  fileprivate init() {}
-
   /// Writes the 32 bytes.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     withUnsafeBytes(of: words) { memory.copyMemory(from: $0) }
@@ -29,24 +25,21 @@ package struct TextDigest: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 
-  fileprivate mutating func withMemory(_ body: (UnsafeMutablePointer<UInt8>) -> Bool) -> Bool {
-    withUnsafeMutableBytes(of: &words) { body($0.bindMemory(to: UInt8.self).baseAddress!) }
+  /// Lets `body` fill the 32 bytes.
+  fileprivate init(_ body: (UnsafeMutableRawBufferPointer) throws(SealingError) -> Void) throws(SealingError) {
+    let result: Result<Void, SealingError> = withUnsafeMutableBytes(of: &words) { words in
+      Result { () throws(SealingError) in try body(words) }
+    }
+    try result.get()
   }
 }
 
 /// Computes digests of texts, and of bytes that arrive in parts, with one context. Belongs to one thread at a time.
 package final class TextHasher {
-  private let context: OpaquePointer
+  @exclusivity(unchecked) private var context: DigestContext
 
   package init() throws(SealingError) {
-    let algorithm = try Algorithms.sha256.pointer()
-    guard let context = EVP_MD_CTX_new() else { throw .openSSL("a digest context") }
-    self.context = context
-    guard EVP_DigestInit_ex2(context, algorithm, nil) == 1 else { throw .openSSL("SHA-256") }
-  }
-
-  deinit {
-    EVP_MD_CTX_free(context)
+    context = try DigestContext()
   }
 
   package func digest(of text: UnsafeRawBufferPointer) throws(SealingError) -> TextDigest {
@@ -57,19 +50,24 @@ package final class TextHasher {
 
   /// Begins the digest of bytes that arrive in parts.
   package func begin() throws(SealingError) {
-    guard EVP_DigestInit_ex2(context, nil, nil) == 1 else { throw .openSSL("SHA-256") }
+    try context.begin()
   }
 
   package func update(_ bytes: UnsafeRawBufferPointer) throws(SealingError) {
-    guard bytes.isEmpty || EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else {
-      throw .openSSL("SHA-256")
-    }
+    try context.update(bytes)
   }
 
   /// Returns the digest of the bytes since ``begin()``.
   package func finish() throws(SealingError) -> TextDigest {
-    var digest = TextDigest()
-    guard digest.withMemory({ EVP_DigestFinal_ex(context, $0, nil) == 1 }) else { throw .openSSL("SHA-256") }
-    return digest
+    try TextDigest { memory throws(SealingError) in try context.finish(into: memory) }
   }
+}
+
+/// SHA-256 of a few bytes.
+package func sha256(_ bytes: [UInt8]) throws(SealingError) -> [UInt8] {
+  var digest = [UInt8](repeating: 0, count: TextDigest.byteCount)
+  try digest.withMutableBytes { digest throws(SealingError) in
+    try bytes.withBytes { bytes throws(SealingError) in try DigestContext.digest(of: bytes, into: digest) }
+  }
+  return digest
 }

@@ -244,7 +244,8 @@ package final class StoreEngine: Sendable {
   /// Verifies that the cipher returns the published values before it seals data.
   package static func requireWorkingCipher() throws(StoreError) {
     guard XAESKey.selfTestPassed else {
-      throw StoreError(.systemFailure, "the self-test of XAES-256-GCM failed: this OpenSSL can't be trusted")
+      throw StoreError(
+        .systemFailure, "the self-test of XAES-256-GCM failed: this \(CryptographicLibrary.name) can't be trusted")
     }
   }
 }

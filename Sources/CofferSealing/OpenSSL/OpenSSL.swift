@@ -37,10 +37,12 @@ final class Algorithm: Sendable {
   }
 }
 
-/// The OpenSSL that is linked.
-package enum OpenSSLLibrary {
-  /// The version of the linked OpenSSL, such as `3.0.19`.
-  package static var version: String { OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? "" }
+extension CryptographicLibrary {
+  package static var name: String { "OpenSSL" }
+
+  package static var nameAndVersion: String {
+    "OpenSSL " + (OpenSSL_version(OPENSSL_VERSION_STRING).map { String(cString: $0) } ?? "")
+  }
 }
 
 extension SealingError {
@@ -59,15 +61,6 @@ extension SealingError {
 /// - Throws: `systemFailure` if OpenSSL found no memory for that: the next call would go through a null pointer.
 func requireOpenSSL() throws(SealingError) {
   guard OSSL_LIB_CTX_get0_global_default() != nil else { throw .openSSL("setting itself up") }
-}
-
-/// SHA-256 of a few bytes.
-package func sha256(_ bytes: [UInt8]) throws(SealingError) -> [UInt8] {
-  var digest = [UInt8](repeating: 0, count: 32)
-  guard EVP_Digest(bytes, bytes.count, &digest, nil, try Algorithms.sha256.pointer(), nil) == 1 else {
-    throw .openSSL("SHA-256")
-  }
-  return digest
 }
 
 /// The parameters of one call of OpenSSL, with the names and numbers they point to; no secret is copied.
