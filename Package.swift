@@ -63,9 +63,18 @@ let package = Package(
     .library(name: "CofferSQLite", targets: ["CofferSQLite"]),
     .executable(name: "dbtool", targets: ["dbtool"]),
   ],
+  traits: [
+    .default(enabledTraits: ["OpenSSL"]),
+    .trait(name: "OpenSSL", description: "Seals with the system's OpenSSL."),
+    .trait(
+      name: "SwiftCrypto",
+      description: "Seals with swift-crypto, and needs no OpenSSL. It wins where both traits are on."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    // Fetched and built with the trait only.
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
   ],
   targets: [
     .systemLibrary(
@@ -79,7 +88,14 @@ let package = Package(
     .target(name: "CCofferText"),
     target("CofferText", ["CCofferText"]),
     target("CofferPatterns", ["CofferDocuments", "CofferText", "CofferPlatform"]),
-    target("CofferSealing", ["CCofferOpenSSL", "CofferText", "CofferPlatform"]),
+    target(
+      "CofferSealing",
+      [
+        .target(name: "CCofferOpenSSL", condition: .when(traits: ["OpenSSL"])),
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["SwiftCrypto"])),
+        .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["SwiftCrypto"])),
+        "CofferText", "CofferPlatform",
+      ]),
     target("CofferSQLite", ["CCofferSQLite", "CofferPlatform"]),
     target("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferPlatform"]),
     target("CofferPropertyLists", ["CofferDocuments"]),

@@ -214,6 +214,18 @@ void coffer_wipe(void *memory, size_t count) {
 #endif
 }
 
+__attribute__((noinline)) void coffer_wipe_stack(void) {
+  char depth[4096];
+  coffer_wipe(depth, sizeof depth);
+}
+
+bool coffer_is_equal(const void *one, const void *other, size_t count) {
+  const volatile unsigned char *left = one, *right = other;
+  unsigned char difference = 0;
+  for (size_t index = 0; index < count; index++) difference |= left[index] ^ right[index];
+  return difference == 0;
+}
+
 void coffer_keep_out_of_cores(void *memory, size_t count) {
 #if defined(MADV_DONTDUMP)
   madvise(memory, count, MADV_DONTDUMP);

@@ -2,7 +2,7 @@
 //
 // Does: holds secret bytes in locked memory, derives keys, seals and opens with XAES-256-GCM, wraps the root key in
 //       slots, keeps the keyring of epochs, sums the set hash, reads key files, normalizes passphrases (NFC). The only
-//       room with OpenSSL.
+//       room with OpenSSL or swift-crypto, each in a folder with the same few types.
 // Knows: FORMAT, "Conventions", "Primitives", "Keys", "Keyring", "Slots", "Key files, pin, anchor" and "Set hash".
 // Does not know: rows, SQL, documents, files of data.
 //

@@ -1,4 +1,8 @@
-/// The library that computes: OpenSSL.
+/// The library that computes: OpenSSL, or swift-crypto with the package's trait `SwiftCrypto`.
 ///
-/// Its folder has the few types that call it, which hold no rule of the format.
+/// Each has a folder with the same few types, which hold no rule of the format.
 package enum CryptographicLibrary {}
+
+#if !OpenSSL && !SwiftCrypto
+  #error("Coffer needs the trait OpenSSL, which is the default, or SwiftCrypto")
+#endif

@@ -16,7 +16,7 @@ public struct SealingError: Error, Hashable, Sendable {
     case parametersRefused
     /// A file that can't be read or written.
     case fileFailure
-    /// OpenSSL or the kernel refused: no memory, no randomness.
+    /// OpenSSL, swift-crypto or the kernel refused: no memory, no randomness.
     case systemFailure
   }
 

@@ -47,6 +47,10 @@ int coffer_take_lease(int descriptor);
 
 // Overwrites memory, which the compiler doesn't leave out.
 void coffer_wipe(void *memory, size_t count);
+// Overwrites 4 KiB of the stack below the caller, where functions that have returned may have left keys.
+void coffer_wipe_stack(void);
+// Compares memory in a time that depends on its size only.
+bool coffer_is_equal(const void *one, const void *other, size_t count);
 // Keeps pages out of core dumps, where the system can.
 void coffer_keep_out_of_cores(void *memory, size_t count);
 // Has pages zeroed in the child of a fork.

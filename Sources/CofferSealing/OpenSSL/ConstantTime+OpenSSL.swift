@@ -1,8 +1,10 @@
-internal import CCofferOpenSSL
+#if !SwiftCrypto
+  internal import CCofferOpenSSL
 
-extension ConstantTime {
-  /// Compares `count` bytes in a time that depends only on their number.
-  static func equal(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, _ count: Int) -> Bool {
-    CRYPTO_memcmp(lhs, rhs, count) == 0
+  extension ConstantTime {
+    /// Compares `count` bytes in a time that depends only on their number.
+    static func equal(_ lhs: UnsafeRawPointer, _ rhs: UnsafeRawPointer, _ count: Int) -> Bool {
+      CRYPTO_memcmp(lhs, rhs, count) == 0
+    }
   }
-}
+#endif

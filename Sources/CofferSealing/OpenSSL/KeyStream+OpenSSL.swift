@@ -1,37 +1,39 @@
-internal import CCofferOpenSSL
+#if !SwiftCrypto
+  internal import CCofferOpenSSL
 
-/// The key stream of AES-256-CTR from a counter block of zeros, by OpenSSL. Belongs to one thread at a time.
-struct KeyStream: ~Copyable {
-  private let context: OpaquePointer
-  private let zeros: UnsafeMutableRawBufferPointer
+  /// The key stream of AES-256-CTR from a counter block of zeros, by OpenSSL. Belongs to one thread at a time.
+  struct KeyStream: ~Copyable {
+    private let context: OpaquePointer
+    private let zeros: UnsafeMutableRawBufferPointer
 
-  /// - Parameter byteCount: The length of each stream.
-  init(byteCount: Int) throws(SealingError) {
-    let cipher = try Algorithms.aes256CTR.pointer()
-    guard let context = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
-    guard EVP_EncryptInit_ex2(context, cipher, nil, nil, nil) == 1 else {
+    /// - Parameter byteCount: The length of each stream.
+    init(byteCount: Int) throws(SealingError) {
+      let cipher = try Algorithms.aes256CTR.pointer()
+      guard let context = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
+      guard EVP_EncryptInit_ex2(context, cipher, nil, nil, nil) == 1 else {
+        EVP_CIPHER_CTX_free(context)
+        throw .openSSL("AES-256-CTR")
+      }
+      self.context = context
+      zeros = .allocate(byteCount: byteCount, alignment: 16)
+      zeros.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit {
       EVP_CIPHER_CTX_free(context)
-      throw .openSSL("AES-256-CTR")
+      zeros.deallocate()
     }
-    self.context = context
-    zeros = .allocate(byteCount: byteCount, alignment: 16)
-    zeros.initializeMemory(as: UInt8.self, repeating: 0)
-  }
 
-  deinit {
-    EVP_CIPHER_CTX_free(context)
-    zeros.deallocate()
-  }
-
-  /// Writes the stream of a key.
-  func write(to stream: UnsafeMutableRawBufferPointer, key: SetElement) throws(SealingError) {
-    var written: Int32 = 0
-    let succeeded = withUnsafeBytes(of: (key.words, UInt64(0), UInt64(0))) { keyAndCounter in
-      let key = keyAndCounter.bytePointer!
-      return EVP_EncryptInit_ex2(context, nil, key, key + SetElement.byteCount, nil) == 1
-        && EVP_EncryptUpdate(
-          context, stream.bytePointer, &written, UnsafeRawBufferPointer(zeros).bytePointer, Int32(zeros.count)) == 1
+    /// Writes the stream of a key.
+    func write(to stream: UnsafeMutableRawBufferPointer, key: SetElement) throws(SealingError) {
+      var written: Int32 = 0
+      let succeeded = withUnsafeBytes(of: (key.words, UInt64(0), UInt64(0))) { keyAndCounter in
+        let key = keyAndCounter.bytePointer!
+        return EVP_EncryptInit_ex2(context, nil, key, key + SetElement.byteCount, nil) == 1
+          && EVP_EncryptUpdate(
+            context, stream.bytePointer, &written, UnsafeRawBufferPointer(zeros).bytePointer, Int32(zeros.count)) == 1
+      }
+      guard succeeded else { throw .openSSL("AES-256-CTR") }
     }
-    guard succeeded else { throw .openSSL("AES-256-CTR") }
   }
-}
+#endif

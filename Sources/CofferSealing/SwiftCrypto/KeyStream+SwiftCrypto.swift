@@ -1,0 +1,36 @@
+#if SwiftCrypto
+  internal import Crypto
+  internal import CryptoExtras
+  #if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+  #else
+    internal import Foundation
+  #endif
+
+  /// The key stream of AES-256-CTR from a counter block of zeros, by swift-crypto.
+  struct KeyStream: ~Copyable {
+    private let zeros: [UInt8]
+    private let counter: AES._CTR.Nonce
+
+    /// - Parameter byteCount: The length of each stream.
+    init(byteCount: Int) throws(SealingError) {
+      zeros = [UInt8](repeating: 0, count: byteCount)
+      do {
+        counter = try AES._CTR.Nonce(nonceBytes: zeros.prefix(16))
+      } catch {
+        throw .swiftCrypto("AES-256-CTR")
+      }
+    }
+
+    /// Writes the stream of a key.
+    func write(to stream: UnsafeMutableRawBufferPointer, key: SetElement) throws(SealingError) {
+      do {
+        let key = withUnsafeBytes(of: key.words) { SymmetricKey(data: $0) }
+        let made = try AES._CTR.encrypt(zeros, using: key, nonce: counter)
+        made.withUnsafeBytes { stream.copyMemory(from: $0) }
+      } catch {
+        throw .swiftCrypto("AES-256-CTR")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,8 @@
+#if SwiftCrypto
+  extension RandomBytes {
+    /// Fills a page from the operating system, as swift-crypto itself would.
+    static func generate(_ page: UnsafeMutableRawBufferPointer) throws(SealingError) {
+      try SystemRandom.fill(page)
+    }
+  }
+#endif
