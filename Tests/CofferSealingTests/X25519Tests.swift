@@ -24,7 +24,7 @@ import Testing
     #expect(isZeroSharedSecret(point.bytes))
   }
 
-  /// Finds the points that OpenSSL turns into zeros, with either highest bit, and none beside them.
+  /// Finds the points that become zeros, with either highest bit, and none beside them.
   @Test(arguments: smallOrder) func findsPointsOfSmallOrder(_ point: Hex) {
     for bit in 0..<256 {
       var other = point.bytes

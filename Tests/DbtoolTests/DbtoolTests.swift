@@ -11,7 +11,7 @@ import Testing
   @Test func printsVersionOnOneLine() throws {
     let result = try Sandbox().run("--version")
     #expect(result.status == 0)
-    let versions = /dbtool \d+\.\d+\.\d+ \(SQLite \d+\.\d+\.\d+, OpenSSL \d+\.\d+\.\d+\)\n/
+    let versions = /dbtool \d+\.\d+\.\d+ \(SQLite \d+\.\d+\.\d+, (OpenSSL \d+\.\d+\.\d+|swift-crypto)\)\n/
     #expect(try versions.wholeMatch(in: result.text) != nil, "\(result.text)")
     #expect(result.text.split(separator: "\n").count == 1)
     #expect(result.errors.isEmpty)
