@@ -20,10 +20,12 @@
 
     /// The pages, mapped before the first secret. The ones before and behind them can't be accessed.
     private nonisolated(unsafe) static let start: UnsafeMutableRawPointer? = {
-      guard let memory = SecretMemory.lockedPages((pageCount + 2) * pageSize) else { return nil }
-      mprotect(memory, pageSize, PROT_NONE)
-      mprotect(memory + (pageCount + 1) * pageSize, pageSize, PROT_NONE)
-      return memory + pageSize
+      // The system's pages can be larger than ours, which fill a whole number of them.
+      let guardSize = max(pageSize, sysconf(Int32(_SC_PAGESIZE)))
+      guard let memory = SecretMemory.lockedPages(pageCount * pageSize + 2 * guardSize) else { return nil }
+      mprotect(memory, guardSize, PROT_NONE)
+      mprotect(memory + guardSize + pageCount * pageSize, guardSize, PROT_NONE)
+      return memory + guardSize
     }()
     private static let pages = Mutex([Page](repeating: Page(), count: pageCount))
 
