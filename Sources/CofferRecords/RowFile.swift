@@ -7,11 +7,43 @@ internal import Synchronization
 package final class RowFile: Sendable {
   /// An open file, which is closed with the last of its parts.
   package final class Descriptor: Sendable {
+    /// The device and number of a file.
+    private struct Identity: Hashable {
+      let device, number: UInt64
+
+      init(_ status: stat) {
+        (device, number) = (status.device, status.number)
+      }
+    }
+
+    /// How often this process has each file open.
+    private static let opened = Mutex<[Identity: Int]>([:])
+
     private let number: Int32
+    private let identity: Identity
+    /// The size of the file, or `nil` if it isn't a regular file.
+    package let byteCount: Int?
 
-    package init(_ number: Int32) { self.number = number }
+    package init(_ number: Int32) {
+      var status = stat()
+      let isRegular = fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+      (self.number, identity, byteCount) = (number, Identity(status), isRegular ? Int(status.st_size) : nil)
+      Self.opened.withLock { [identity] in $0[identity, default: 0] += 1 }
+    }
 
-    deinit { close(number) }
+    deinit {
+      close(number)
+      Self.opened.withLock { [identity] in
+        $0[identity, default: 1] -= 1
+        if $0[identity] == 0 { $0[identity] = nil }
+      }
+    }
+
+    /// Returns whether this process has the file at a path open as one of these.
+    package static func isOpen(at path: String) -> Bool {
+      var status = stat()
+      return stat(path, &status) == 0 && opened.withLock { [identity = Identity(status)] in $0[identity] != nil }
+    }
 
     /// Reads exactly this number of bytes, or returns `nil`.
     package func bytes(_ count: Int, at offset: Int) -> [UInt8]? {

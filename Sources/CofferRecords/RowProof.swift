@@ -63,12 +63,15 @@ package final class RowProof: Sendable {
 extension StoreError {
   /// The error for a store, or a row of it, that isn't the release's.
   ///
-  /// - Parameter what: The difference.
-  package static func notAsReleased(_ what: String, documentID: DocumentID? = nil) -> StoreError {
-    StoreError(
-      .notAsReleased, "not as released: \(what)",
-      hint: "get the release again from its publisher; if it was changed on purpose, open it without a publisher",
-      documentID: documentID)
+  /// - Parameters:
+  ///   - what: The difference.
+  ///   - hint: What to do, or `nil` for a store that is opened as a release.
+  package static func notAsReleased(
+    _ what: String, hint: ErrorHint? = nil, documentID: DocumentID? = nil
+  ) -> StoreError {
+    let usual: ErrorHint =
+      "if you edited the store, open it without a publisher; otherwise make it again from the publisher's folder"
+    return StoreError(.notAsReleased, "not as released: \(what)", hint: hint ?? usual, documentID: documentID)
   }
 
   /// - Parameter what: The row, such as `document 7`.

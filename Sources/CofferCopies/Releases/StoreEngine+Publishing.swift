@@ -9,8 +9,9 @@ public struct PublicationReport: Sendable, Hashable {
   public let release: Int64
   /// The new files, without key files.
   public internal(set) var files: [File] = []
-  /// The number of documents in the file that leads from the release before.
-  public internal(set) var documents = 0
+  /// The number of documents in the file that leads from the release before, or `nil` if there's no such file. A release
+  /// after a rekey or a restore has none.
+  public internal(set) var changedDocuments: Int?
 
   /// A file that was written.
   public struct File: Sendable, Hashable {
@@ -72,7 +73,13 @@ private struct PublishedStore {
         hint: "make the next release here, and publish that")
     }
     self.secret = secret
-    try transaction.requireContents(of: last.release, progress: progress)
+    do throws(StoreError) {
+      try transaction.requireContents(of: last.release, progress: progress)
+    } catch {
+      guard error.code == .notAsReleased else { throw error }
+      throw .notAsReleased(
+        "the store was edited after release \(last.release.number)", hint: "make the next release with 'release make'")
+    }
   }
 }
 
@@ -120,9 +127,10 @@ private struct Publication {
       try folder.requireUnused()
       return [try write(from: nil)]
     }
-    var updates = isContinued ? index.updates : []
+    // Files that somebody removed are made again.
+    var updates = isContinued ? index.updates.filter { folder.has($0) } : []
     let last = index.newest
-    if last.release.number == number, !updates.isEmpty { return updates }
+    if last.release.number == number, updates == index.updates { return updates }
     let whole = updates.first { $0.from == 0 }
     let isLong: Bool
     if let secret = try store.transaction.secret(of: last), last.release.number < number {
@@ -180,7 +188,7 @@ private struct Publication {
     }
     (update.byteCount, update.digest) = (byteCount, digest)
     report.files.append(PublicationReport.File(name: update.name, byteCount: byteCount))
-    if base != nil { report.documents = changes.documentCount }
+    if base != nil { report.changedDocuments = changes.documentCount }
     return update
   }
 }

@@ -28,10 +28,9 @@ public struct UpdatePlan: Sendable, Hashable {
   public let from: Int64
   /// The newest release of the folder.
   public let to: Int64
-  /// The files in the order in which they're read. It's empty if the store has the newest release.
+  /// The files in the order in which they're read: the customer's key file, and those with the documents. It's empty if the
+  /// store has the newest release.
   public let files: [File]
-  /// The name of the customer's key file, which is read with the files.
-  public let keyFile: String
 
   /// A file that an update would read.
   public struct File: Sendable, Hashable {
@@ -214,10 +213,13 @@ extension ReleaseSource {
   fileprivate func plan(
     _ index: ReleaseIndex, from number: Int64, _ way: [ReleaseUpdate]
   ) throws(StoreError) -> UpdatePlan {
-    UpdatePlan(
-      from: number, to: way.last?.to ?? number,
-      files: way.map { UpdatePlan.File(name: $0.name, byteCount: $0.byteCount, isThere: folder.has($0)) },
-      keyFile: try ReleaseCustomer.keyName(customer, of: index.newest.release.number))
+    guard let last = way.last else { return UpdatePlan(from: number, to: number, files: []) }
+    let name = try ReleaseCustomer.keyName(customer, of: last.to)
+    let size = ReleaseKeyFile.byteCount
+    let keyFile = UpdatePlan.File(name: name, byteCount: size, isThere: folder.has(name, byteCount: size))
+    return UpdatePlan(
+      from: number, to: last.to,
+      files: [keyFile] + way.map { UpdatePlan.File(name: $0.name, byteCount: $0.byteCount, isThere: folder.has($0)) })
   }
 
   /// Returns the keys of releases, by their numbers.
@@ -229,17 +231,24 @@ extension ReleaseSource {
     guard let bytes = try folder.contents(name, limit: ReleaseKeyFile.maximumByteCount) else {
       throw StoreError(
         .keyNeeded, "\(folder.place(name)): release \(release.number) has no key file for the customer",
-        hint: "ask its publisher for it")
+        hint: "get it with the other files; if there is none, ask the publisher")
     }
     guard let text = String(validating: bytes, as: UTF8.self), let file = ReleaseKeyFile(text) else {
-      throw StoreError(.keyFileInvalid, "\(folder.place(name)) isn't the key file of a release")
+      throw StoreError(.keyFileInvalid, "\(folder.place(name)) isn't the key file of a release", hint: "get it again")
     }
     guard let update = index.updates.first(where: { $0.to == release.number }) else {
       throw .notAsReleased("the index has no files that lead to release \(release.number)")
     }
-    return try index.keys(
-      try file.open(
-        with: key, of: release, commitment: update.commitment, isTest: isTest, allowsTestKeys: allowsTestKeys))
+    do throws(StoreError) {
+      return try index.keys(
+        try file.open(
+          with: key, of: release, commitment: update.commitment, isTest: isTest, allowsTestKeys: allowsTestKeys))
+    } catch {
+      guard error.code == .cannotUnlock else { throw error }
+      throw StoreError(
+        .cannotUnlock, "the given keys don't open \(folder.place(name))",
+        hint: "give the identity whose recipient the publisher has, besides a key of the store")
+    }
   }
 
   /// Proves a file, and returns its payload.

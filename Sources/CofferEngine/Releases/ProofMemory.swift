@@ -15,8 +15,9 @@ struct ProofMemory {
   /// Returns the remembered rows, or `nil` if the file is missing or is about anything else.
   ///
   /// - Parameter subject: The bytes that say what was proved.
+  /// - Throws: `locked` if the file is a store that this process has open.
   func rows(of subject: [UInt8]) throws(StoreError) -> RowProof? {
-    guard let (file, size) = opened() else { return nil }
+    guard let (file, size) = try opened() else { return nil }
     let front = Self.title + (try Self.digest(of: subject))
     guard size >= front.count + 24, file.bytes(front.count, at: 0) == front else { return nil }
     var parts: [RowProof.Rows] = []
@@ -36,9 +37,14 @@ struct ProofMemory {
   }
 
   /// Replaces the file.
+  ///
+  /// - Throws: `alreadyExists` for a file that's neither empty nor a proof.
   func remember(_ rows: RowProof, of subject: [UInt8]) throws(StoreError) {
     let file = StagedFile(path, replacesExisting: true)
-    try file.checkIsNoStore()
+    if let (old, size) = try opened(), size > 0, old.bytes(Self.title.count, at: 0) != Self.title {
+      throw StoreError(
+        .alreadyExists, "\(path) isn't a file that remembers a proof, and was left as it is", hint: "name another file")
+    }
     try file.make()
     try file.discardingOnError { () throws(StoreError) in
       try file.append(Self.title + (try Self.digest(of: subject)))
@@ -55,13 +61,13 @@ struct ProofMemory {
     try translatingErrors { () throws(SealingError) in try sha256(subject) }
   }
 
-  private func opened() -> (file: RowFile.Descriptor, size: Int)? {
+  private func opened() throws(StoreError) -> (file: RowFile.Descriptor, size: Int)? {
+    // Closing a store's file would end the process's locks on it.
+    if !RowFile.Descriptor.isOpen(at: path) { try FileLease.requireClosedInThisProcess(path) }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     let file = RowFile.Descriptor(descriptor)
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    return (file, Int(status.st_size))
+    return file.byteCount.map { (file, $0) }
   }
 }
 

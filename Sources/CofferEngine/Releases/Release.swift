@@ -135,7 +135,9 @@ struct ReleaseChain {
     var own = 0
     while own < releases.count, try !releases[own].isSigned(by: publisher) { own += 1 }
     guard own < releases.count else {
-      throw .notAsReleased("no release of the store is signed by the expected publisher")
+      throw .notAsReleased(
+        "no release is signed by the expected publisher",
+        hint: "compare the publisher's line with the one that you were given, and get the files again")
     }
     var signer = publisher
     for index in releases.indices.dropFirst(own + 1) {

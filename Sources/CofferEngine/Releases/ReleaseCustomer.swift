@@ -44,6 +44,8 @@ package struct ReleaseKeyFile {
   /// The kind of slots for recipients, and the number of the slot.
   private static let (kind, slot): (UInt32, UInt32) = (3, 1)
   package static let maximumByteCount = 1 << 10
+  /// The size of the files that are written: the title, and 64 and 48 bytes in hexadecimal digits behind their names.
+  package static let byteCount = title.utf8.count + 1 + "params \n".utf8.count + 128 + "wrapped \n".utf8.count + 96
 
   private let record: KeySlotRecord
 

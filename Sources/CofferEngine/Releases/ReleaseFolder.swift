@@ -22,7 +22,9 @@ package struct ReleaseFolder {
   package func index() throws(StoreError) -> ReleaseIndex? {
     guard let bytes = try contents(ReleaseIndex.name, limit: ReleaseIndex.maximumByteCount) else { return nil }
     guard let text = String(validating: bytes, as: UTF8.self), let index = ReleaseIndex(text) else {
-      throw .notAsReleased("\(place(ReleaseIndex.name)) isn't the index of a release folder, or is cut")
+      throw .notAsReleased(
+        "\(place(ReleaseIndex.name)) isn't the index of a release folder, or is cut",
+        hint: "get it again; in the publisher's own folder, delete it, and publish again")
     }
     return index
   }
@@ -44,10 +46,12 @@ package struct ReleaseFolder {
   }
 
   /// Whether the folder has a file of the right length.
-  package func has(_ update: ReleaseUpdate) -> Bool {
+  package func has(_ update: ReleaseUpdate) -> Bool { has(update.name, byteCount: update.byteCount) }
+
+  /// Whether the folder has a file of this name and length.
+  package func has(_ name: String, byteCount: Int) -> Bool {
     var status = stat()
-    return stat(place(update.name), &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-      && Int(status.st_size) == update.byteCount
+    return stat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFREG && Int(status.st_size) == byteCount
   }
 
   /// Whether the folder has a key file for a recipient.

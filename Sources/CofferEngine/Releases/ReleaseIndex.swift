@@ -154,12 +154,16 @@ extension StoreTransaction {
     _ index: ReleaseIndex, by publisher: Publisher, at time: Timestamp, allowsOlder: Bool
   ) throws(StoreError) -> Int64 {
     let own = try hasReleases ? try ReleaseChain(ReleaseTable(database)).releases : []
-    guard let last = own.last else { throw .notAsReleased("the store has no release") }
+    guard let last = own.last else {
+      throw .notAsReleased("the store has no release", hint: "make a copy from the folder with 'update --create'")
+    }
     let number = last.release.number
     for release in index.releases where release.release.number <= number {
       guard let mine = own.first(where: { $0.release.number == release.release.number }) else { continue }
       guard try mine.digest() == release.digest() else {
-        throw .notAsReleased("release \(release.release.number) of the folder isn't the store's")
+        throw .notAsReleased(
+          "release \(release.release.number) of the folder isn't the store's",
+          hint: "name the folder that the store was made from, or make a copy from this one")
       }
     }
     let known = own.filter { $0.release.number <= index.newest.release.number }
@@ -227,10 +231,13 @@ extension ReleaseIndex {
     let chain = own + releases(after: own.last?.release.number ?? 0)
     let (last, signer) = try ReleaseChain(chain).signed(by: publisher)
     guard last == newest.release, try isSigned(by: signer) else {
-      throw .notAsReleased("the index isn't signed by the expected publisher")
+      throw .notAsReleased(
+        "the index isn't signed by the expected publisher",
+        hint: "compare the publisher's line with the one that you were given, and get the files again")
     }
     guard dataSet.map({ $0 == last.dataSet }) ?? true else {
-      throw .notAsReleased("the folder has the releases of another data set")
+      throw .notAsReleased(
+        "the folder has the releases of another data set", hint: "name the folder of the store's data set")
     }
     if let expires = last.expires, expires <= time, !allowsOlder {
       throw StoreError(
@@ -247,7 +254,7 @@ extension ReleaseIndex {
     guard own.contains(newest) else {
       throw StoreError(
         .invalidArgument, "the folder has release \(newest.release.number), which the store lacks",
-        hint: "publish from the store that made it, or to another folder")
+        hint: "publish from the store that made it; if this is a backup of that store, first update it from the folder")
     }
     return try isSigned(by: key.publisher)
   }

@@ -39,7 +39,9 @@ extension StoreEngine {
         guard isAllowed else {
           throw StoreError(
             .invalidArgument, "release \(last.release.number) doesn't allow this signing key for the next release",
-            hint: "sign with the key that readers know, and name the new publisher in that release")
+            hint: last.release.next == nil
+              ? "sign with the key of the last release, and name the new publisher with it"
+              : "sign with the key of the publisher that the release names as the next one")
         }
         guard time > last.release.time else {
           throw StoreError(

@@ -53,7 +53,7 @@ struct ReleasePublishVerb: ParsableCommand {
       ("path", .string(directory)), ("release", .integer(report.release)),
       ("files", .array(report.files.map { .string($0.name) })),
       ("bytes", .integer(report.files.reduce(0) { $0 + $1.byteCount })),
-      ("changed_documents", .integer(report.documents)), ("customers", .integer(customers.count)),
+      ("changed_documents", report.changedDocuments.map { .integer($0) }), ("customers", .integer(customers.count)),
     ]).print(as: options.common.listFormat)
   }
 }
@@ -65,6 +65,7 @@ extension ReleaseCustomer {
       throw Failure(.failed, kind: "not-customers", "\(path) is not UTF-8, as a list of customers is")
     }
     var customers: [ReleaseCustomer] = []
+    var names: Set<Substring> = []
     for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let words = line.split(whereSeparator: \.isWhitespace)
       guard let name = words.first, !name.hasPrefix("#") else { continue }
@@ -76,7 +77,18 @@ extension ReleaseCustomer {
           "\(path), line \(number + 1) isn't a name and a recipient",
           hint: "'dbtool keygen -y' prints the recipient of an identity")
       }
-      customers.append(try ReleaseCustomer(name: String(name), recipient: try Recipient(String(words[1]))))
+      let place = "\(path), line \(number + 1)"
+      guard names.insert(name).inserted else {
+        throw Failure.usage("\(place): an earlier customer has this name", hint: "give each a name of its own")
+      }
+      do throws(StoreError) {
+        customers.append(try ReleaseCustomer(name: String(name), recipient: try Recipient(String(words[1]))))
+      } catch {
+        throw Failure.usage("\(place): \(error.message)", hint: error.hint?.description)
+      }
+    }
+    guard !customers.isEmpty else {
+      throw Failure.usage("\(path) has no customers, so nobody could read the release", hint: "name one at least")
     }
     return customers
   }

@@ -42,6 +42,9 @@ struct UpdateVerb: ParsableCommand {
       throw Failure(
         .failed, kind: "already-exists", "\(path) exists already", hint: "update it without --create")
     }
+    if !create, !InputFile.exists(path) {
+      throw Failure(.noStore, kind: "no-such-file", "\(path): no such file", hint: "--create makes the copy")
+    }
     let source = try source.opened(for: "update", options)
     let key = source.key
     defer { key.forget() }
@@ -89,7 +92,6 @@ extension UpdatePlan {
     common.diagnostics.note(
       files.isEmpty
         ? "the copy has release \(to), the newest, already"
-        : "an update to release \(to) reads these files (\(files.reduce(0) { $0 + $1.byteCount }) bytes) "
-          + "and \(keyFile)")
+        : "an update to release \(to) reads \(files.reduce(0) { $0 + $1.byteCount }) bytes")
   }
 }

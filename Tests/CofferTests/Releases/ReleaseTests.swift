@@ -195,6 +195,10 @@ import Testing
         #expect(text == texts[Int(id.rawValue - ids[0].rawValue)])
       }
     }
+    // Another session proves a changed state, and replaces the file, which the first one goes on reading.
+    try test.store.write { try $0.move(2, to: .top) }
+    #expect(try remembering(test, memory).read { try $0.text(of: kept[5]) } == texts[5])
+    #expect(try store.read { try $0.headers(in: "many").count } == 800)
     // A file that is cut while a store is open.
     let other = try remembering(test, memory)
     try FileHandle(forWritingTo: memory).truncate(atOffset: 100)
@@ -244,7 +248,7 @@ import Testing
     try test.store.makeEditableCopy(at: copy, keys: [.published("primary")])
     #expect(try remembering(test, memory, copy).read { try $0.text(of: 1) } == "alpha")
     #expect(try Data(contentsOf: memory) != proof)
-    for count in [0, 1, proof.count / 2, proof.count - 1] {
+    for count in [0, 15, proof.count / 2, proof.count - 1] {
       try proof.prefix(count).write(to: memory)
       #expect(try remembering(test, memory).read { try $0.text(of: 1) } == "alpha")
       #expect(try Data(contentsOf: memory) == proof)
@@ -252,6 +256,19 @@ import Testing
     try (proof + [0]).write(to: memory)
     #expect(try remembering(test, memory).release?.number == 1)
     #expect(try Data(contentsOf: memory) == proof)
+  }
+
+  /// A key, for example.
+  @Test func proofNeverReplacesOtherFile() throws {
+    let test = try released()
+    let file = test.place.file("other")
+    for text in ["coffer", "coffer-proof-2\n", String(repeating: "text\n", count: 100)] {
+      try Data(text.utf8).write(to: file)
+      expect(.alreadyExists) { try remembering(test, file) }
+      #expect(try Data(contentsOf: file) == Data(text.utf8))
+    }
+    try Data().write(to: file)
+    #expect(try remembering(test, file).release?.number == 1)
   }
 
   @Test func proofNeverReplacesStore() throws {

@@ -82,7 +82,7 @@ import Testing
     let recipient = try sandbox.succeed("keygen", "-y", "identity.key").text.dropLast()
     try sandbox.write("customers.txt", "# customers\n\nanna \(recipient)\n")
     let first = try publish(sandbox)
-    #expect(first.contains("release:           1\n") && first.contains("0-1.update"), "\(first)")
+    #expect(first.contains("release:   1\n") && first.contains("0-1.update"), "\(first)")
     return sandbox
   }
 
@@ -98,7 +98,8 @@ import Testing
     let words = ["update", "copy.coffer", "public", "--customer", "anna", "--publisher", publisher]
     sandbox.environment["DBTOOL_KEY_FILE"] = "identity.key"
     let new = try sandbox.succeed(words + ["--create", "--dry-run"])
-    #expect(new.text.hasPrefix("0-1.update\t") && new.text.hasSuffix("\ttrue\n") && !sandbox.exists("copy.coffer"))
+    #expect(new.text.hasPrefix("1.anna.key\t262\ttrue\n0-1.update\t") && new.text.hasSuffix("\ttrue\n"))
+    #expect(!sandbox.exists("copy.coffer"))
     #expect(try sandbox.succeed(words + ["--create"]).errors.contains("made copy.coffer with release 1"))
     #expect(try sandbox.run(words + ["--create"]).status == 1)
     sandbox.environment["DBTOOL_KEY_FILE"] = creator
@@ -151,6 +152,20 @@ import Testing
     bytes[bytes.count / 2] ^= 1
     try sandbox.write("public/0-1.update", bytes: bytes)
     #expect(try status("--customer", "anna", "--publisher", publisher) == 21)
+  }
+
+  @Test func namesPlaceInListOfCustomers() throws {
+    let sandbox = try published()
+    let recipient = try sandbox.succeed("keygen", "-y", "identity.key").text.dropLast()
+    for (text, place) in [
+      ("anna \(recipient)\n\nanna \(recipient)\n", "line 3"), ("# customers\nAnna \(recipient)\n", "line 2"),
+      ("# nobody\n", "no customers"),
+    ] {
+      try sandbox.write("customers.txt", text)
+      let result = try sandbox.run(
+        "release", "publish", "s.coffer", "other", "--signing", "signing.key", "--customers", "customers.txt")
+      #expect(result.status == 64 && result.errors.contains(place) && !sandbox.exists("other"), "\(result.errors)")
+    }
   }
 
   @Test(arguments: ["anna", "anna recipient", "anna coffer-recipient-1-00 more"])
