@@ -66,8 +66,19 @@ package enum Schema {
 
   /// Rejects every foreign schema, because files may be hostile, and a trigger or view would run an attacker's code.
   ///
+  /// Reads the schema and the features in one transaction, because another process may change both meanwhile.
+  ///
   /// - Throws: `otherFormat` for features of a later version, which may have tables. `damaged`.
   package static func check(_ database: StoreDatabase) throws(StoreError) {
+    let connection = database.connection
+    guard !connection.isInTransaction else { return try checkEntries(database) }
+    try translatingErrors { () throws(SQLiteError) in try connection.begin(.deferred) }
+    // It only read.
+    defer { try? connection.rollback() }
+    try checkEntries(database)
+  }
+
+  private static func checkEntries(_ database: StoreDatabase) throws(StoreError) {
     let rows = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     guard rows.count <= entryLimit else { throw tooManyEntries }
     let header = objects[0]

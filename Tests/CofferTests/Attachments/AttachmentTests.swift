@@ -20,6 +20,23 @@ struct AttachmentTests {
     try store.write { try $0.insert(Document(title: "Holiday", text: "text"), into: notes) }
   }
 
+  /// The first file adds tables and a feature, which a session that opens meanwhile sees together or not at all.
+  @Test(arguments: [CreateOptions.Journal.rollback, .writeAheadLog])
+  func opensWhileFirstFileIsAttached(_ journal: CreateOptions.Journal) throws {
+    for _ in 0..<100 {
+      let test = try TestStore { $0.journal = journal }
+      let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+      let url = test.url
+      let opener = Background {
+        for _ in 0..<8 {
+          try DocumentStore.open(at: url, key: .published("primary"), options: .testing).close()
+        }
+      }
+      try test.store.write { _ = try $0.attach(.bytes([1]), to: id, name: "file") }
+      try opener.value()
+    }
+  }
+
   @Test(arguments: [0, 1, 2, 4_096, 65_535, 65_536, 65_537, 200_000, 1_048_576], [false, true])
   func readsWhatWasAttached(_ count: Int, isPadded: Bool) throws {
     let test = try TestStore { $0.isPadded = isPadded }
