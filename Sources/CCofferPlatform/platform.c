@@ -85,6 +85,12 @@ int coffer_sync(int descriptor) {
 int coffer_sync_file_system(int folder) {
 #if defined(__linux__)
   return syncfs(folder);
+#elif defined(__APPLE__)
+  // sync(2) only begins to write.
+  if (fsync_volume_np(folder, SYNC_VOLUME_FULLSYNC | SYNC_VOLUME_WAIT) != 0 && errno != ENOTSUP && errno != EINVAL &&
+      errno != ENOTTY)
+    return -1;
+  return coffer_sync(folder);
 #else
   sync();
   return coffer_sync(folder);

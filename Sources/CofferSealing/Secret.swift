@@ -108,6 +108,8 @@ extension Secret {
       throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
     }
     defer { CofferPlatform.close(descriptor) }
+    // A file in /dev/fd has the offset of its descriptor on some systems. A pipe has none.
+    _ = lseek(descriptor, 0, SEEK_SET)
     return try readAll(descriptor: descriptor, limit: limit)
   }
 }

@@ -64,7 +64,7 @@ int coffer_random_bytes(void *memory, size_t count);
 
 // The present thread as a number.
 uintptr_t coffer_thread(void);
-// Forbids core dumps, and other processes of the user to read this one's memory.
+// Forbids core dumps, and other processes of the user to trace this one. On Linux they can't read its memory either.
 void coffer_forbid_inspection(void);
 // Raises the number of files that may be open at once to `count` if it's allowed. Returns the resulting number.
 uint64_t coffer_raise_open_files(uint64_t count);

@@ -16,7 +16,9 @@ int linkat(int, const char *, int, const char *, int);
 ssize_t read(int, void *, size_t);
 ssize_t readlink(const char *, char *, size_t);
 int rmdir(const char *);
-void sync(void);
+#define SYNC_VOLUME_FULLSYNC 0x01
+#define SYNC_VOLUME_WAIT 0x02
+int fsync_volume_np(int, int);
 long sysconf(int);
 int unlink(const char *);
 int usleep(uint32_t);
