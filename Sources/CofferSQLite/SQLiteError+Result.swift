@@ -18,7 +18,8 @@ extension SQLiteError.Code {
   private init(primaryResult: Int32, _ result: Int32) {
     switch primaryResult {
     case SQLITE_ERROR: self = .sqlLogic
-    case SQLITE_BUSY: self = .busy
+    // SQLITE_PROTOCOL: another process was stopped in the few instructions that publish a commit in the log's index.
+    case SQLITE_BUSY, SQLITE_PROTOCOL: self = .busy
     case SQLITE_LOCKED: self = .locked
     case SQLITE_READONLY: self = .readOnly
     case SQLITE_CANTOPEN: self = .cantOpen

@@ -5,7 +5,7 @@
 public struct SQLiteError: Error, Sendable, Equatable {
   /// The kind of error, by what the caller can do about it.
   public enum Code: Sendable, Hashable {
-    /// Another connection holds a lock, and the busy timeout has passed. SQLITE_BUSY
+    /// Another connection holds a lock, and the busy timeout has passed. SQLITE_BUSY, SQLITE_PROTOCOL
     case busy
     /// A read transaction wants to write, but others have committed since it began: end it and begin again.
     /// SQLITE_BUSY_SNAPSHOT

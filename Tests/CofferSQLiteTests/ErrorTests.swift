@@ -67,7 +67,8 @@ import Testing
 
   @Test(
     arguments: [
-      (5, SQLiteError.Code.busy), (261, .busy), (517, .staleSnapshot), (6, .locked), (262, .locked), (8, .readOnly),
+      (5, SQLiteError.Code.busy), (261, .busy), (15, .busy), (517, .staleSnapshot), (6, .locked), (262, .locked),
+      (8, .readOnly),
       (776, .readOnly), (14, .cantOpen), (526, .isDirectory), (26, .notADatabase), (11, .corrupt), (267, .corrupt),
       (13, .full), (4874, .full), (9, .interrupted), (10, .ioError), (778, .ioError), (3082, .noMemory), (7, .noMemory),
       (17, .schema),
