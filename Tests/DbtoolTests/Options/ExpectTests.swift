@@ -38,22 +38,32 @@ import Testing
     ["index", "check", "s.coffer"], ["merge", "s.coffer", "b.coffer"],
     ["restore", "s.coffer", "b.coffer", "1"], ["replica", "promote", "s.coffer", "--no-anchor"],
     ["replica", "tail", "s.coffer", "--since", "1"], ["replica", "adopt", "s.coffer", "copies"],
-    ["sync", "init", "s.coffer", "carried"],
+    ["sync", "init", "s.coffer", "carried"], ["release", "make", "s.coffer", "--signing", "signing.key"],
+    ["release", "publish", "s.coffer", "n", "--signing", "signing.key", "--customers", "customers.txt"],
+    ["update", "s.coffer", "public", "--customer", "anna", "--publisher", "PUBLISHER"],
+    ["release", "diff", "s.coffer", "public", "--customer", "anna", "--publisher", "PUBLISHER", "-k", "identity.key"],
   ]
 
   @Test(.slow) func everyVerbChecksPin() throws {
     let sandbox = try Sandbox.withStore("--titles", "clear")
-    let recipient = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
-      .first { $0.hasPrefix("coffer-") }
+    func line(_ file: String) throws -> String {
+      let lines = try sandbox.text(of: file).split(separator: "\n").map(String.init)
+      return try #require(lines.first { $0.hasPrefix("coffer-") })
+    }
+    let (recipient, publisher) = (try line("recipient.txt"), try line("publisher.txt"))
     try sandbox.write("in.txt", "text")
+    try sandbox.write("customers.txt", "anna \(recipient)\n")
     try FileManager.default.createDirectory(atPath: sandbox.path("copies"), withIntermediateDirectories: false)
     sandbox.environment["EDITOR"] = "true"
     try sandbox.succeed("put", "s.coffer", "--text", "x")
-    try sandbox.succeed("key", "add", "s.coffer", "--recipient", try #require(recipient))
+    try sandbox.succeed("key", "add", "s.coffer", "--recipient", recipient)
+    try sandbox.succeed("release", "make", "s.coffer", "--signing", "signing.key")
+    try sandbox.succeed(
+      "release", "publish", "s.coffer", "public", "--signing", "signing.key", "--customers", "customers.txt")
     try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let before = try sandbox.read("s.coffer")
     let pin = try pin(of: "s.coffer", in: sandbox)
-    for verb in Self.verbs {
+    for verb in Self.verbs.map({ $0.map { $0 == "PUBLISHER" ? publisher : $0 } }) {
       let refused = try sandbox.run(verb + ["--pin", Self.otherPin])
       #expect(refused.status == 21, "\(verb): \(refused.errors)")
       #expect(refused.output.isEmpty, "\(verb)")
