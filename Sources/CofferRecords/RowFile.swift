@@ -84,7 +84,8 @@ package final class RowFile: Sendable {
     let known = recent.withLock { $0 }
     if !known.isEmpty {
       let last = known.count / RowProof.Rows.entryByteCount - 1
-      if (RowProof.Rows.number(0, in: known)...RowProof.Rows.number(last, in: known)).contains(number) { return known }
+      // Not a range, because the numbers of a damaged file can be in any order.
+      if RowProof.Rows.number(0, in: known) <= number, number <= RowProof.Rows.number(last, in: known) { return known }
     }
     var (low, high) = (0, (count + Self.blockCount - 1) / Self.blockCount)
     guard high > 0 else { return [] }

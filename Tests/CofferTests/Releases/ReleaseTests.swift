@@ -201,8 +201,17 @@ import Testing
     #expect(try store.read { try $0.headers(in: "many").count } == 800)
     // A file that is cut while a store is open.
     let other = try remembering(test, memory)
+    var remembered = try Data(contentsOf: memory)
+    remembered.replaceSubrange(55..<63, with: Data(repeating: 0x7F, count: 8))
     try FileHandle(forWritingTo: memory).truncate(atOffset: 100)
     expect(.ioFailure) { try other.read { try $0.text(of: kept[0]) } }
+    // A damaged file, in which the numbers of a block fall, gives no other text.
+    try remembered.write(to: memory)
+    let damaged = try remembering(test, memory)
+    for id in kept.prefix(20) {
+      let text = try? damaged.read { try $0.text(of: id) }
+      #expect(text == nil || text == texts[Int(id.rawValue - ids[0].rawValue)])
+    }
   }
 
   /// The rows are forged and the state isn't, so opening doesn't notice it, but reading does.
