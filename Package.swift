@@ -162,7 +162,7 @@ let package = Package(
     tests(of: "CofferText", ["CofferText", "CofferPlatform"]),
     tests(of: "CofferPatterns", ["CofferPatterns", "CofferText"]),
     tests(of: "CofferSealing", ["CofferSealing", "CofferText", "CofferPlatform"]),
-    tests(of: "CofferSQLite", ["CofferSQLite"]),
+    tests(of: "CofferSQLite", ["CofferSQLite", "CCofferSQLite"]),
     tests(
       of: "CofferRecords",
       ["CofferRecords", "CofferDocuments", "CofferSealing", "CofferSQLite", "CofferMergeModel"]),

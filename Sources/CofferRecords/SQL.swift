@@ -249,6 +249,6 @@ package enum SQL {
     "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<=2048 ORDER BY id"
   package static let recordsWithoutCollection =
     "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
-  package static let integrity = "PRAGMA integrity_check(20)"
+  package static let integrity = "integrity_check(20)"
   package static let clearTitles = "SELECT id,pos,title FROM coffer_record WHERE coll=? ORDER BY pos,id"
 }

@@ -70,12 +70,7 @@ package enum Schema {
   ///
   /// - Throws: `otherFormat` for features of a later version, which may have tables. `damaged`.
   package static func check(_ database: StoreDatabase) throws(StoreError) {
-    let connection = database.connection
-    guard !connection.isInTransaction else { return try checkEntries(database) }
-    try translatingErrors { () throws(SQLiteError) in try connection.begin(.deferred) }
-    // It only read.
-    defer { try? connection.rollback() }
-    try checkEntries(database)
+    try database.reading { () throws(StoreError) in try checkEntries(database) }
   }
 
   private static func checkEntries(_ database: StoreDatabase) throws(StoreError) {

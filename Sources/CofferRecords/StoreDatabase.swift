@@ -92,6 +92,14 @@ package struct StoreDatabase {
   }
 
   package var isInTransaction: Bool { connection.isInTransaction }
+
+  /// Runs `body`, which only reads, in one transaction: in the open one, or in its own.
+  package func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    guard !isInTransaction else { return try body() }
+    try begin(.deferred)
+    defer { rollback() }
+    return try body()
+  }
 }
 
 /// A compiled statement that throws ``StoreError``.

@@ -18,6 +18,8 @@ final class Connection {
   /// An error has rolled that transaction back. Until it is ended no statement runs, because it would commit outside of
   /// the transaction it was meant for.
   private(set) var isTransactionLost = false
+  /// ROLLBACK, compiled before the first transaction begins, so that ending one takes no memory.
+  private var rollbackStatement: OpaquePointer?
   /// The disk has failed, at least once, to confirm a write through this connection.
   private(set) var hasFailedSync = false
 
@@ -40,6 +42,7 @@ final class Connection {
     // Statements own the connection, so none is left but the cached.
     interrupts.detach()
     cache.removeAll()
+    sqlite3_finalize(rollbackStatement)
     guard let handle else { return }
     sqlite3_close_v2(handle)
     ForkGuard.didClose()
@@ -49,6 +52,8 @@ final class Connection {
   func close() throws(SQLiteError) {
     guard let handle, !ForkGuard.isInChild else { return }
     cache.removeAll()
+    sqlite3_finalize(rollbackStatement)
+    rollbackStatement = nil
     for statement in statements { statement.takeUnretainedValue().finalize() }
     statements = []
     interrupts.detach()
@@ -94,6 +99,20 @@ final class Connection {
   /// After a failed statement: notes whether it took the open transaction with it.
   func noteFailure() {
     if isTransactionOpen && isAutocommitting { isTransactionLost = true }
+  }
+
+  /// Compiles ROLLBACK unless that was done.
+  func prepareRollback() throws(SQLiteError) {
+    guard rollbackStatement == nil else { return }
+    try check(
+      sqlite3_prepare_v3(try open(), "ROLLBACK", -1, UInt32(SQLITE_PREPARE_PERSISTENT), &rollbackStatement, nil))
+  }
+
+  /// Undoes the open transaction, which `begin` or SQL began.
+  func runRollback() throws(SQLiteError) {
+    try prepareRollback()
+    sqlite3_step(rollbackStatement)
+    try check(sqlite3_reset(rollbackStatement))
   }
 
   func forgetTransaction() {

@@ -22,6 +22,18 @@ extension Database {
     return try statement.value(at: 0)
   }
 
+  /// The findings of an integrity check, under the same conditions as `integerPragma(_:)`; empty if all is in order.
+  ///
+  /// SQLite reports a page that it couldn't read for lack of memory, say, among its findings. That tells nothing about
+  /// the file, so it is thrown.
+  package func integrityFindings(_ pragma: String) throws(SQLiteError) -> [String] {
+    let findings = try query("PRAGMA \(pragma)").rows.compactMap { $0[0].text }.filter { $0 != "ok" }
+    for finding in findings {
+      if let failure = SQLiteError(finding: finding) { throw failure }
+    }
+    return findings
+  }
+
   /// The extent of a checkpoint, and the connections it waits for.
   package enum CheckpointMode: Sendable {
     /// Copies as much as possible without waiting.

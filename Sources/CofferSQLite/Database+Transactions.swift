@@ -58,11 +58,20 @@ extension Database {
       return result
     } catch {
       // The savepoint is gone if the transaction is.
-      if isInTransaction {
-        try? statement("ROLLBACK TO coffer_savepoint").run()
-        try? statement("RELEASE coffer_savepoint").run()
-      }
+      if isInTransaction { undoSavepoint() }
       throw error
+    }
+  }
+
+  /// Undoes the innermost savepoint, or the whole transaction if memory is too short for that: its changes must not be
+  /// committed with those around it.
+  private func undoSavepoint() {
+    do throws(SQLiteError) {
+      try statement("ROLLBACK TO coffer_savepoint").run()
+      try statement("RELEASE coffer_savepoint").run()
+    } catch {
+      try? connection.runRollback()
+      connection.noteFailure()
     }
   }
 
@@ -70,6 +79,7 @@ extension Database {
   package func begin(_ kind: TransactionKind) throws(SQLiteError) {
     guard !connection.isTransactionLost else { throw Statement.transactionLost(nil) }
     guard !isInTransaction else { throw SQLiteError(.misuse, "a transaction is open already") }
+    try connection.prepareRollback()
     try statement(kind.statement).run()
     connection.isTransactionOpen = true
   }
@@ -90,6 +100,6 @@ extension Database {
   package func rollback() throws(SQLiteError) {
     connection.forgetTransaction()
     guard isInTransaction else { return }
-    try statement("ROLLBACK").run()
+    try connection.runRollback()
   }
 }

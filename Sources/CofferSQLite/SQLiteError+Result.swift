@@ -65,6 +65,15 @@ extension SQLiteError {
     sqlite3_errstr(result).map { String(cString: $0) } ?? "error \(result)"
   }
 
+  /// The failure of the machine that a finding of an integrity check reports; nil if it reports damage.
+  init?(finding: String) {
+    guard let code = finding.firstRange(of: "error code")?.upperBound,
+      let result = Int32(finding[code...].dropFirst().prefix { $0.isNumber }),
+      ![SQLITE_OK, SQLITE_CORRUPT, SQLITE_NOTADB].contains(result & 0xFF)
+    else { return nil }
+    self.init(Code(result: result), Self.plainMessage(result), extendedCode: result)
+  }
+
   /// The disk failed to confirm a write to a file, or the removal of one.
   package var isFailedSync: Bool {
     extendedCode == SQLITE_IOERR | (4 << 8)  // SQLITE_IOERR_FSYNC

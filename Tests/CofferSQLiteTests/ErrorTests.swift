@@ -80,6 +80,17 @@ import Testing
     #expect(SQLiteError.Code(result: result) == code)
   }
 
+  @Test(
+    arguments: [
+      ("*** in database main ***\nPage 12: unable to get the page. error code=7", .noMemory),
+      ("Page 3: unable to get the page. error code=266", .ioError),
+      ("Page 3: btreeInitPage() returns error code 11", nil), ("Page 3 is never used", nil),
+      ("wrong # of entries in index coffer_record_pos", nil),
+    ] as [(String, SQLiteError.Code?)])
+  func tellsFailuresFromFindings(finding: String, code: SQLiteError.Code?) {
+    #expect(SQLiteError(finding: finding)?.code == code)
+  }
+
   @Test func reportsFullDatabase() throws {
     _ = try database.integerPragma("max_page_count = 10")
     try database.execute("CREATE TABLE big(a)")

@@ -1,3 +1,4 @@
+import CCofferSQLite
 import Testing
 
 @testable import CofferSQLite
@@ -182,6 +183,40 @@ import Testing
     #expect(throws: error(.rolledBack)) { try database.commit() }
     try database.begin(.immediate)
     try database.commit()
+  }
+
+  /// Runs `body` while no statement can be compiled, as when memory is short.
+  private func withoutCompiling(_ body: () throws -> Void) throws {
+    let handle = try database.connection.open()
+    let limit = sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 1)
+    defer { sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, limit) }
+    try body()
+  }
+
+  @Test func rollsBackWhereNothingCanBeCompiled() throws {
+    try database.begin(.immediate)
+    try insert(1)
+    try withoutCompiling { try database.rollback() }
+    #expect(try rows() == [] && !database.isInTransaction)
+  }
+
+  @Test func savepointThatCannotBeUndoneLosesTransaction() throws {
+    #expect(throws: error(.rolledBack)) {
+      try database.transaction {
+        try insert(1)
+        let second = try database.statement("INSERT INTO t VALUES(2)")
+        // SAVEPOINT is compiled here and ROLLBACK TO isn't.
+        try database.savepoint {}
+        try withoutCompiling {
+          try? database.savepoint {
+            try second.run()
+            throw Refusal()
+          }
+        }
+        try insert(3)
+      }
+    }
+    #expect(try rows() == [] && !database.isInTransaction)
   }
 
   @Test func closingRollsBack() throws {

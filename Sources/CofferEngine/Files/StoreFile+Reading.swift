@@ -17,10 +17,10 @@ extension StoreFile {
     let watch = Cancellation.Watch(file.database.connection)
     defer { watch.end() }
     try Cancellation.checkCurrent()
-    try file.database.begin(.deferred)
-    defer { file.database.rollback() }
-    try file.checkSize()
-    return try body(file)
+    return try file.database.reading { () throws(StoreError) in
+      try file.checkSize()
+      return try body(file)
+    }
   }
 
   /// Verifies a header and slots of this file with the root key.

@@ -155,14 +155,10 @@ package struct StoreFile {
 
   /// Returns a consistent header with its slots, read in a short transaction.
   func readConsistently() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
-    try database.begin(.deferred)
-    let result: Result<(StoreHeader, [KeySlotRecord]), StoreError> = Result { () throws(StoreError) in
+    try database.reading { () throws(StoreError) in
       try checkSize()
       return try readHeader()
     }
-    // End the transaction even if memory runs out, because the connection is reused.
-    try translatingErrors(database.connection.rollback)
-    return try result.get()
   }
 }
 

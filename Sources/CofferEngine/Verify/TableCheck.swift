@@ -57,10 +57,7 @@ package func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> 
     return [error.message]
   }
   do throws(SQLiteError) {
-    return try database.connection.query(SQL.integrity).rows.compactMap { row in
-      guard case .text(let finding) = row[0], finding != "ok" else { return nil }
-      return "SQLite: \(finding)"
-    }
+    return try database.connection.integrityFindings(SQL.integrity).map { "SQLite: \($0)" }
   } catch {
     let failure = StoreError(error)
     guard !failure.isTransient else { throw failure }

@@ -21,11 +21,9 @@ struct IndexCheck {
 
   mutating func run() throws(StoreError) {
     let findings = try file.run { database throws(SQLiteError) in
-      try database.query("PRAGMA main.integrity_check(10)").rows.compactMap { $0[0].text }
+      try database.integrityFindings("main.integrity_check(10)")
     }
-    for finding in findings where finding != "ok" {
-      problems.append(Verdict.IndexProblem("an index is in disorder: \(finding)"))
-    }
+    problems += findings.map { Verdict.IndexProblem("an index is in disorder: \($0)") }
     for record in try transaction.orderedCollections() {
       guard let entry = file.declaration.collection(record.id), entry.uid == record.uid else { continue }
       if entry.hasTitles { try compareTitles(record) } else { try compareContents(record, entry) }
