@@ -1,6 +1,4 @@
 #define _GNU_SOURCE
-// Declares memset_s on Apple's systems.
-#define __STDC_WANT_LIB_EXT1__ 1
 
 #include "CCofferPlatform.h"
 
@@ -74,12 +72,16 @@ int coffer_exchange_names(const char *one, const char *other) {
 }
 
 int coffer_sync(int descriptor) {
+  int result;
 #if defined(__APPLE__)
+  do result = fcntl(descriptor, F_FULLFSYNC);
+  while (result != 0 && errno == EINTR);
   // Some file systems have no such command; fsync leaves the rest to the drive.
-  if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
-  if (errno != ENOTSUP && errno != EINVAL && errno != ENOTTY) return -1;
+  if (result == 0 || (errno != ENOTSUP && errno != EINVAL && errno != ENOTTY)) return result;
 #endif
-  return fsync(descriptor);
+  do result = fsync(descriptor);
+  while (result != 0 && errno == EINTR);
+  return result;
 }
 
 int coffer_sync_file_system(int folder) {
@@ -214,7 +216,9 @@ int coffer_take_lease(int descriptor) {
 
 void coffer_wipe(void *memory, size_t count) {
 #if defined(__APPLE__)
-  memset_s(memory, count, 0, count);
+  // memset_s is declared only if a macro was defined before the first header, which a module of the SDK doesn't see.
+  memset(memory, 0, count);
+  __asm__ volatile("" : : "r"(memory) : "memory");
 #else
   explicit_bzero(memory, count);
 #endif

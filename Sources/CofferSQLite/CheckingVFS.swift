@@ -1,6 +1,8 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 
-/// SQLite's VFS of the system, with one difference: it looks at files before it opens them.
+/// SQLite's VFS of the system, with two differences: it looks at files before it opens them, and on Apple's systems it
+/// waits until a drive has confirmed the removal of a journal, which commits a transaction.
 ///
 /// SQLite trusts what it finds beside a database. It deletes the file that a journal names as its super-journal, writes
 /// through hard links, waits for ever at a pipe, and applies a log to a database that has none. So xOpen refuses the files
@@ -23,6 +25,24 @@ enum CheckingVFS {
       let system = VFSRegistration.system
       return system?.pointee.xOpen(system, name, file, flags, openedFlags) ?? SQLITE_CANTOPEN
     }
+    vfs.xDelete = { _, name, isConfirmed in
+      let system = VFSRegistration.system
+      // SQLite confirms a removal with fsync, which leaves the rest to an Apple drive.
+      let result = system?.pointee.xDelete(system, name, 0) ?? SQLITE_IOERR
+      guard result == SQLITE_OK, isConfirmed != 0, let name else { return result }
+      return confirmFolder(of: String(cString: name)) ? SQLITE_OK : SQLITE_IOERR | (5 << 8)  // SQLITE_IOERR_DIR_FSYNC
+    }
+  }
+
+  /// Waits until the disk has the names of the folder that a file is, or was, in.
+  ///
+  /// - Returns: `false` if the disk failed. Like SQLite, returns `true` for a folder that may not be read.
+  private static func confirmFolder(of path: String) -> Bool {
+    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
+    let descriptor = open(String(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return true }
+    defer { close(descriptor) }
+    return coffer_sync(descriptor) == 0
   }
 
   /// The name for sqlite3_open_v2, registered at the first call.
