@@ -1,5 +1,6 @@
 import CofferPlatform
 import Foundation
+import Testing
 
 /// A running dbtool process.
 final class Child {
@@ -95,6 +96,19 @@ final class Child {
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     hasEnded = true
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+  }
+}
+
+extension Sandbox {
+  /// Starts a child that writes to a pipe, and returns the child and the pipe's read end.
+  func start(_ arguments: [String]) throws -> (child: Child, output: Int32) {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let child = try Child(
+      arguments, in: self, streams: .descriptors(input: nil, output: ends[1], errors: nil))
+    close(ends[1])
+    return (child, ends[0])
   }
 }
 

@@ -1,3 +1,4 @@
+import CofferPlatform
 import Foundation
 import Testing
 
@@ -24,6 +25,32 @@ import Testing
     let status = try sandbox.succeed("sync", "status", "phone.coffer", "carried", "--format", "csv").lines
     #expect(status.map { $0.split(separator: ",")[1] } == ["name", "phone", "laptop"])
     #expect(status.map { $0.split(separator: ",")[2] } == ["this", "true", "false"])
+  }
+
+  @Test func watchingTakesEachPublishedChange() throws {
+    let sandbox = try twoDevices()
+    let (child, output) = try sandbox.start(
+      ["sync", "run", "s.coffer", "carried", "--watch", "--every", "0.05", "--json"])
+    defer {
+      child.signal(SIGKILL)
+      close(output)
+    }
+    var printed = ""
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    for text in ["first", "second"] {
+      try sandbox.succeed("put", "phone.coffer", "--text", text)
+      try sandbox.succeed("sync", "run", "phone.coffer", "carried")
+      // The report of a run comes after its changes were committed.
+      printed = ""
+      while !printed.contains(#""changes":1"#) {
+        let count = read(output, &bytes, bytes.count)
+        try #require(count > 0, "it ended after \(printed)")
+        printed += String(decoding: bytes[..<count], as: UTF8.self)
+      }
+      #expect(try sandbox.succeed("show", "s.coffer", text).text == text)
+    }
+    child.signal(SIGINT)
+    #expect(child.wait() == 0)
   }
 
   @Test func statusNamesTextsThatChangedOnBoth() throws {

@@ -13,17 +13,6 @@ import Testing
     return sandbox
   }
 
-  /// Starts a child that writes to a pipe, and returns the child and the pipe's read end.
-  private func start(_ arguments: [String], in sandbox: Sandbox) throws -> (child: Child, output: Int32) {
-    var ends: [Int32] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    let child = try Child(
-      arguments, in: sandbox, streams: .descriptors(input: nil, output: ends[1], errors: nil))
-    close(ends[1])
-    return (child, ends[0])
-  }
-
   private func readAll(_ descriptor: Int32) -> [UInt8] {
     var all: [UInt8] = []
     var bytes = [UInt8](repeating: 0, count: 1 << 16)
@@ -40,7 +29,7 @@ import Testing
     let sandbox = try filled()
     let expected = try sandbox.succeed(arguments).output
     #expect(expected.count > 1 << 16)
-    let (child, output) = try start(arguments, in: sandbox)
+    let (child, output) = try sandbox.start(arguments)
     defer { close(output) }
     // The first byte shows that reading has started. The list doesn't fit the pipe.
     var first: UInt8 = 0
@@ -60,7 +49,7 @@ import Testing
     let sql = """
       SELECT replace(printf('%.1000c', 'x'), 'x', documents.title || ' ') FROM documents, (VALUES (1)) LIMIT 400
       """
-    let (child, output) = try start(["query", "s.coffer", sql], in: sandbox)
+    let (child, output) = try sandbox.start(["query", "s.coffer", sql])
     defer { close(output) }
     var first: UInt8 = 0
     #expect(read(output, &first, 1) == 1)
