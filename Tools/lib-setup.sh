@@ -25,6 +25,7 @@ have() {
     libc-bin) command -v iconv > /dev/null ;;
     iso-codes) [ -d /usr/share/iso-codes/json ] ;;
     python3-cryptography) find_python ;;
+    python3-pip) python3 -m pip --version > /dev/null 2>&1 || /usr/bin/python3 -m pip --version > /dev/null 2>&1 ;;
     *) return 1 ;;
   esac
 }
@@ -72,5 +73,31 @@ as_root() {
 release_dbtool() {
   dbtool=$PWD/.build/release/dbtool
   swift build -c release --static-swift-stdlib --product dbtool \
-    -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker --build-id=none
+    -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker --build-id=none "$@"
+}
+
+# Builds the dbtool for any Linux with glibc, and sets $portable to its path: it also contains SQLite, OpenSSL and the
+# libraries of C++ and GCC. glibc stays outside, because it loads parts of itself at run time, for names of users, and
+# because its license has conditions for programs that contain it. The linker takes a static library where it finds no
+# shared one beside it, and pkg-config's files name the folder where it looks first. Only the link differs from
+# release_dbtool, which takes seconds; call that function afterwards to have its file again.
+portable_dbtool() {
+  folder=$PWD/.build/portable
+  portable=$folder/dbtool
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  for library in $(static_libraries); do ln -s "$library" "$folder"; done
+  # The compiler asks for the shared library by this name. The part of it that programs need is the static libgcc_eh.
+  ln -s libgcc_eh.a "$folder/libgcc_s.a"
+  for name in sqlite3 libcrypto; do
+    sed "s|^libdir=.*|libdir=$folder|" "$(pkg-config --variable=pcfiledir "$name")/$name.pc" > "$folder/$name.pc"
+  done
+  PKG_CONFIG_PATH=$folder release_dbtool -Xlinker "-L$folder"
+  cp "$dbtool" "$portable"
+}
+
+# Prints the paths of the static libraries that portable_dbtool links.
+static_libraries() {
+  printf '%s\n' "$(pkg-config --variable=libdir sqlite3)/libsqlite3.a" "$(pkg-config --variable=libdir libcrypto)/libcrypto.a"
+  for name in libstdc++.a libgcc_eh.a; do clang -print-file-name="$name"; done
 }
