@@ -1,8 +1,8 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 
-/// SQLite's VFS of the system, with two differences: it looks at files before it opens them, and on Apple's systems it
-/// waits until a drive has confirmed the removal of a journal, which commits a transaction.
+/// The system's VFS with two differences. It checks files before it opens them, and it confirms the removal of a journal
+/// with `coffer_sync`, because the removal commits a transaction and an Apple drive can keep it in its cache otherwise.
 ///
 /// SQLite trusts what it finds beside a database. It deletes the file that a journal names as its super-journal, writes
 /// through hard links, waits for ever at a pipe, and applies a log to a database that has none. So xOpen refuses the files
@@ -34,9 +34,9 @@ enum CheckingVFS {
     }
   }
 
-  /// Waits until the disk has the names of the folder that a file is, or was, in.
+  /// Waits until the disk has stored the entries of a file's folder.
   ///
-  /// - Returns: `false` if the disk failed. Like SQLite, returns `true` for a folder that may not be read.
+  /// - Returns: `false` if the disk failed. Like SQLite, returns `true` if the folder can't be opened.
   private static func confirmFolder(of path: String) -> Bool {
     let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
     let descriptor = open(String(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC)

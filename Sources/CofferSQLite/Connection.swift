@@ -18,7 +18,8 @@ final class Connection {
   /// An error has rolled that transaction back. Until it is ended no statement runs, because it would commit outside of
   /// the transaction it was meant for.
   private(set) var isTransactionLost = false
-  /// ROLLBACK, compiled before the first transaction begins, so that ending one takes no memory.
+  /// The compiled ROLLBACK statement. It's compiled before the first transaction begins, because rolling back must work
+  /// even when memory is short.
   private var rollbackStatement: OpaquePointer?
   /// The disk has failed, at least once, to confirm a write through this connection.
   private(set) var hasFailedSync = false
@@ -101,14 +102,14 @@ final class Connection {
     if isTransactionOpen && isAutocommitting { isTransactionLost = true }
   }
 
-  /// Compiles ROLLBACK unless that was done.
+  /// Compiles the ROLLBACK statement, unless it's already compiled.
   func prepareRollback() throws(SQLiteError) {
     guard rollbackStatement == nil else { return }
     try check(
       sqlite3_prepare_v3(try open(), "ROLLBACK", -1, UInt32(SQLITE_PREPARE_PERSISTENT), &rollbackStatement, nil))
   }
 
-  /// Undoes the open transaction, which `begin` or SQL began.
+  /// Rolls back the open transaction.
   func runRollback() throws(SQLiteError) {
     try prepareRollback()
     sqlite3_step(rollbackStatement)

@@ -22,10 +22,12 @@ extension Database {
     return try statement.value(at: 0)
   }
 
-  /// The findings of an integrity check, under the same conditions as `integerPragma(_:)`; empty if all is in order.
+  /// Returns the findings of an integrity check, or an empty array if the database is sound.
   ///
-  /// SQLite reports a page that it couldn't read for lack of memory, say, among its findings. That tells nothing about
-  /// the file, so it is thrown.
+  /// SQLite also lists pages that it couldn't read, for example because memory was short. This function throws an error
+  /// instead, because such a page isn't necessarily damaged.
+  ///
+  /// - Parameter pragma: The text after the word PRAGMA, which must be a constant of this program.
   package func integrityFindings(_ pragma: String) throws(SQLiteError) -> [String] {
     let findings = try query("PRAGMA \(pragma)").rows.compactMap { $0[0].text }.filter { $0 != "ok" }
     for finding in findings {

@@ -63,8 +63,8 @@ extension Database {
     }
   }
 
-  /// Undoes the innermost savepoint, or the whole transaction if memory is too short for that: its changes must not be
-  /// committed with those around it.
+  /// Rolls back the innermost savepoint. If that fails, for example because memory is short, rolls back the whole
+  /// transaction instead, because the savepoint's changes must not be committed.
   private func undoSavepoint() {
     do throws(SQLiteError) {
       try statement("ROLLBACK TO coffer_savepoint").run()

@@ -65,7 +65,7 @@ extension SQLiteError {
     sqlite3_errstr(result).map { String(cString: $0) } ?? "error \(result)"
   }
 
-  /// The failure of the machine that a finding of an integrity check reports; nil if it reports damage.
+  /// Creates the error for a page that an integrity check couldn't read, or returns `nil` if the finding is damage.
   init?(finding: String) {
     guard let code = finding.firstRange(of: "error code")?.upperBound,
       let result = Int32(finding[code...].dropFirst().prefix { $0.isNumber }),
