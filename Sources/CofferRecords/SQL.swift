@@ -243,6 +243,8 @@ package enum SQL {
     "SELECT r.id FROM coffer_record r WHERE r.body IS NULL AND r.id NOT IN (SELECT id FROM coffer_body) ORDER BY r.id"
   package static let recordsWithTwoBodies =
     "SELECT b.id FROM coffer_body b JOIN coffer_record r ON r.id=b.id WHERE r.body IS NOT NULL ORDER BY b.id"
+  package static let bodiesBesideRecords =
+    "SELECT count(*) FROM coffer_body b JOIN coffer_record r ON r.id=b.id WHERE r.body IS NULL"
   package static let bodiesWithoutRecord =
     "SELECT b.id FROM coffer_body b LEFT JOIN coffer_record r ON r.id=b.id WHERE r.id IS NULL ORDER BY b.id"
   package static let bodiesTooShort =

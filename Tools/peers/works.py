@@ -93,7 +93,7 @@ WORKS = _named({
     "find-id": Work("look up a key (beside a SELECT of the index alone)", "insert", "all", ours="find"),
     "key": Work("change the key (beside one commit each)", "insert", 50, plain="commit", is_ours_alone=True),
     "rewrite": Work("re-encrypt everything (beside an UPDATE of every text)", "insert", "all", 1.3),
-    "verify": Work("verify (beside integrity_check and reading all)", "insert", "all", None, True),
+    "verify": Work("verify (beside integrity_check and reading all)", "insert", "all", 1.7, True),
     "get-each": Work(
         "get by id at random, a read each", "insert", "all", None, True, calls="store.read { try $0.text(of: id) }"),
     "pages": Work(

@@ -7,6 +7,8 @@ extension StoreTransaction {
   package struct RowSum {
     package var set = SetHash()
     package var count = 0
+    /// The number of documents whose text is in the other table.
+    package var bodiesBesideRecords = 0
     /// The number of deletions.
     package var deletionCount = 0
     /// The number of attachments.

@@ -21,19 +21,18 @@ struct DocumentCheck {
   ///
   /// - Parameters:
   ///   - opener: The opener of this thread.
+  ///   - identities: Takes the document's identity.
   ///   - head, body: The memory for opening the row's seals, or `nil` to use the opener's own memory.
   /// - Throws: `damaged` if the document isn't the one that was written.
   func open(
-    _ row: RecordRow, with opener: RecordOpener, head: UnsafeMutableRawBufferPointer?,
-    body: UnsafeMutableRawBufferPointer?
-  ) throws(StoreError) -> IdentityCheck.Seen {
+    _ row: RecordRow, with opener: RecordOpener, _ identities: inout IdentityCheck,
+    head: UnsafeMutableRawBufferPointer?, body: UnsafeMutableRawBufferPointer?
+  ) throws(StoreError) {
     let data = try opener.openHead(row, in: head, acceptsNewer: true)
     _ = try opener.openBody(row, data, in: body, comparesDigest: true)
     try requireBlindIndex(of: row, data, opener.keys)
     try requireKnownDots(row, data)
-    return IdentityCheck.Seen(
-      id: row.fields.id, uid: data.uid, collection: row.fields.collection, parent: row.fields.parent,
-      parentUID: data.parent)
+    identities.add(row.fields, uid: data.uid, parentUID: data.parent)
   }
 
   private func requireKnownDots(_ row: RecordRow, _ head: HeadData) throws(StoreError) {

@@ -2,19 +2,52 @@ internal import CofferRecords
 
 /// Compares what documents say about each other: no identity twice, and parents that are the named ones.
 struct IdentityCheck {
-  struct Seen {
-    let id: Int64
+  /// An identity of a document or of one of its attachments. There are as many as documents, so each is small.
+  private struct Known: Comparable {
     let uid: UniqueID
+    let document: Int64
     let collection: UInt32
-    /// The parent's ID in the row.
-    let parent: Int64?
-    /// The parent's identity in the head.
+    let isAttachment: Bool
+
+    static func < (lhs: Known, rhs: Known) -> Bool {
+      // The parts are compared here, because a call for each comparison would take most of the time.
+      guard lhs.uid.high == rhs.uid.high else { return lhs.uid.high < rhs.uid.high }
+      guard lhs.uid.low == rhs.uid.low else { return lhs.uid.low < rhs.uid.low }
+      return lhs.isAttachment == rhs.isAttachment ? lhs.document < rhs.document : rhs.isAttachment
+    }
+  }
+
+  /// A document that has a parent.
+  private struct Child {
+    let id: Int64
+    let collection: UInt32
+    /// The parent's ID in the row, and its identity in the head.
+    let parent: Int64
     let parentUID: UniqueID?
   }
 
-  private var seen: [Seen] = []
+  private var documents: [Known] = []
+  private var children: [Child] = []
 
-  mutating func add(_ more: [Seen]) { seen += more }
+  /// Adds a document.
+  ///
+  /// - Parameter parentUID: The parent's identity in the head.
+  mutating func add(_ fields: RowFields, uid: UniqueID, parentUID: UniqueID?) {
+    documents.append(Known(uid: uid, document: fields.id, collection: fields.collection, isAttachment: false))
+    guard let parent = fields.parent else { return }
+    children.append(
+      Child(id: fields.id, collection: fields.collection, parent: parent, parentUID: parentUID))
+  }
+
+  mutating func add(_ more: IdentityCheck) {
+    documents += more.documents
+    children += more.children
+  }
+
+  mutating func removeAll() {
+    documents.removeAll(keepingCapacity: true)
+    children.removeAll(keepingCapacity: true)
+  }
 
   /// Returns the documents and deletions that contradict each other in the transaction in which they were seen.
   ///
@@ -27,22 +60,19 @@ struct IdentityCheck {
     func note(_ id: Int64, _ reason: String) {
       damaged.append(Verdict.Damage(id: DocumentID(id), reason: "document \(id) is damaged: \(reason)"))
     }
-    var known: [UniqueID: Int64] = [:]
-    known.reserveCapacity(seen.count)
-    for document in seen {
-      guard let other = known.updateValue(document.id, forKey: document.uid) else { continue }
-      note(document.id, "document \(other) has its identity")
+    // Sorting is faster than a dictionary of as many identities, whose table doesn't fit the processor's caches.
+    var known = documents
+    known += attachments.map { Known(uid: $0.uid, document: $0.document, collection: 0, isAttachment: true) }
+    known.sort()
+    for (first, second) in zip(known, known.dropFirst()) where first.uid == second.uid {
+      note(
+        second.document,
+        second.isAttachment
+          ? "an attachment has the identity of something else" : "document \(first.document) has its identity")
     }
-    for attachment in attachments {
-      guard known.updateValue(attachment.document, forKey: attachment.uid) != nil else { continue }
-      note(attachment.document, "an attachment has the identity of something else")
-    }
-    let children = seen.filter { $0.parent != nil }
-    let parents = Set(children.map { $0.parent! })
-    let places = Dictionary(seen.filter { parents.contains($0.id) }.map { ($0.id, $0) }) { _, last in last }
-    for document in children {
-      guard let parent = document.parent, isWrong(document, places[parent]) else { continue }
-      note(document.id, "its row names another parent than its head")
+    let parents = self.parents()
+    for child in children where isWrong(child, parents[child.parent]) {
+      note(child.id, "its row names another parent than its head")
     }
     do throws(StoreError) {
       let (replicas, counter) = (try transaction.replicas, transaction.state.counter)
@@ -55,7 +85,7 @@ struct IdentityCheck {
         guard deleted.insert(deletion.uid).inserted else {
           throw .damagedStore("deletion #\(deletion.number) is there twice")
         }
-        if let id = known[deletion.uid] { note(id, "it is deleted, too") }
+        if let id = Self.document(of: deletion.uid, in: known) { note(id, "it is deleted, too") }
       }
       for record in try transaction.storedCollections() {
         guard (record.dots.parts + [record.dots.stamp]).allSatisfy({ replicas.covers($0, ownCounter: counter) }) else {
@@ -69,8 +99,26 @@ struct IdentityCheck {
     return (damaged, problems)
   }
 
-  private func isWrong(_ document: Seen, _ found: Seen?) -> Bool {
-    guard let uid = document.parentUID else { return true }
-    return found.map { $0.uid != uid || $0.collection != document.collection } ?? false
+  /// Returns the documents that are parents, by their IDs.
+  private func parents() -> [Int64: Known] {
+    guard !children.isEmpty else { return [:] }
+    let ids = Set(children.map(\.parent))
+    return Dictionary(documents.lazy.filter { ids.contains($0.document) }.map { ($0.document, $0) }) { _, last in last }
+  }
+
+  private func isWrong(_ child: Child, _ parent: Known?) -> Bool {
+    guard let uid = child.parentUID else { return true }
+    return parent.map { $0.uid != uid || $0.collection != child.collection } ?? false
+  }
+
+  /// Returns the document that has an identity, or an attachment with it, in a sorted array.
+  private static func document(of uid: UniqueID, in known: [Known]) -> Int64? {
+    var range = known.indices
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      range = known[middle].uid <= uid ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    let last = range.lowerBound - 1
+    return last >= 0 && known[last].uid == uid ? known[last].document : nil
   }
 }

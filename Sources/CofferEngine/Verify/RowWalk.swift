@@ -137,7 +137,9 @@ struct RowWalk {
         // A row that a page returns 2^16 times would vanish from the sum.
         guard id > last else { throw .damagedDocument(id, "it is not in its order") }
         last = id
-        return try RecordRow(statement.columns(), within: transaction.limits)
+        let row = try RecordRow(statement.columns(), within: transaction.limits)
+        if !row.hasBodyInRecord { sum.bodiesBesideRecords += 1 }
+        return row
       } catch {
         try note(id, error)
       }
@@ -169,7 +171,7 @@ struct RowWalk {
       // Errors of another kind, such as `otherFormat`, are no damage.
       if error.code == .damaged { damaged.append(Verdict.Damage(id: DocumentID(id), reason: error.message)) }
     }
-    identities.add(work.seen)
+    identities.add(work.identities)
   }
 }
 
@@ -182,7 +184,7 @@ private final class SummedRows: RowWork {
   private(set) var closed: [Int64] = []
   /// The rows whose contents aren't those that were written.
   private(set) var damaged: [(id: Int64, error: StoreError)] = []
-  private(set) var seen: [IdentityCheck.Seen] = []
+  private(set) var identities = IdentityCheck()
   private let opener: RecordOpener
   private let check: DocumentCheck?
 
@@ -196,7 +198,7 @@ private final class SummedRows: RowWork {
     unsummed = []
     closed = []
     damaged = []
-    seen = []
+    identities.removeAll()
   }
 
   func end() {}
@@ -217,7 +219,7 @@ private final class SummedRows: RowWork {
     }
     guard let check, row.fields.revision > check.generation else { return true }
     do throws(StoreError) {
-      seen.append(try check.open(row, with: opener, head: head, body: body))
+      try check.open(row, with: opener, &identities, head: head, body: body)
     } catch {
       damaged.append((row.fields.id, error))
     }

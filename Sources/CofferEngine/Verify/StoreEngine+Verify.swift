@@ -96,6 +96,8 @@ extension StoreEngine {
         DocumentCheck(transaction, changedSince: generation, try readableCollections(transaction))
       case .full: DocumentCheck(transaction, changedSince: 0, try readableCollections(transaction))
       }
+    let concurrent = ConcurrentTableCheck(of: self, beside: transaction)
+    defer { concurrent?.stop() }
     var walk = RowWalk(transaction, opening: check, progress: progress)
     try walk.run()
     // A corrupt page of texts ends the walk, but the rows can still be summed without them.
@@ -107,20 +109,22 @@ extension StoreEngine {
     verdict.countMatches =
       UInt64(sum.count) == transaction.state.count && UInt64(sum.deletionCount) == transaction.state.deletionCount
       && UInt64(sum.attachmentCount) == transaction.state.attachmentCount
-    let tables = try TableCheck(transaction)
-    verdict.add(tables.damaged)
-    verdict.problems += tables.problems
     var attachments = AttachmentCheck(transaction)
     try attachments.run(opening: check, progress)
+    let findings =
+      check == nil ? nil : try walk.identities.findings(transaction, attachments: attachments.identities)
+    var tables = if let tables = concurrent?.result() { tables } else { try TableCheck(transaction) }
+    try tables.addMissingTexts(transaction, after: sum)
+    verdict.add(tables.damaged)
+    verdict.problems += tables.problems
     verdict.attachments = sum.attachmentCount
     verdict.damagedAttachments = attachments.damaged
-    verdict.problems += attachments.problems.filter { !verdict.problems.contains($0) }
-    guard check != nil else { return }
+    verdict.add(attachments.problems)
+    guard let findings else { return }
     verdict.add(walk.damaged)
-    verdict.problems += walk.sum.problems.filter { !verdict.problems.contains($0) }
-    let findings = try walk.identities.findings(transaction, attachments: attachments.identities)
+    verdict.add(walk.sum.problems)
     verdict.add(findings.damaged)
-    verdict.problems += findings.problems.filter { !verdict.problems.contains($0) }
+    verdict.add(findings.problems)
   }
 }
 
@@ -129,6 +133,11 @@ extension Verdict {
   fileprivate mutating func add(_ more: [Verdict.Damage]) {
     var known = Set(damaged.map(\.id))
     damaged += more.filter { known.insert($0.id).inserted }
+  }
+
+  /// Adds problems that aren't reported already.
+  fileprivate mutating func add(_ more: [String]) {
+    problems += more.filter { !problems.contains($0) }
   }
 }
 

@@ -5,30 +5,22 @@ internal import CofferSQLite
 struct TableCheck {
   private(set) var damaged: [Verdict.Damage] = []
   private(set) var problems: [String] = []
+  private var known: Set<Int64> = []
+  /// The number of texts in their own table with a document that has none in its row.
+  private let bodiesBesideRecords: Int64?
 
+  /// Checks everything except whether a text is missing, which ``addMissingTexts(_:after:)`` does after the walk.
+  ///
   /// - Throws: Errors that aren't findings: `systemFailure`, `locked`, `cancelled`.
   init(_ transaction: StoreTransaction) throws(StoreError) {
     let database = transaction.database
-    func ids(_ sql: String) throws(StoreError) -> [Int64] {
-      do throws(StoreError) {
-        return try database.rows(sql).compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
-      } catch {
-        guard !error.isTransient else { throw error }
-        // The pages are corrupt, which the integrity check reports.
-        return []
-      }
+    bodiesBesideRecords = try Self.unlessDamaged { () throws(StoreError) in
+      try database.integer(SQL.bodiesBesideRecords)
     }
-    var known: Set<Int64> = []
-    func note(_ sql: String, _ reason: String) throws(StoreError) {
-      for id in try ids(sql) where known.insert(id).inserted {
-        damaged.append(Verdict.Damage(id: DocumentID(id), reason: reason))
-      }
-    }
-    try note(SQL.recordsWithoutBody, "its text is missing")
-    try note(SQL.recordsWithTwoBodies, "it has two texts")
-    try note(SQL.bodiesTooShort, "its text is no blob of its place's length")
-    for id in try ids(SQL.bodiesWithoutRecord) { problems.append("a text without a document, \(id)") }
-    for coll in try ids(SQL.recordsWithoutCollection) {
+    try note(SQL.recordsWithTwoBodies, "it has two texts", database)
+    try note(SQL.bodiesTooShort, "its text is no blob of its place's length", database)
+    for id in try Self.ids(SQL.bodiesWithoutRecord, database) { problems.append("a text without a document, \(id)") }
+    for coll in try Self.ids(SQL.recordsWithoutCollection, database) {
       problems.append("collection #\(coll) is gone, but documents of it are there")
     }
     do throws(StoreError) {
@@ -39,6 +31,39 @@ struct TableCheck {
       problems.append(error.message)
     }
     problems += try integrityProblems(database)
+  }
+
+  /// Adds the documents whose text is missing.
+  ///
+  /// A complete walk has counted the documents whose text isn't in their row. Only if this isn't the number of the other
+  /// texts, the rows are read once more.
+  mutating func addMissingTexts(
+    _ transaction: StoreTransaction, after sum: StoreTransaction.RowSum
+  ) throws(StoreError) {
+    guard !sum.isComplete || bodiesBesideRecords != Int64(sum.bodiesBesideRecords) else { return }
+    try note(SQL.recordsWithoutBody, "its text is missing", transaction.database)
+  }
+
+  private mutating func note(_ sql: String, _ reason: String, _ database: StoreDatabase) throws(StoreError) {
+    for id in try Self.ids(sql, database) where known.insert(id).inserted {
+      damaged.append(Verdict.Damage(id: DocumentID(id), reason: reason))
+    }
+  }
+
+  private static func ids(_ sql: String, _ database: StoreDatabase) throws(StoreError) -> [Int64] {
+    try unlessDamaged { () throws(StoreError) in
+      try database.rows(sql).compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
+    } ?? []
+  }
+
+  /// Runs a query. Returns `nil` if the pages are corrupt, which the integrity check reports.
+  private static func unlessDamaged<R>(_ query: () throws(StoreError) -> R?) throws(StoreError) -> R? {
+    do throws(StoreError) {
+      return try query()
+    } catch {
+      guard !error.isTransient else { throw error }
+      return nil
+    }
   }
 }
 
