@@ -100,14 +100,14 @@ WORKS = _named({
         "list by pages of 50, a read each", "insert", "all", None, True,
         calls="store.read { try $0.headers(in: notes, after: last, limit: 50) }"),
     "values": Work(
-        "insert Codable values, key and three attributes", "none", "all", 3.0,
+        "insert Codable values, key and three attributes", "none", "all", 2.5,
         calls="tx.insert(note, into: notes, key: key, attributes: attributes)"),
     "values-sequence": Work(
-        "insert a sequence of Codable values, key and three attributes", "none", "all", 3.0, plain="values",
+        "insert a sequence of Codable values, key and three attributes", "none", "all", 1.8, plain="values",
         calls="tx.insert(contentsOf: notes, into: notes, key: { … }, attributes: { … })"),
     "values-get": Work(
-        "get a value by its key", "values", "all", None, True, calls="tx.value(Note.self, forKey: key, in: notes)"),
-    "values-read": Work("read every value", "values", "all", None, True, calls="tx.values(Note.self, in: notes)"),
+        "get a value by its key", "values", "all", 2.5, True, calls="tx.value(Note.self, forKey: key, in: notes)"),
+    "values-read": Work("read every value", "values", "all", 3.5, True, calls="tx.values(Note.self, in: notes)"),
     "values-put": Work(
         "replace values by their keys", "values", "tenth",
         calls="tx.put(note, into: notes, key: key, attributes: attributes)"),
