@@ -12,8 +12,8 @@ extension DocumentStore {
   /// every document in it. If all documents are intact, it finally compares the indexes with the documents in another
   /// read transaction, which decrypts the documents of indexed collections again and uses two numbers of memory for
   /// each. An index that lacks more documents than ``OpenOptions/indexMemoryBytes`` allows isn't compared. With a
-  /// rollback journal, writers wait until a transaction ends. In a store with 10,000 documents or more, SQLite's pages are
-  /// checked at the same time by a second reader, if one of ``OpenOptions/maximumReaders`` is free.
+  /// rollback journal, writers wait until a transaction ends. In a store with 10,000 documents or more, a second reader
+  /// concurrently checks SQLite's pages if one of ``OpenOptions/maximumReaders`` is free.
   ///
   /// Damage is reported in the verdict instead of being thrown, and so is an anchor that doesn't match
   /// (``Verdict/anchorError``). The file is unchanged.

@@ -7,7 +7,7 @@ extension StoreTransaction {
   package struct RowSum {
     package var set = SetHash()
     package var count = 0
-    /// The number of documents whose text is in the other table.
+    /// The number of documents without a text in their row.
     package var bodiesBesideRecords = 0
     /// The number of deletions.
     package var deletionCount = 0

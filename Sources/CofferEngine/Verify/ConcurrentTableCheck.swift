@@ -2,16 +2,16 @@ internal import CofferRecords
 internal import Dispatch
 internal import Synchronization
 
-/// A check of the tables on another thread, in a transaction of its own that reads the same state.
+/// A check of the tables on another thread, in a separate transaction of the same state.
 ///
-/// SQLite's integrity check uses one thread. Beside the walk over the rows, it costs almost no time of its own.
+/// SQLite's integrity check uses a single thread, so it runs concurrently with the row walk.
 final class ConcurrentTableCheck: Sendable {
-  /// The number of documents for which opening another connection pays off.
+  /// The minimum number of documents. Opening a connection for fewer documents takes longer than the check.
   static let minimumCount = 10_000
 
   private let cancellation = Cancellation()
   private let found = Mutex<TableCheck?>(nil)
-  private let end = DispatchGroup()
+  let end = DispatchGroup()
 
   /// Starts the check, or returns `nil` if the store is small.
   init?(of engine: StoreEngine, beside transaction: StoreTransaction) {
@@ -20,7 +20,7 @@ final class ConcurrentTableCheck: Sendable {
     end.enter()
     onSeparateThread(.userInitiated) { [self] in
       defer { end.leave() }
-      // The caller checks the tables itself if all readers are busy, another process has written, or anything fails.
+      // If all readers are busy, another process has written, or the check fails, the caller checks the tables.
       let tables = try? engine.reading(cancellation, wait: .zero) { other throws(StoreError) in
         other.start == state ? try TableCheck(other) : nil
       }
@@ -28,13 +28,13 @@ final class ConcurrentTableCheck: Sendable {
     }
   }
 
-  /// Waits for the end of the check. Returns `nil` if the caller has to check the tables in its own transaction.
+  /// Waits for the check to finish. Returns `nil` if the caller must check the tables in its own transaction.
   func result() -> TableCheck? {
     end.wait()
     return found.withLock { $0 }
   }
 
-  /// Cancels the check unless it has ended, and waits for its end.
+  /// Cancels the check and waits until it has finished.
   func stop() {
     cancellation.cancel()
     end.wait()

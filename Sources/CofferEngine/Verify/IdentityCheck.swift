@@ -2,7 +2,7 @@ internal import CofferRecords
 
 /// Compares what documents say about each other: no identity twice, and parents that are the named ones.
 struct IdentityCheck {
-  /// An identity of a document or of one of its attachments. There are as many as documents, so each is small.
+  /// The identity of a document or attachment, kept small because every document has one.
   private struct Known: Comparable {
     let uid: UniqueID
     let document: Int64
@@ -10,7 +10,7 @@ struct IdentityCheck {
     let isAttachment: Bool
 
     static func < (lhs: Known, rhs: Known) -> Bool {
-      // The parts are compared here, because a call for each comparison would take most of the time.
+      // Compare the parts directly, because calling UniqueID's operators takes most of the sorting time.
       guard lhs.uid.high == rhs.uid.high else { return lhs.uid.high < rhs.uid.high }
       guard lhs.uid.low == rhs.uid.low else { return lhs.uid.low < rhs.uid.low }
       return lhs.isAttachment == rhs.isAttachment ? lhs.document < rhs.document : rhs.isAttachment
@@ -60,7 +60,7 @@ struct IdentityCheck {
     func note(_ id: Int64, _ reason: String) {
       damaged.append(Verdict.Damage(id: DocumentID(id), reason: "document \(id) is damaged: \(reason)"))
     }
-    // Sorting is faster than a dictionary of as many identities, whose table doesn't fit the processor's caches.
+    // Sorting is faster than filling a dictionary, whose table exceeds the processor's caches.
     var known = documents
     known += attachments.map { Known(uid: $0.uid, document: $0.document, collection: 0, isAttachment: true) }
     known.sort()
@@ -111,7 +111,7 @@ struct IdentityCheck {
     return parent.map { $0.uid != uid || $0.collection != child.collection } ?? false
   }
 
-  /// Returns the document that has an identity, or an attachment with it, in a sorted array.
+  /// Returns the document that has an identity or contains the attachment with it. Searches a sorted array.
   private static func document(of uid: UniqueID, in known: [Known]) -> Int64? {
     var range = known.indices
     while !range.isEmpty {

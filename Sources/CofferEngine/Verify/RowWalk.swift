@@ -1,8 +1,7 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// Walks over all rows of a transaction on several threads, adds them to the set hash, and opens the documents that a
-/// verification checks.
+/// Walks all rows of a transaction on several threads, adds them to the set hash, and opens the documents to verify.
 struct RowWalk {
   typealias Visit = (RecordRow, RecordOpener) throws(StoreError) -> Void
 

@@ -6,7 +6,7 @@ struct TableCheck {
   private(set) var damaged: [Verdict.Damage] = []
   private(set) var problems: [String] = []
   private var known: Set<Int64> = []
-  /// The number of texts in their own table with a document that has none in its row.
+  /// The number of texts in the separate table whose document has no text in its row.
   private let bodiesBesideRecords: Int64?
 
   /// Checks everything except whether a text is missing, which ``addMissingTexts(_:after:)`` does after the walk.
@@ -35,8 +35,8 @@ struct TableCheck {
 
   /// Adds the documents whose text is missing.
   ///
-  /// A complete walk has counted the documents whose text isn't in their row. Only if this isn't the number of the other
-  /// texts, the rows are read once more.
+  /// A complete walk counts the documents without a text in their row. If the separate table has as many matching
+  /// texts, no text is missing, and the rows aren't read again.
   mutating func addMissingTexts(
     _ transaction: StoreTransaction, after sum: StoreTransaction.RowSum
   ) throws(StoreError) {

@@ -2,6 +2,7 @@ import Coffer
 import CofferRecords
 import CofferSQLite
 import CofferTestSupport
+import Dispatch
 import Foundation
 import Synchronization
 import Testing
@@ -39,7 +40,7 @@ struct ConcurrentTableCheckTests {
     try test.store.write { _ = try $0.insert(Document(text: "later"), into: test.notes) }
   }
 
-  /// What is wrong in the tables is reported in the same way as with a single reader, which leaves no other to help.
+  /// With a single reader, the verifying thread checks the tables itself.
   @Test(arguments: [
     "DELETE FROM coffer_body WHERE id = 1001", "INSERT INTO coffer_body VALUES (77, zeroblob(3000))",
     "INSERT INTO coffer_body VALUES (99999, zeroblob(3000))", "UPDATE coffer_body SET ct = zeroblob(9) WHERE id = 1001",
@@ -85,7 +86,18 @@ struct ConcurrentTableCheckTests {
     }
   }
 
-  /// Nobody reads any more after an interrupted verification, so the next write waits for no lock.
+  @Test func stoppingWaitsForOtherReader() throws {
+    let test = try largeStore()
+    let pool = test.store.engine.connections
+    try test.store.engine.read { transaction in
+      let check = try #require(ConcurrentTableCheck(of: test.store.engine, beside: transaction))
+      waitUntil { pool.idle.withLock { $0.reading.count } == 2 || check.end.wait(timeout: .now()) == .success }
+      check.stop()
+      #expect(pool.idle.withLock { $0.reading.count } == 1)
+    }
+  }
+
+  /// An interrupted verification leaves no reader that a write would wait for.
   @Test(arguments: CreateOptions.Journal.allCases) func interruptionEndsCheck(_ journal: CreateOptions.Journal) throws {
     var options = OpenOptions.testing
     options.wait = .zero

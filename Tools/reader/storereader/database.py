@@ -56,6 +56,8 @@ ATTACHMENT_SCHEMA = {
 SCHEMA_LIMITS = {
     "SQLITE_LIMIT_FUNCTION_ARG": 0, "SQLITE_LIMIT_LENGTH": 1 << 20, "SQLITE_LIMIT_SQL_LENGTH": 1 << 14,
     "SQLITE_LIMIT_COLUMN": 200}
+# The steps of a statement until then. An entry of the schema takes SQLite 7 or a few more.
+SCHEMA_STEPS = 12 * ENTRY_LIMIT
 COMPARED_LIMITS = {"SQLITE_LIMIT_FUNCTION_ARG": 100, "SQLITE_LIMIT_LENGTH": LENGTH_LIMIT}
 TOLERATED_TABLES = (b"_litestream_", b"sqlite_stat")
 EXTENSION_PREFIX = b"coffer_x_"
@@ -84,6 +86,7 @@ def connect(path):
     connection.text_factory = Text
     for name, limit in SCHEMA_LIMITS.items():
         connection.setlimit(getattr(sqlite3, name), limit)
+    connection.set_progress_handler(lambda: True, SCHEMA_STEPS)
     for name in ("SQLITE_DBCONFIG_DEFENSIVE", "SQLITE_DBCONFIG_ENABLE_TRIGGER", "SQLITE_DBCONFIG_ENABLE_VIEW"):
         if hasattr(sqlite3, name):
             connection.setconfig(getattr(sqlite3, name), name.endswith("DEFENSIVE"))
@@ -173,6 +176,7 @@ def check_schema(connection, has_attachments):
         raise Refused("the header's bit of attachments and their tables do not agree")
     for name, limit in COMPARED_LIMITS.items():
         connection.setlimit(getattr(sqlite3, name), limit)
+    connection.set_progress_handler(None, 0)
 
 
 def _is_tolerated(kind, name, table, sql):
