@@ -109,7 +109,7 @@ struct ConfirmationTests {
     let task = Task {
       try await store.perform { try $0.confirm(by: .litestream(socket: url), timeout: .seconds(3600)) }
     }
-    while socket.received.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    await yieldUntil { !socket.received.isEmpty }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
   }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Synchronization
 import Testing
 
@@ -12,9 +13,9 @@ func interruptedUntilItEnds<T: Sendable>(
     defer { shared.ended.store(true, ordering: .releasing) }
     return try body { handle in shared.named.withLock { $0 = handle } }
   }
-  while !shared.ended.load(ordering: .acquiring) {
+  await yieldUntil {
     shared.named.withLock { $0 }?.interrupt()
-    await Task.yield()
+    return shared.ended.load(ordering: .acquiring)
   }
   return try await result
 }

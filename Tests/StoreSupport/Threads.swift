@@ -37,11 +37,6 @@ struct Meeting: Sendable {
   func letGo() { mayLeave.signal() }
 }
 
-/// Polls a condition that another thread changes without a signal.
-func waitUntil(_ condition: () -> Bool) {
-  while !condition() { sched_yield() }
-}
-
 /// Runs blocking work on a separate thread. The task pool of a small machine has only two threads, so waiting tasks
 /// could block the tasks they wait for.
 func onThread(_ work: @escaping @Sendable () -> Void) async {

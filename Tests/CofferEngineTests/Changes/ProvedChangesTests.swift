@@ -198,7 +198,6 @@ struct ProvedChangesTests {
     feed.willCommit(0)
     try await other.write { [ids] in try $0.delete(ids[0]) }
     try pass()
-    try await Task.sleep(for: .milliseconds(50))
     feed.commitFailed()
     test.store.engine.poll()
     #expect(try await iterator.next()?.isComplete == false)

@@ -1,6 +1,7 @@
 import Coffer
 import CofferPlatform
 import CofferSQLite
+import CofferTestSupport
 import Dispatch
 import Foundation
 import Synchronization

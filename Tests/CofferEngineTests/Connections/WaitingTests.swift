@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Dispatch
 import Foundation
 import Synchronization
@@ -96,13 +97,13 @@ struct WaitingTests {
       Task { try await test.store.write { _ = try $0.insert(Document(text: "\(number)"), into: notes) } }
     }
     let queue = test.store.engine.connections.locks.writers
-    while queue.waiterCount < count { await Task.yield() }
+    await yieldUntil { queue.waiterCount >= count }
     // Other tests of this process use threads, too.
     #expect(threadCount < before + 150)
     // Readers don't wait for them.
     #expect(try await test.store.read { $0.documentCount } == 0)
     for task in tasks.dropFirst(200) { task.cancel() }
-    while queue.waiterCount > 200 { await Task.yield() }
+    await yieldUntil { queue.waiterCount <= 200 }
     holder.end()
     for task in tasks.prefix(200) { try await task.value }
     for task in tasks.dropFirst(200) { await #expect(throws: CancellationError.self) { try await task.value } }
@@ -130,7 +131,7 @@ struct WaitingTests {
     let writers = (0..<20).map { _ in
       Task { try await test.store.write { _ = try $0.insert(Document(text: "x"), into: notes) } }
     }
-    while pool.readerTurns.waiterCount + pool.locks.writers.waiterCount < 40 { await Task.yield() }
+    await yieldUntil { pool.readerTurns.waiterCount + pool.locks.writers.waiterCount >= 40 }
     let closing = Task { try await test.store.close() }
     for reader in readers { await #expect(throws: StoreError.self) { _ = try await reader.value } }
     for writer in writers { await #expect(throws: StoreError.self) { try await writer.value } }
@@ -187,7 +188,7 @@ struct WaitingTests {
       Background {
         try outer.read { _ in
           arrived.add(1, ordering: .acquiringAndReleasing)
-          while arrived.load(ordering: .acquiring) < 2 { sched_yield() }
+          waitUntil { arrived.load(ordering: .acquiring) == 2 }
           return try inner.read { $0.documentCount }
         }
       }
@@ -334,7 +335,7 @@ struct WaitingTests {
         lock.signal()
         done.signal()
       }
-      while lock.waiterCount == waiting { sched_yield() }
+      waitUntil { lock.waiterCount > waiting }
     }
     expect(.locked) { try lock.wait(.zero) }
     lock.signal()

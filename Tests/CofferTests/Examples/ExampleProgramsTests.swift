@@ -1,5 +1,6 @@
 import Coffer
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -120,10 +121,10 @@ struct ExampleProgramsTests {
     }
     // Commits are reported only after the task starts to listen.
     var count = 0.0
-    while told.withLock({ $0.isEmpty }) {
+    try await yieldUntil {
       count += 1
       try list.set(["0": .init(name: "rope", amount: count)], from: "Hull")
-      await Task.yield()
+      return told.withLock { !$0.isEmpty }
     }
     try list.set(["a-1": .init(name: "anchor", amount: 80), "s-1": .init(name: "sail", amount: 300)], from: "Sund")
     #expect(try list.price(of: "a-1") == .init(name: "anchor", amount: 80))

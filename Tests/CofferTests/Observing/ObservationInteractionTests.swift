@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -126,7 +127,7 @@ struct ObservationInteractionTests {
         }
       }
     }
-    while running.most == 0 { await Task.yield() }
+    await yieldUntil { running.most > 0 }
     _ = try await store.write { try $0.insert(Document(text: "last"), into: Self.notes) }
     for observer in observers { try await observer.value }
     #expect(running.most <= 16)
@@ -146,7 +147,7 @@ struct ObservationInteractionTests {
         }
       }
     }
-    while begun.value < 100 { await Task.yield() }
+    await yieldUntil { begun.value >= 100 }
     try await store.close()
     for observer in observers { try await observer.value }
   }

@@ -1,5 +1,6 @@
 import Coffer
 import CofferRecords
+import CofferTestSupport
 import Foundation
 import Testing
 

@@ -82,7 +82,7 @@ struct ObservedReadsTests {
     #expect(try await query.require()[0][0] == .integer(1))
     try await store.write { try $0.update(1) { $0.text = "b" } }
     let waiting = Task { try await count.next() }
-    while runs.withLock({ $0 }) < 2 { await Task.yield() }
+    await yieldUntil { runs.withLock { $0 } >= 2 }
     try insert("c", into: Self.notes, store)
     try insert("d", into: Self.notes, store)
     #expect(try #require(try await waiting.value) > 1)
@@ -107,7 +107,7 @@ struct ObservedReadsTests {
     let reading = Task { try await reads.next() }
     let listing = Task { try await list.next() }
     try await store.write { try $0.update(1) { $0.text = "changed" } }
-    while FairSemaphore.observations.waiterCount < 2 { await Task.yield() }
+    await yieldUntil { FairSemaphore.observations.waiterCount >= 2 }
     let writer = isForeign ? try test.reopened() : store
     try insert("second", into: Self.notes, writer)
     for _ in 0..<16 { FairSemaphore.observations.signal() }

@@ -93,14 +93,17 @@ final class Tmux {
   func wait(
     _ location: SourceLocation = #_sourceLocation, until isWanted: ([String]) -> Bool
   ) -> [String] {
-    while true {
-      let rows = screen
+    var rows: [String] = []
+    for _ in 0..<10_000 {
+      rows = screen
       if isWanted(rows) { return rows }
       if rows.contains(where: { $0.hasPrefix("ended: ") && !Self.stops.contains($0) }), !isWanted(screen) {
         Issue.record("the command ended:\n\(rows.joined(separator: "\n"))", sourceLocation: location)
         return rows + Array(repeating: "", count: 100)
       }
     }
+    Issue.record("the screen stayed:\n\(rows.joined(separator: "\n"))", sourceLocation: location)
+    return rows + Array(repeating: "", count: 100)
   }
 
   /// Waits until the screen contains a text, and returns the screen.

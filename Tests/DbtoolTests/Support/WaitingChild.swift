@@ -1,4 +1,5 @@
 import CofferPlatform
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -20,9 +21,9 @@ final class WaitingChild {
     _ = fcntl(ends[1], F_SETFL, 0)
     child = try Child(
       arguments, in: sandbox, under: prefix, streams: .descriptors(input: nil, output: ends[1], errors: nil))
-    while !(try fact("wchan").contains("pipe_write")) {
+    try waitUntil {
       try #require(waitpid(child.process, nil, WNOHANG) == 0, "it ended before it printed")
-      sched_yield()
+      return try fact("wchan").contains("pipe_write")
     }
   }
 

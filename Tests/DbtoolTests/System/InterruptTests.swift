@@ -49,7 +49,7 @@ import Testing
       ["compact", "s.coffer", "--wait", "1000"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: errors))
     // The command sets its handler before it opens the store.
-    while !Self.hasOpenedStore(child) { sched_yield() }
+    waitUntil { Self.hasOpenedStore(child) }
     child.signal(SIGINT)
     #expect(child.wait() == 130)
     #expect(try sandbox.text(of: "compact.err").contains("then run compact again\n"))
@@ -79,11 +79,11 @@ import Testing
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nowhere) }
     var outcome: Int32 = 0
-    while outcome == 0 {
+    for _ in 0..<100 where outcome == 0 {
       let child = try Child(
         ["search", "s.coffer", "-c", "notes", "--ranked", phrase], in: sandbox,
         streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
-      while !Self.hasOpenedStore(child) { sched_yield() }
+      waitUntil { Self.hasOpenedStore(child) }
       child.signal(SIGINT)
       // The search may have ended before the signal.
       outcome = child.wait()
@@ -130,7 +130,7 @@ import Testing
     child.signal(SIGKILL)
     #expect(child.wait() == -SIGKILL)
     // The shell that removes the texts ends shortly after the command.
-    while try sandbox.names() != names { sched_yield() }
+    try waitUntil { try sandbox.names() == names }
   }
 
   @Test func killedExportLeavesNoDatabase() throws {
@@ -179,11 +179,11 @@ import Testing
     let isThere = { try sandbox.names().contains { $0.hasPrefix(prefix) } }
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nowhere) }
-    while true {
+    for _ in 0..<100 {
       let child = try Child(
         words, in: sandbox,
         streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
-      while try child.isRunning && !isThere() { sched_yield() }
+      try waitUntil { try !child.isRunning || isThere() }
       if child.stop() {
         if try isThere() { return child }
         child.signal(SIGCONT)
@@ -191,6 +191,7 @@ import Testing
       }
       try sandbox.remove(output)
     }
+    throw POSIXError(.ETIMEDOUT)
   }
 
   /// Signals a rekey after its first batch of one document, and returns the exit code and standard error.

@@ -29,7 +29,7 @@ import Testing
     sandbox.environment["SEEN"] = sandbox.path("seen")
     #expect(try sandbox.run("edit", "s.coffer", "1").status == -SIGKILL)
     let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
-    while try !FileManager.default.contentsOfDirectory(atPath: memory).isEmpty { sched_yield() }
+    try waitUntil { try FileManager.default.contentsOfDirectory(atPath: memory).isEmpty }
     #expect(try sandbox.text(of: "seen") == "Sail at dawn.")
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Sail at dawn.")
     try expectNoTraces(sandbox)

@@ -90,23 +90,20 @@ import Testing
       ["replica", "adopt", "f.coffer", "copies", "--every", "0.05", "--wait", "0"], in: sandbox,
       streams: .files(input: "/dev/null", output: output, errors: sandbox.path("err")))
     func lines() throws -> Int { try sandbox.text(of: "out").split(separator: "\n").count }
-    func wait(for condition: () throws -> Bool) throws {
-      while try !condition() { usleep(20_000) }
-    }
     // By rename, because `backup` replaces no store that another process has open at that moment.
     func putAndReceive(_ text: String) throws {
       try sandbox.succeed("put", "s.coffer", "--text", text)
       try sandbox.succeed("backup", "s.coffer", "n.coffer")
       try #require(rename(sandbox.path("n.coffer"), sandbox.path("f.coffer")) == 0)
     }
-    try wait { try sandbox.exists("out") && lines() == 1 }
+    try waitUntil { try sandbox.exists("out") && lines() == 1 }
     try putAndReceive("another")
-    try wait { try lines() == 2 }
+    try waitUntil { try lines() == 2 }
     // A possibly temporary problem causes a single warning.
     try sandbox.write("f.coffer", "no store")
-    try wait { try sandbox.text(of: "err").contains("warning: ") }
+    try waitUntil { try sandbox.text(of: "err").contains("warning: ") }
     try putAndReceive("third")
-    try wait { try lines() == 3 }
+    try waitUntil { try lines() == 3 }
     kill(child.process, SIGTERM)
     #expect(child.wait() == 0)
     #expect(try sandbox.text(of: "err").split(separator: "\n").last == "dbtool: stopped")
