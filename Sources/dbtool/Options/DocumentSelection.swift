@@ -11,7 +11,7 @@ struct NameOptions: ParsableArguments {
   @Option(
     parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "The documents with this title, or a glob of titles: * ? [a-z] [!a] (repeatable).", valueName: "title"))
+      "The document with this title, or all that match a glob: * ? [a-z] [!a] (repeatable).", valueName: "title"))
   var title: [String] = []
 
   func words(_ names: [String], in collection: String?) -> DocumentWords {
