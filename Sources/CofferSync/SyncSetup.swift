@@ -22,12 +22,33 @@ package enum SyncSetup {
   package static func begin(
     _ engine: StoreEngine, in directory: SystemDirectory, slots: [NewSlot], label: String
   ) throws -> (path: String, pin: StorePin) {
-    try directory.makeEmpty()
+    try check(label)
+    try requireNoFolder(engine)
+    try directory.requireEmpty()
+    let slots = try asked(slots, for: engine, directory)
+    try directory.make()
     let memory = try begin(engine, label: label)
-    return try invite(engine, to: directory, memory, slots)
+    do {
+      return try invite(engine, to: directory, memory, slots)
+    } catch {
+      try? end(engine)
+      throw error
+    }
+  }
+
+  /// Asks for the keys of an invitation, before anything is changed.
+  private static func asked(
+    _ slots: [NewSlot], for engine: StoreEngine, _ directory: SystemDirectory
+  ) throws(StoreError) -> [NewSlot] {
+    try StoreMaker(
+      path: directory.path + "/" + invitationName, creation: engine.creationOptions, wait: engine.options.wait,
+      replacesExisting: true
+    ).asked(slots, allowsTestKeys: engine.options.allowsTestKeys)
   }
 
   /// Makes an invitation in this device's subfolder.
+  ///
+  /// - Parameter slots: The keys, which were asked for.
   private static func invite(
     _ engine: StoreEngine, to directory: SystemDirectory, _ memory: SyncMemory, _ slots: [NewSlot]
   ) throws -> (path: String, pin: StorePin) {
@@ -38,17 +59,23 @@ package enum SyncSetup {
         try transaction.replicas.withoutCommits, transaction.start.counter
       )
     }
-    let path = try directory.makeSubfolder(try keys.subfolder(of: memory.device)) + "/" + invitationName
+    let subfolder = try keys.subfolder(of: memory.device)
+    let path = try directory.makeSubfolder(subfolder) + "/" + invitationName
     let maker = StoreMaker(
       path: path, creation: engine.creationOptions, wait: engine.options.wait, replacesExisting: true,
       heritage: StoreHeritage(family: family, replicas: replicas, counter: counter, hasOwnRange: true))
-    let pin = try maker.make(slots, allowsTestKeys: engine.options.allowsTestKeys, begin: {}) { transaction in
-      // Whoever joins needs the folder and its secret only.
-      try transaction.setSyncMemory(
-        SyncMemory(folder: memory.folder, secret: memory.secret, device: memory.device, label: "", counter: 0))
-      return StorePin(transaction.keys.session.header)
+    do {
+      let pin = try maker.make(slots, allowsTestKeys: engine.options.allowsTestKeys, begin: {}) { transaction in
+        // Whoever joins needs the folder and its secret only.
+        try transaction.setSyncMemory(
+          SyncMemory(folder: memory.folder, secret: memory.secret, device: memory.device, label: "", counter: 0))
+        return StorePin(transaction.keys.session.header)
+      }
+      return (path, pin)
+    } catch {
+      directory.removeIfEmpty(subfolder)
+      throw error
     }
-    return (path, pin)
   }
 
   /// Gives a store the memory of a new folder.
@@ -180,6 +207,7 @@ package enum SyncSetup {
   /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
   ///
   /// - Parameters:
+  ///   - device: The device. If it was removed before, the call only makes another invitation.
   ///   - slots: The keys that open the new invitation. Keys that the removed device has would let it join again.
   /// - Returns: The new invitation's path and pin, and what the run did.
   /// - Throws: `invalidArgument` for this device, and for one that the folder doesn't have.
@@ -187,6 +215,7 @@ package enum SyncSetup {
     _ device: SyncDevice.ID, from directory: SystemDirectory, _ engine: StoreEngine, slots: [NewSlot],
     progress: ProgressHandler? = nil
   ) throws -> (path: String, pin: StorePin, report: FolderSyncReport) {
+    let slots = try asked(slots, for: engine, directory)
     let session = try SyncSession(engine, with: directory, progress: progress)
     let report = try session.remove(device)
     let (path, pin) = try invite(engine, to: directory, session.memory, slots)
@@ -205,15 +234,11 @@ package enum SyncSetup {
 }
 
 extension SystemDirectory {
-  /// Makes the folder, which must be empty if it exists.
-  fileprivate func makeEmpty() throws(StoreError) {
-    if try subfolders() != nil {
-      guard isEmpty else {
-        throw StoreError(
-          .alreadyExists, "\(path): the folder isn't empty", hint: "name another folder, or join this one")
-      }
-    } else {
-      try make()
+  /// Requires the folder to be empty if it exists.
+  fileprivate func requireEmpty() throws(StoreError) {
+    guard try subfolders() == nil || isEmpty else {
+      throw StoreError(
+        .alreadyExists, "\(path): the folder isn't empty", hint: "name another folder, or join this one")
     }
   }
 

@@ -25,7 +25,21 @@ package final class SystemDirectory: SyncDirectory {
   /// Makes a subfolder, and returns its path.
   func makeSubfolder(_ name: String) throws(StoreError) -> String {
     guard mkdir(place(name), 0o700) == 0 || errno == EEXIST else { throw failure(place(name)) }
+    guard isSubfolder(name) else {
+      throw StoreError(
+        .ioFailure, "\(place(name)): the device's subfolder is a link or a file",
+        hint: "remove it, and sync again")
+    }
     return place(name)
+  }
+
+  /// Removes a subfolder without files.
+  func removeIfEmpty(_ subfolder: String) { rmdir(place(subfolder)) }
+
+  /// Returns whether a name is a folder's, and no link, which could lead to any other folder.
+  private func isSubfolder(_ name: String) -> Bool {
+    var status = stat()
+    return lstat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// Returns a file's date of change, in nanoseconds.
@@ -43,13 +57,11 @@ package final class SystemDirectory: SyncDirectory {
       guard errno == ENOENT else { throw failure(path) }
       return nil
     }
-    return names.filter { name in
-      var status = stat()
-      return !name.hasPrefix(".") && lstat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }.sorted()
+    return names.filter { !$0.hasPrefix(".") && isSubfolder($0) }.sorted()
   }
 
   package func files(in subfolder: String) throws(StoreError) -> [SyncDirectoryFile] {
+    guard isSubfolder(subfolder) else { return [] }
     guard let names = FolderNames.of(place(subfolder)) else {
       guard errno == ENOENT || errno == ENOTDIR else { throw failure(place(subfolder)) }
       return []
@@ -64,6 +76,7 @@ package final class SystemDirectory: SyncDirectory {
   }
 
   package func open(_ name: String, in subfolder: String) throws(StoreError) -> (any SyncFileBytes)? {
+    guard isSubfolder(subfolder) else { return nil }
     let place = place(subfolder, name)
     let descriptor = Self.open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -74,8 +87,7 @@ package final class SystemDirectory: SyncDirectory {
   }
 
   package func create(in subfolder: String) throws(StoreError) -> any SyncNewFile {
-    if mkdir(place(subfolder), 0o700) != 0, errno != EEXIST { throw failure(place(subfolder)) }
-    let temporary = place(subfolder, TemporaryName.beside("sync"))
+    let temporary = "\(try makeSubfolder(subfolder))/\(TemporaryName.beside("sync"))"
     let descriptor = Self.open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure(temporary) }
     // Other runs leave a locked file alone. Without locks, they do so as long as it's new.
@@ -98,6 +110,7 @@ package final class SystemDirectory: SyncDirectory {
   }
 
   package func removeUnfinished(except pending: String, in subfolder: String) throws(StoreError) {
+    guard isSubfolder(subfolder) else { return }
     for name in FolderNames.of(place(subfolder)) ?? [] {
       guard name.hasPrefix("."), name.hasSuffix(Self.unfinished), name != Self.hidden(pending) else { continue }
       let file = Self.open(place(subfolder, name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -108,6 +121,7 @@ package final class SystemDirectory: SyncDirectory {
   }
 
   package func remove(_ name: String, in subfolder: String) throws(StoreError) {
+    guard isSubfolder(subfolder) else { return }
     guard unlink(place(subfolder, name)) == 0 || errno == ENOENT else { throw failure(place(subfolder, name)) }
   }
 

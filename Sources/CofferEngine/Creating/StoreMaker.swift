@@ -96,6 +96,22 @@ package struct StoreMaker {
   private typealias Parts = (root: RootKey, header: StoreHeader, slots: [KeySlotRecord])
 
   private func prepare(_ keys: [NewSlot], allowsTestKeys: Bool) throws(StoreError) -> Parts {
+    let (given, isTest) = try given(by: keys, allowsTestKeys: allowsTestKeys)
+    return try sealed(given, isTest: isTest)
+  }
+
+  /// Asks for the secrets and checks them, so that `make` fails only if it can't write the file.
+  ///
+  /// - Returns: Slots that ask for nothing.
+  package func asked(_ keys: [NewSlot], allowsTestKeys: Bool) throws(StoreError) -> [NewSlot] {
+    let (given, isTest) = try given(by: keys, allowsTestKeys: allowsTestKeys)
+    _ = try targets(of: given, isTest: isTest)
+    return given.map { NewSlot(owner: .asked($0)) }
+  }
+
+  private func given(
+    by keys: [NewSlot], allowsTestKeys: Bool
+  ) throws(StoreError) -> (keys: [NewSlot.Given], isTest: Bool) {
     try StoreEngine.requireWorkingCipher()
     guard !keys.isEmpty else { throw StoreError(.keyNeeded, "a new store needs a key") }
     guard keys.count <= KeySlotRecord.maximumSlots else {
@@ -109,7 +125,7 @@ package struct StoreMaker {
     for key in keys { given.append(try key.asked()) }
     isTest = isTest || given.contains(where: \.isTest)
     try requireAllowance(isTest, allowsTestKeys)
-    return try sealed(given, isTest: isTest)
+    return (given, isTest)
   }
 
   private func requireAllowance(_ isTest: Bool, _ allowsTestKeys: Bool) throws(StoreError) {
@@ -132,12 +148,17 @@ package struct StoreMaker {
     return Draft(file: file, unlocked: Unlocking.Unlocked(root: parts.root, slot: 1), keys: session)
   }
 
-  /// Generates the keys and wraps the root key for every slot.
-  private func sealed(_ keys: [NewSlot.Given], isTest: Bool) throws(StoreError) -> Parts {
+  private func targets(of keys: [NewSlot.Given], isTest: Bool) throws(StoreError) -> [SlotTarget] {
     var targets: [SlotTarget] = []
     for key in keys { targets.append(try key.target(isTest: isTest)) }
     try SlotTarget.checkWork(targets)
     try SlotTarget.requireDistinct(targets)
+    return targets
+  }
+
+  /// Generates the keys and wraps the root key for every slot.
+  private func sealed(_ keys: [NewSlot.Given], isTest: Bool) throws(StoreError) -> Parts {
+    let targets = try targets(of: keys, isTest: isTest)
     for label in creation.labels { try KeySlotRecord.checkLabel(label) }
     return try translatingErrors { () throws(SealingError) in
       let storeID = try SystemRandom.bytes(StoreFormat.storeIDCount)

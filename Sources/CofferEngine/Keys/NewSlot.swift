@@ -6,6 +6,7 @@ package struct NewSlot: Sendable {
   enum Owner: Sendable {
     case secret(SecretSource)
     case recipient(Recipient)
+    case asked(Given)
   }
 
   let owner: Owner
@@ -37,7 +38,7 @@ extension NewSlot {
 
 extension NewSlot {
   /// The input for a new slot, before checking whether it's allowed.
-  enum Given {
+  enum Given: Sendable {
     case line(KeyLine)
     case passphrase(Secret)
     case answer(Secret, provider: String, blob: [UInt8])
@@ -68,6 +69,7 @@ extension NewSlot {
       return .line(try translatingErrors { () throws(SealingError) in try KeyLine(recipient: recipient.line) })
     case .secret(.provider(let name, let blob, let answer)):
       return .answer(try asking { try answer(blob) }, provider: name, blob: blob)
+    case .asked(let given): return given
     }
   }
 
@@ -77,6 +79,7 @@ extension NewSlot {
     case .secret(.keyFile(let path)), .secret(.identity(let path)):
       (try? KeyLine.load(path: path))?.isTest ?? false
     case .recipient(let recipient): (try? KeyLine(recipient: recipient.line))?.isTest ?? false
+    case .asked(let given): given.isTest
     case .secret: false
     }
   }

@@ -1,0 +1,65 @@
+import Coffer
+import CofferFoundation
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferStoreTestSupport
+
+/// Beginning to sync through a folder, and removing devices.
+struct FolderSyncTests {
+  private struct Refusal: Error {}
+
+  private let place: Workplace
+  private let store: DocumentStore
+  private let folder: SyncFolder
+  private let options: OpenOptions
+
+  init() throws {
+    place = try Workplace()
+    var options = OpenOptions.testing
+    options.creation.isTest = true
+    self.options = options
+    folder = SyncFolder(at: place.file("carried"))
+    store = try DocumentStore.create(
+      at: place.file("laptop.coffer"), keys: [.published("primary")], creation: options.creation, options: options)
+  }
+
+  private func names() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? [] }
+
+  private var refused: StoreKey { .passphrase { throw Refusal() } }
+
+  @Test func beginsOnlyWithKeys() throws {
+    expect(.keyNeeded) { try store.startSyncing(by: folder, keys: [], label: "laptop") }
+    #expect(throws: (any Error).self) { try store.startSyncing(by: folder, keys: [refused], label: "laptop") }
+    expect(.invalidArgument) { try store.syncStatus(of: folder) }
+    #expect(names().isEmpty)
+    try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    #expect(try store.syncStatus(of: folder).devices.map(\.label) == ["laptop"])
+  }
+
+  @Test func removesOnlyWithKeys() throws {
+    try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    _ = try store.exchange(with: folder)
+    _ = try DocumentStore.join(
+      folder, at: place.file("phone.coffer"), key: .published("primary"), keys: [.published("primary")], label: "phone",
+      options: options)
+    _ = try store.exchange(with: folder)
+    let device = try #require(try store.syncStatus(of: folder).devices.last)
+    expect(.keyNeeded) { try store.removeDevice(device.id, from: folder, keys: []) }
+    #expect(throws: (any Error).self) { try store.removeDevice(device.id, from: folder, keys: [refused]) }
+    #expect(try store.syncStatus(of: folder).devices.map(\.isRemoved) == [false, false])
+    let first = try store.removeDevice(device.id, from: folder, keys: [.published("primary")]).invitation
+    #expect(try store.syncStatus(of: folder).devices.map(\.isRemoved) == [false, true])
+    // Removing it again makes another invitation.
+    let second = try store.removeDevice(device.id, from: folder, keys: [.published("next")]).invitation
+    #expect(second.url == first.url && second.pin != first.pin)
+    expect(.cannotUnlock) { try DocumentStore.open(at: second.url, key: .published("primary"), options: options) }
+  }
+
+  @Test func rekeySaysThatFolderKeepsItsKeys() throws {
+    #expect(try !store.rekey(to: [.published("next")]).isSyncing)
+    try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    #expect(try store.rekey(to: [.published("primary")]).isSyncing)
+  }
+}
