@@ -37,19 +37,21 @@ extension DocumentStore {
     to keys: [StoreKey] = [], recipients: [Recipient] = [], options: RekeyOptions, progress: ProgressHandler? = nil,
     onKeys: (([KeySlot], StorePin?) throws -> Void)?
   ) throws(StoreError) -> RekeyReport {
-    if let titles = options.titles { try requireSameTitles(titles) }
-    return try engine.rekey(to: keys, recipients, options: options, progress: progress, onKeys: onKeys) {
-      () throws(StoreError) in
-      _ = try engine.updateIndexes(nil, rebuildsAll: true)
-    }
-  }
-
-  /// Requires a store that syncs to go on keeping titles, or not to keep them, as its other devices do.
-  private func requireSameTitles(_ titles: CreateOptions.Titles) throws(StoreError) {
     let (keepsTitles, isSyncing) = try engine.reading { transaction throws(StoreError) in
       (transaction.keys.session.titles != .none, try transaction.syncMemory() != nil)
     }
-    guard isSyncing, keepsTitles != (titles != .none) else { return }
+    if isSyncing, let titles = options.titles { try Self.requireSameTitles(titles, keepsTitles) }
+    var report = try engine.rekey(to: keys, recipients, options: options, progress: progress, onKeys: onKeys) {
+      () throws(StoreError) in
+      _ = try engine.updateIndexes(nil, rebuildsAll: true)
+    }
+    report.isSyncing = isSyncing
+    return report
+  }
+
+  /// Requires a store that syncs to go on keeping titles, or not to keep them, as its other devices do.
+  private static func requireSameTitles(_ titles: CreateOptions.Titles, _ keepsTitles: Bool) throws(StoreError) {
+    guard keepsTitles != (titles != .none) else { return }
     throw StoreError(
       .invalidArgument, "all devices that sync by a folder keep titles, or none does",
       hint: "end the sync with \(.syncLeave) first")

@@ -19,6 +19,11 @@ public struct RekeyReport: Sendable {
   public package(set) var hasOldPages: Bool
   /// A Boolean value that indicates whether a rekey needs to be resumed.
   public var needsResuming: Bool { !isFinished || hasOldPages }
+  /// A Boolean value that indicates whether the store syncs through a folder, whose keys a rekey doesn't change.
+  ///
+  /// Whoever had a former key of the store can read what devices publish there, and can forge files. After a leak, end
+  /// the sync on all devices with ``DocumentStore/stopSyncing()``, and begin in a new folder.
+  public package(set) var isSyncing = false
   /// The number of documents under old keys.
   public package(set) var remaining = 0
   /// The number of documents in the store, according to the sealed state.

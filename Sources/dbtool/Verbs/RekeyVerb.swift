@@ -165,6 +165,11 @@ struct RekeyVerb: ParsableCommand {
       ("pin", .string(report.pin.description)),
       ("final_pin", report.isFinished ? nil : .string(report.finalPin.description)),
     ]).print(as: options.common.listFormat)
+    if report.isSyncing {
+      options.common.diagnostics.note(
+        "the folder that the store syncs through keeps its keys: after a leak, run 'sync leave' on every device, and "
+          + "'sync init' with a new folder")
+    }
     if !report.setMatches {
       throw Failure(
         .mismatch, kind: "set-mismatch", "the documents are not the set that was written: the old keys are kept",

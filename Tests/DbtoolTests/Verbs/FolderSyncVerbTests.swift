@@ -135,6 +135,14 @@ import Testing
     #expect(joined.status == 0, "\(joined.errors)")
   }
 
+  @Test func rekeySaysThatFolderKeepsItsKeys() throws {
+    let sandbox = try twoDevices()
+    let result = try sandbox.succeed("rekey", "s.coffer", "--new-key-file", "next.key")
+    #expect(result.errors.contains("'sync init' with a new folder"), "\(result.errors)")
+    try sandbox.succeed("sync", "leave", "s.coffer", "--key-file", "next.key")
+    try sandbox.succeed("sync", "init", "s.coffer", "elsewhere", "--name", "laptop", "--key-file", "next.key")
+  }
+
   @Test func refusalsSayWhatToDo() throws {
     let sandbox = try twoDevices()
     func expect(_ status: Int32, _ text: String, _ words: String...) throws {
