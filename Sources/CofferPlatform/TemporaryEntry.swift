@@ -87,13 +87,15 @@ extension TemporaryEntry {
   /// Removes the entries of a folder that killed processes of this user have left.
   ///
   /// An entry is known by its name's checksum, and kept if a process holds its lock. Doesn't follow links, and ignores
-  /// entries that can't be removed. Reads the folder once.
+  /// entries that can't be removed. Keeps folders where other users can rename entries, because they could give any of
+  /// this user's folders such a name. Reads the folder once.
   package static func removeAbandoned(in folder: String) {
     let folder = folder.isEmpty ? "." : folder
+    let isPrivate = othersCannotRename(in: folder)
     for name in FolderNames.of(folder) ?? [] {
       let path = folder + "/" + name
       if TemporaryName.isOurs(name) {
-        removeIfAbandoned(path, name)
+        removeIfAbandoned(path, name, isPrivate: isPrivate)
       } else if let suffix = sideFiles.first(where: { name.hasSuffix($0) }),
         TemporaryName.isOurs(String(name.dropLast(suffix.count))), type(of: String(path.dropLast(suffix.count))) == nil,
         isOwn(path)
@@ -103,9 +105,17 @@ extension TemporaryEntry {
     }
   }
 
-  private static func removeIfAbandoned(_ path: String, _ name: String) {
-    guard !held.withLock({ $0.contains(name) }), let kind = type(of: path), kind == S_IFREG || kind == S_IFDIR,
-      isOwn(path)
+  /// Returns whether only this user can rename this user's entries of a folder.
+  private static func othersCannotRename(in folder: String) -> Bool {
+    var status = stat()
+    guard stat(folder, &status) == 0 else { return false }
+    let isShared = status.st_mode & (S_IWGRP | S_IWOTH) != 0 && status.st_mode & S_ISVTX == 0
+    return !isShared && (status.st_uid == geteuid() || status.st_uid == 0)
+  }
+
+  private static func removeIfAbandoned(_ path: String, _ name: String, isPrivate: Bool) {
+    guard !held.withLock({ $0.contains(name) }), let kind = type(of: path), isOwn(path),
+      kind == S_IFREG || kind == S_IFDIR && isPrivate
     else { return }
     let descriptor = open(path, (kind == S_IFREG ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return }

@@ -59,6 +59,17 @@ import Testing
     #expect(try names() == Set(foreign))
   }
 
+  /// In such a folder, another user could have renamed the folder.
+  @Test(arguments: [0o1777, 0o777, 0o770])
+  func keepsFoldersThatOthersCanRename(mode: mode_t) throws {
+    let copy = TemporaryName.privateCopy()
+    try FileManager.default.createDirectory(at: place.file(copy), withIntermediateDirectories: false)
+    try abandon(TemporaryName.output())
+    try #require(chmod(folder, mode) == 0)
+    TemporaryEntry.removeAbandoned(in: folder)
+    #expect(try names() == (mode == 0o1777 ? [] : [copy]))
+  }
+
   @Test func keepsHeldEntries() throws {
     let file = try #require(TemporaryEntry(file: folder + "/" + TemporaryName.beside("s")))
     let directory = try #require(TemporaryEntry(folder: folder + "/" + TemporaryName.output()))
