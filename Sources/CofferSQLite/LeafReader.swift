@@ -44,6 +44,9 @@ package final class LeafReader {
     page = [UInt8](repeating: 0, count: pageSize)
   }
 
+  /// The size of the file's pages together.
+  package var byteCount: Int { pageCount * pageSize }
+
   /// The numbers of the file's pages.
   package var pages: Range<Int> { 1..<max(pageCount, 1) + 1 }
 

@@ -32,6 +32,11 @@ struct SalvageFile {
           "cache_size = -\(StoreFile.readerCache / 1024)",
         ] { _ = try database.textPragma(pragma) }
       }
+      do throws(SQLiteError) {
+        try database.readSchema(within: .store(entries: Schema.entryLimit))
+      } catch  where error.code != .corrupt || error.extendedCode != 0 {
+        // What SQLite could read of a damaged schema is enough.
+      }
       if let cancellation = Cancellation.current { try database.setStopCondition { cancellation.isCancelled } }
       try database.begin(.deferred)
     }
@@ -97,10 +102,13 @@ struct SalvageFile {
       try database.execute("CREATE INDEX \(table)_number ON \(table)(\(number),rev)")
     }
     let record = LeafRecord()
+    // A file's rows don't overlap, so together they aren't longer than the file.
+    var bytesLeft = reader.byteCount
     try reader.visitRows { number, columnCount, place throws(StoreError) in
       guard columnCount == 2 || columnCount == 3, reader.read(place, into: record, limit: Self.maximumSmallRow),
-        let last = record.columns.last, last.storageClass == .blob
+        let last = record.columns.last, last.storageClass == .blob, last.bytes.count <= bytesLeft
       else { return }
+      bytesLeft -= last.bytes.count
       let sealed = Array(last.bytes)
       if columnCount == 3 {
         // Only the seal tells which table the row belongs to.
