@@ -15,6 +15,8 @@ final class SyncListing {
   private let keys: SyncKeys
   private var names: [UniqueID: Set<String>] = [:]
   private var entries: [UniqueID: [Entry]] = [:]
+  /// The files that can't be read, each with the error.
+  private(set) var unreadable: [(device: UniqueID, name: String, error: StoreError)] = []
 
   init(_ directory: any SyncDirectory, _ keys: SyncKeys) {
     (self.directory, self.keys) = (directory, keys)
@@ -45,9 +47,14 @@ final class SyncListing {
       let known = try knownNames(of: device, lines)
       let subfolder = try keys.subfolder(of: device)
       for name in names where !known.names.contains(name) && !known.beginnings.contains(String(name.prefix(32))) {
-        guard let file = try SyncFile(name, in: subfolder, of: directory, keys), file.header.device == device,
-          try keys.name(of: file.file, of: device) == name
-        else { continue }
+        let file: SyncFile?
+        do throws(StoreError) {
+          file = try SyncFile(name, in: subfolder, of: directory, keys)
+        } catch  where error.code == .readOnly || error.code == .ioFailure {
+          unreadable.append((device, name, error))
+          continue
+        }
+        guard let file, file.header.device == device, try keys.name(of: file.file, of: device) == name else { continue }
         let previous = SyncMemory.File(sequence: file.file.sequence - 1, hash: file.header.previous)
         found.append(Entry(file: file.file, previous: previous, kind: file.header.kind, name: name))
       }

@@ -39,7 +39,8 @@ public struct FolderSyncReport: Sendable, Hashable {
       case forked
       /// A file isn't what its device wrote: it was cut, or parts were exchanged.
       case damaged
-      /// A device that was removed from the folder has published a file that nobody takes, or this device was removed.
+      /// A device that was removed from the folder has published a file that nobody takes, or this device was removed, or
+      /// several devices removed others at the same time.
       case removed
     }
 

@@ -40,7 +40,15 @@ extension SyncSession {
   func needsSnapshot() throws(StoreError) -> Bool {
     guard memory.last.sequence > 0, !isFolderBehind, !memory.owesSnapshot else { return true }
     guard report.publishedBytes > 0 else { return false }
-    let files = try directory.files(in: try keys.subfolder(of: memory.device))
+    let last = memory.last.sequence
+    var known: Set<String> = []
+    for sequence in (last - min(last - 1, 2 * UInt64(Self.snapshotFiles)))...last {
+      known.insert(try keys.beginning(sequence, of: memory.device))
+    }
+    // Nobody else's files cause snapshots.
+    let files = try directory.files(in: try keys.subfolder(of: memory.device)).filter { file in
+      SyncKeys.isName(file.name) && known.contains(String(file.name.prefix(32)))
+    }
     guard files.count <= Self.snapshotFiles else { return true }
     let bytes = files.reduce(0) { $0 + $1.byteCount }
     let size = try engine.reading { transaction throws(StoreError) in try transaction.fileByteCount() }

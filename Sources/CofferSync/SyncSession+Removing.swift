@@ -15,11 +15,17 @@ extension SyncSession {
     try settleIdentity()
     try takeAll()
     let name = device.uid
-    guard name != memory.device, !memory.own.isRemoved, let line = memory.lines[name], !line.isRemoved else {
+    guard !isHeld else {
+      throw StoreError(
+        .invalidArgument, "\(directory.path): the folder has several new secrets already",
+        hint: "\(.syncStatus) lists their files: delete all but one")
+    }
+    guard name != memory.device, !memory.own.isRemoved, let line = memory.lines[name] else {
       throw StoreError(
         .invalidArgument, "\(directory.path): the folder has no other device \(device)",
         hint: "name one of the devices that \(.syncStatus) lists")
     }
+    guard !line.isRemoved else { return try run() }
     try publishChanges()
     // Copies of a device have one pair of keys, so they're removed together.
     for other in memory.others where memory.lines[other]!.recipient == line.recipient || other == name {
@@ -79,6 +85,27 @@ extension SyncSession {
 
   // MARK: Learning
 
+  /// Notes the files with a new secret for the folder if there are several.
+  ///
+  /// Two devices can remove others at the same time, and a removed device can make such a file, too. This device can't
+  /// tell which of them to follow, so it neither takes nor publishes anything.
+  func hasSeveralSecrets() throws(StoreError) -> Bool {
+    guard !memory.own.isRemoved else { return false }
+    var found: [[UInt8]: (device: UniqueID, entry: SyncListing.Entry)] = [:]
+    for name in memory.others where !memory.lines[name]!.isForked {
+      let device = memory.lines[name]!.device
+      for entry in try laterFiles(of: name) where entry.kind == .secret { found[entry.file.hash] = (device, entry) }
+    }
+    guard found.count > 1 else { return false }
+    for (device, entry) in found.values.sorted(by: { $0.entry.name < $1.entry.name }) {
+      try note(
+        .removed, device, entry.file.sequence, hash: entry.file.hash,
+        "several devices removed others at the same time, or a removed device pretends to: nothing is taken or published "
+          + "until only one of these files is left: keep that of the device on which you removed another")
+    }
+    return true
+  }
+
   /// Takes the folder's next secret from a later file of a line.
   ///
   /// - Returns: Whether this device goes on with it.
@@ -87,6 +114,10 @@ extension SyncSession {
     guard !memory.own.isRemoved, let entry = try laterFiles(of: name).last(where: { $0.kind == .secret }),
       let file = try open(entry, of: line.device)
     else { return false }
+    if try hasSeveralSecrets() {
+      isHeld = true
+      return false
+    }
     let preamble: SyncPreamble
     let secret: [UInt8]?
     do throws(StoreError) {
@@ -112,7 +143,15 @@ extension SyncSession {
 
   // MARK: Afterwards
 
-  /// Notes files that removed devices published since, and that nobody takes.
+  private static let lateFile =
+    "the device was removed, and this later file of it isn't taken: if its changes are needed, let it join again and "
+    + "enter them there; otherwise remove the file"
+  private static let otherSecret =
+    "the file says that the device removed another one at the same time as this device or a third one did: if so, it and "
+    + "this device no longer exchange, and one of them needs a new store from the other's invitation; if not, a removed "
+    + "device made the file, so remove it"
+
+  /// Notes files that removed devices published since, and that nobody takes, and other new secrets.
   func findFilesOfRemoved() throws(StoreError) {
     if memory.own.isRemoved {
       // Nothing else that this device sees in the folder concerns it.
@@ -126,20 +165,22 @@ extension SyncSession {
       let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
       for name in memory.others {
         let line = memory.lines[name]!
-        guard line.isRemoved else { continue }
+        // Copies of a device have a subfolder in common.
+        guard line.isRemoved || name == line.device else { continue }
+        let known = line.isRemoved ? line.file.sequence : lines(of: line.device).map(\.file.sequence).max() ?? 0
         let subfolder = try old.subfolder(of: line.device)
         var late: [(number: UInt64, name: String)] = []
         for entry in try directory.files(in: subfolder) where SyncKeys.isName(entry.name) {
           guard let file = try SyncFile(entry.name, in: subfolder, of: directory, old),
-            file.header.device == line.device, file.header.sequence > line.file.sequence
+            file.header.device == line.device, file.header.sequence > known,
+            line.isRemoved || file.header.kind == .secret
           else { continue }
           late.append((file.header.sequence, entry.name))
         }
         for file in late.sorted(by: <) {
           try note(
             .removed, name, file.number,
-            "the device was removed, and this later file of it isn't taken: if its changes are needed, let it join again "
-              + "and enter them there; otherwise remove the file",
+            line.isRemoved ? Self.lateFile : Self.otherSecret,
             at: "\(directory.path)/\(subfolder)/\(file.name)")
         }
       }

@@ -19,6 +19,7 @@ extension SyncSession {
       for name in memory.others where !blocked.contains(name) {
         guard let line = memory.lines[name], !line.isForked, try !learnForks(of: line.device) else { continue }
         if try takeSecret(of: name) { goesOn = true }
+        if isHeld { return }
       }
       for name in memory.others where !blocked.contains(name) {
         var outcome = Outcome.taken
@@ -31,6 +32,11 @@ extension SyncSession {
     }
     try findLostFiles()
     try findFilesOfRemoved()
+    for file in listing.unreadable {
+      try note(
+        .waiting, file.device, 0, "\(file.error): let this user read the file",
+        at: "\(directory.path)/\(try keys.subfolder(of: file.device))/\(file.name)")
+    }
   }
 
   enum Outcome { case taken, nothing, stuck }

@@ -26,6 +26,8 @@ package final class SyncSession {
   var hasTaken = false
   /// Whether the folder lost files of this device, so that others need a snapshot.
   var isFolderBehind = false
+  /// Whether the folder has several new secrets, so that this run takes and publishes nothing.
+  var isHeld = false
 
   /// - Parameters:
   ///   - now: Returns the date for new files, which no decision depends on.
@@ -83,7 +85,7 @@ package final class SyncSession {
     try completeNotices()
     try settleIdentity()
     try takeAll()
-    guard !memory.own.isRemoved else {
+    guard !memory.own.isRemoved, !isHeld else {
       try saveMemory()
       return report
     }
@@ -101,7 +103,7 @@ package final class SyncSession {
   ) throws -> FolderSyncReport {
     try take(joining: snapshot)
     try takeAll()
-    try publish(.changes, even: true)
+    if !isHeld { try publish(.changes, even: true) }
     return report
   }
 
@@ -111,7 +113,9 @@ package final class SyncSession {
   package func status() throws(StoreError) -> FolderSyncStatus {
     let stored = memory
     try findDevices()
-    for name in memory.others where !memory.lines[name]!.isForked { try findMissingFiles(of: name) }
+    if try !hasSeveralSecrets() {
+      for name in memory.others where !memory.lines[name]!.isForked { try findMissingFiles(of: name) }
+    }
     try findLostFiles()
     try findFilesOfRemoved()
     let (hasChanges, versions) = try engine.reading { transaction throws(StoreError) in

@@ -2,6 +2,7 @@ import Coffer
 import CofferFoundation
 import CofferSyncSimulation
 import CofferTestSupport
+import Foundation
 import Testing
 
 @testable import CofferEngine
@@ -102,6 +103,54 @@ struct RemovalTests {
     #expect(try texts(tablet) == ["first", "late"])
   }
 
+  /// The removed device removes the other one before it hears of its own removal.
+  @Test func mutualRemovalStopsOthers() throws {
+    _ = try laptop.session().remove(id(of: phone))
+    try Self.write("of the laptop", laptop)
+    try laptop.sync()
+    _ = try phone.session().remove(id(of: laptop))
+    carry(to: tablet)
+    try Self.write("of the tablet", tablet)
+    let stopped = try tablet.sync()
+    #expect(stopped.publishedBytes == 0)
+    #expect(stopped.problems.map(\.kind) == [.removed, .removed])
+    #expect(Set(stopped.problems.map(\.label)) == ["laptop", "phone"])
+    #expect(try tablet.session().status().problems == stopped.problems)
+    let laptopID = try id(of: laptop)
+    expect(.invalidArgument) { try tablet.session().remove(laptopID) }
+    #expect(try texts(tablet) == ["first", "of the tablet"])
+    // A person keeps the laptop's file.
+    let path = try #require(
+      stopped.problems.first { $0.label == "phone" }?.path.split(separator: "/").map(String.init))
+    tablet.folder.contents[path[1]]![path[2]] = nil
+    #expect(try tablet.sync().problems.map(\.kind) == [])
+    #expect(try texts(tablet) == ["first", "of the laptop", "of the tablet"])
+    let devices = try tablet.session().status().devices
+    #expect(devices.filter(\.isRemoved).map(\.label) == ["phone"])
+  }
+
+  @Test func devicesWithDifferentSecretsAreTold() throws {
+    for device in [laptop, phone] { _ = try device.session().remove(id(of: tablet)) }
+    carry()
+    for (device, other) in [(laptop, "phone"), (phone, "laptop")] {
+      let problems = try device.sync().problems
+      #expect(problems.map(\.kind) == [.removed])
+      #expect(problems.map(\.label) == [other])
+      #expect(try device.session().status().problems == problems)
+    }
+  }
+
+  @Test func otherFilesCauseNoSnapshot() throws {
+    let subfolder = try subfolders(of: laptop).present
+    for number in 0..<80 {
+      let name = String(repeating: "0", count: 38) + String(format: "%02x", number)
+      laptop.folder.contents[subfolder]![name] = [UInt8](repeating: 0, count: 1 << 20)
+    }
+    try Self.write("small", laptop)
+    #expect(try laptop.sync().publishedBytes < 1 << 20)
+    #expect(try !laptop.session().needsSnapshot())
+  }
+
   @Test func otherDevicesGoOn() throws {
     try Self.write("unpublished", phone)
     _ = try laptop.session().remove(id(of: tablet))
@@ -141,7 +190,7 @@ struct RemovalTests {
     laptop.folder.contents = desk.folder.contents
     #expect(try laptop.sync().problems.isEmpty)
     #expect(try texts(laptop) == ["first", "of the desk"])
-    #expect(throws: StoreError.self) { try desk.session().remove(id(of: tablet)) }
+    #expect(try desk.session().remove(id(of: tablet)).publishedBytes == 0)
   }
 
   @Test func restoredDeviceGetsSecret() throws {

@@ -101,10 +101,12 @@ extension DocumentStore {
   ///
   /// The other devices go on with their next exchange. The removed device keeps the documents that it has, and can read
   /// the files that were in the folder until now. What it publishes later is never taken, and
-  /// ``syncStatus(of:)`` reports it. Devices that haven't seen the removal yet still take its files.
+  /// ``syncStatus(of:)`` reports it. Devices that haven't seen the removal yet still take its files. If two devices remove
+  /// others at the same time, the rest neither take nor publish anything until only one of both files with the folder's new
+  /// secret is left, because the removed device can make such a file, too.
   ///
   /// - Parameters:
-  ///   - device: The device, from ``syncStatus(of:)``.
+  ///   - device: The device, from ``syncStatus(of:)``. If it was removed before, the call makes another invitation.
   ///   - folder: The folder that the store syncs by.
   ///   - keys: The keys that open the new invitation. Don't give a key that the removed device has, because it could join
   ///     again with it.

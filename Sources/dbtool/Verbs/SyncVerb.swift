@@ -254,7 +254,8 @@ struct SyncRemoveVerb: ParsableCommand {
     discussion: """
       The folder begins again with a secret that the device doesn't get, and the other devices go on with their next \
       run. The removed device keeps its documents, and what it publishes later is never taken. Further devices join with \
-      the new invitation, for keys that the removed device doesn't have. DEVICE is an id of 'sync status', or a name.
+      the new invitation, for keys that the removed device doesn't have. To make another invitation, remove the device \
+      again. DEVICE is an id of 'sync status', or a name.
 
         dbtool sync remove laptop.coffer ~/Sync/notes phone --new-passphrase -p
       """)
@@ -272,8 +273,9 @@ struct SyncRemoveVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     // The device can have joined since the last run.
     _ = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
-    let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore && !$0.isRemoved }
-    let named = known.filter { $0.id.description == device || $0.label == device }
+    let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore }
+    var named = known.filter { $0.id.description == device || $0.label == device }
+    if named.count > 1 { named.removeAll(where: \.isRemoved) }
     guard named.count == 1 else {
       throw Failure(
         .failed, kind: "no-such-device",
