@@ -59,7 +59,7 @@ struct Notebook {
     try store.write { _ = try $0.sort(.notes, by: order, descending: descending) }
   }
 
-  /// Begins to sync the notes by a folder, which doesn't exist or is empty.
+  /// Begins to sync the notes through a folder, which doesn't exist or is empty.
   func startSyncing(by folder: SyncFolder, key: StoreKey, device: String) throws {
     try store.startSyncing(by: folder, keys: [key], label: device)
   }

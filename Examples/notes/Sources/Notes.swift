@@ -212,7 +212,7 @@ struct Watch: AsyncParsableCommand {
 
 struct Sync: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Exchanges notes with other devices by a folder, until Ctrl-C.",
+    abstract: "Exchanges notes with other devices through a folder, until Ctrl-C.",
     discussion: "Begin on one device with an empty folder, and join on the others with a new store.")
   @OptionGroup var notebook: NotebookOptions
   @Argument(help: "The folder that something carries to the other devices.") var folder: String

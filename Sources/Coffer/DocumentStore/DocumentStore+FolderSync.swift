@@ -3,10 +3,10 @@ public import CofferEngine
 public import CofferFoundation
 public import CofferSync
 
-// MARK: - Syncing by a folder
+// MARK: - Syncing through a folder
 
 extension DocumentStore {
-  /// Begins to sync this store by a folder, which doesn't exist yet or is empty.
+  /// Begins to sync this store through a folder, which doesn't exist yet or is empty.
   ///
   /// ```swift
   /// let folder = SyncFolder(at: URL(filePath: "/home/eva/Sync/notes"))
@@ -127,7 +127,7 @@ extension DocumentStore {
     return (SyncInvitation(url: URL(filePath: path), pin: pin), report)
   }
 
-  /// Syncs by a folder as long as the sequence is iterated.
+  /// Syncs through a folder as long as the sequence is iterated.
   ///
   /// ```swift
   /// for try await report in store.sync(with: folder) { show(report) }
@@ -164,7 +164,7 @@ extension DocumentStore {
   }
 }
 
-/// A folder by which stores on several devices sync. Anything can carry it from place to place.
+/// A folder through which stores on several devices sync. Anything can carry it from place to place.
 public struct SyncFolder: Sendable, Hashable {
   /// The folder's URL.
   public let url: URL
@@ -183,7 +183,7 @@ public struct SyncInvitation: Sendable, Hashable {
   public let pin: StorePin
 }
 
-/// The reports of a store's sync by a folder. See ``DocumentStore/sync(with:policy:every:)``.
+/// The reports of a store's sync through a folder. See ``DocumentStore/sync(with:policy:every:)``.
 public struct FolderSyncReports: AsyncSequence, Sendable {
   let store: DocumentStore
   let folder: SyncFolder

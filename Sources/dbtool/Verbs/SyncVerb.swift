@@ -3,11 +3,11 @@ internal import Coffer
 internal import CofferFoundation
 internal import CofferSync
 
-/// `sync init|join|run|status|leave`: the same documents on several devices, by a folder.
+/// `sync init|join|run|status|remove|leave`: the same documents on several devices, through a folder.
 struct SyncVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
-    abstract: "Keep the same documents on several devices, by a folder.",
+    abstract: "Keep the same documents on several devices, through a folder.",
     discussion: """
       Syncthing, Dropbox, a USB stick or any other program carries the folder from device to device; it can't read \
       what is in it. The stores themselves never lie in the folder.
@@ -53,7 +53,7 @@ struct SyncNameOption: ParsableArguments {
 struct SyncInitVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Begin to sync a store by an empty folder.",
+    abstract: "Begin to sync a store through an empty folder.",
     discussion: """
       Makes DIRECTORY with all documents in it, sealed, and an invitation by which other devices join. The key that \
       opens STORE opens the invitation, and so does the identity of each -r. Prints the invitation's pin: a device \
@@ -92,8 +92,8 @@ struct SyncJoinVerb: ParsableCommand {
     abstract: "Make a store with the documents of a folder.",
     discussion: """
       STORE is new. The key given opens the folder's invitation, and STORE unless --new-… names other keys. Titles and \
-      padding are as in the store that began. From then on, 'sync run' exchanges changes by DIRECTORY. New documents get \
-      ids of a range of their own.
+      padding are as in the store that began. From then on, 'sync run' exchanges changes through DIRECTORY. New documents \
+      get ids of a range of their own.
 
         dbtool sync join phone.coffer ~/Sync/notes --passphrase
       """)
