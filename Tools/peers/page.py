@@ -37,7 +37,7 @@ def section(result):
     if result["commands"]:
         parts += ["### Commands", "", *_commands(result)]
     if changes := result.get("changes"):
-        parts += [f"An open session spends {changes['milliseconds']:.1f} ms of processor time on hearing of 100 documents "
+        parts += [f"An open session spends {changes['milliseconds']:.1f} ms of processor time to notice 100 documents "
                   f"that another process changed among {changes['documents']:,}; the limit is {changes['limit']} ms. It "
                   "looks four times a second.", ""]
     if result["curves"]:
