@@ -71,7 +71,7 @@ def check_anchor(store, line, descends=False, is_new_key_known=False):
         if generation >= state.generation:
             raise RolledBack("the store is older than its anchor")
         return _not_proved(descends)
-    if anchor.phase > header.phase or anchor.phase == header.phase and generation > state.generation:
+    if anchor.phase > header.phase:
         raise RolledBack("the store is older than its anchor")
     if not anchor.fits(store):
         raise Mismatch("the root key is not the anchor's")
