@@ -7,8 +7,9 @@ struct IndexVerb: ParsableCommand {
     commandName: "index",
     abstract: "List, add, update, check or drop indexes.",
     discussion: """
-      An index is sealed like the documents, and can always be dropped and made again. Writes don't touch indexes: the \
-      next search or query adds the changes in memory, and 'index update' writes them to the file.
+      An index is sealed like the documents, and can always be dropped and made again. Verbs that write update an \
+      index once it lacks 256 documents or 64 commits. Until then, a search or query adds the changes in memory. \
+      'index update' writes them to the file.
 
         dbtool index add texts.coffer -c notes words substrings titles
         dbtool index add shop.coffer -c orders price=$.price:number 'day=$.date:date'

@@ -8,10 +8,10 @@ struct SearchVerb: ParsableCommand {
     commandName: "search",
     abstract: "Find documents by text, pattern or ranked words.",
     discussion: """
-      Opens and searches every text, title and name of an attachment, in memory and on every core; with an index of substrings ('index add'), \
-      only those that may hold the text. Lists the documents found in order, as \
-      'ls' does; on a terminal, and with -n or -C, with the matching lines. JSON has places and lines, too. Exit code \
-      4 if nothing is found. -i ignores case by Unicode's full case folding: 'straße' finds 'STRASSE'. -d ignores \
+      Opens and searches every text, title and name of an attachment, in memory and on up to four cores; with an index \
+      of substrings ('index add'), only those that may hold the text. Lists the documents found in order, as 'ls' does; \
+      on a terminal, and with -n or -C, with the matching lines. JSON has places and lines, too. Exit code 4 if nothing \
+      is found. -i ignores case by Unicode's full case folding: 'straße' finds 'STRASSE'. -d ignores \
       accents and other marks: 'cafe' finds 'café'. A stored value (JSON) is searched string by string, and its lines \
       have the path in front. A regular expression knows . [ ] ( ) | * + ? { } ^ $ \\b \\d \\w \\s and their like, no \
       back references, and takes time that grows with the texts only.
