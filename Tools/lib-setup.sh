@@ -3,6 +3,8 @@
 # Knows: the names of Debian's packages. Does not know: the builds and checks themselves.
 
 python=python3
+# The folder of release builds. It's another one than `swift build`'s own, so that both can run at the same time.
+scratch=.build/programs
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -71,8 +73,8 @@ as_root() {
 # of the time that it takes with shared ones, and needs no toolchain where it runs. Its table of addresses is read-only
 # from the start, and no id of the build is in it: two builds have the same bytes, once Tools/install has stripped them.
 release_dbtool() {
-  dbtool=$PWD/.build/release/dbtool
-  swift build -c release --static-swift-stdlib --product dbtool \
+  dbtool=$PWD/$scratch/release/dbtool
+  swift build -c release --static-swift-stdlib --scratch-path "$scratch" --product dbtool \
     -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker --build-id=none "$@"
 }
 

@@ -33,7 +33,7 @@ struct ReadmeExampleTests {
       try tx.move(id, to: .bottom)
     }
     let crew = try store.read { try $0.value(Note.self, forKey: "n-42", in: .notes) }
-    let found = try store.read { try $0.search(for: .text("DAWN", ignoring: .case), in: .notes) }  // on up to four cores
+    let found = try store.read { try $0.search(for: .text("DAWN", ignoring: .case), in: .notes) }  // in parallel
     let sea = try store.read {  // read-only SQL
       try $0.query("SELECT title FROM documents WHERE json ->> '$.tags[0]' = ?", "sea")
     }
