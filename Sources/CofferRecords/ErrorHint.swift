@@ -26,6 +26,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case salvage = "DocumentStore.salvage(at:key:to:)"
     case syncInit = "startSyncing(by:)"
     case syncJoin = "DocumentStore.join(_:at:key:)"
+    case syncInvite = "makeInvitation(to:keys:)"
     case syncLeave = "stopSyncing()"
     case syncAgain = "exchange(with:acceptingEmptyFolder:)"
     case syncStatus = "syncStatus(of:)"

@@ -20,12 +20,11 @@ extension SyncSession {
         .invalidArgument, "\(directory.path): the folder has several new secrets already",
         hint: "\(.syncStatus) lists their files: delete all but one")
     }
-    guard name != memory.device, !memory.own.isRemoved, let line = memory.lines[name] else {
+    guard name != memory.device, !memory.own.isRemoved, let line = memory.lines[name], !line.isRemoved else {
       throw StoreError(
         .invalidArgument, "\(directory.path): the folder has no other device \(device)",
         hint: "name one of the devices that \(.syncStatus) lists")
     }
-    guard !line.isRemoved else { return try run() }
     try publishChanges()
     // Copies of a device have one pair of keys, so they're removed together.
     for other in memory.others where memory.lines[other]!.recipient == line.recipient || other == name {

@@ -46,6 +46,20 @@ package enum SyncSetup {
     ).asked(slots, allowsTestKeys: engine.options.allowsTestKeys)
   }
 
+  /// Makes another invitation, for instance if the folder lost it.
+  ///
+  /// - Throws: `invalidArgument` if the store doesn't sync, or if this device was removed.
+  package static func invite(
+    _ engine: StoreEngine, to directory: SystemDirectory, slots: [NewSlot]
+  ) throws -> (path: String, pin: StorePin) {
+    let session = try SyncSession(engine, with: directory)
+    try session.requireFiles()
+    guard !session.memory.own.isRemoved else {
+      throw StoreError(.invalidArgument, "\(directory.path): this device was removed from the folder")
+    }
+    return try invite(engine, to: directory, session.memory, try asked(slots, for: engine, directory))
+  }
+
   /// Makes an invitation in this device's subfolder.
   ///
   /// - Parameter slots: The keys, which were asked for.
@@ -207,7 +221,6 @@ package enum SyncSetup {
   /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
   ///
   /// - Parameters:
-  ///   - device: The device. If it was removed before, the call only makes another invitation.
   ///   - slots: The keys that open the new invitation. Keys that the removed device has would let it join again.
   /// - Returns: The new invitation's path and pin, and what the run did.
   /// - Throws: `invalidArgument` for this device, and for one that the folder doesn't have.
@@ -255,7 +268,7 @@ extension SystemDirectory {
     if let newest { return newest.path }
     throw StoreError(
       .noSuchFile, "\(path): the folder has no invitation",
-      hint: "begin with \(.syncInit) on a device that has the documents, and let the carrier bring its files here")
+      hint: "make one with \(.syncInvite) on another device, and let the carrier bring it here")
   }
 }
 

@@ -190,7 +190,7 @@ struct RemovalTests {
     laptop.folder.contents = desk.folder.contents
     #expect(try laptop.sync().problems.isEmpty)
     #expect(try texts(laptop) == ["first", "of the desk"])
-    #expect(try desk.session().remove(id(of: tablet)).publishedBytes == 0)
+    #expect(throws: StoreError.self) { try desk.session().remove(id(of: tablet)) }
   }
 
   @Test func restoredDeviceGetsSecret() throws {

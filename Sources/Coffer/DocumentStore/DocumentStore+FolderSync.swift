@@ -97,6 +97,27 @@ extension DocumentStore {
     }
   }
 
+  /// Makes another invitation to a folder, for other keys, or if the folder lost the invitation.
+  ///
+  /// The invitation replaces an earlier one of this device. Whoever has a copy of that can still join with its keys.
+  ///
+  /// - Parameters:
+  ///   - folder: The folder that the store syncs through.
+  ///   - keys: The keys that open the invitation.
+  ///   - recipients: The recipients whose identities open it.
+  /// - Returns: The invitation, whose pin a device compares when it joins.
+  /// - Throws: `invalidArgument` if the store doesn't sync, or if this device was removed. `noSuchFile` if the folder is gone
+  ///   or lost its files. `keyNeeded` without a key or recipient. `readOnly`, `diskFull` or `ioFailure`.
+  public func makeInvitation(
+    to folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = []
+  ) throws -> SyncInvitation {
+    let (path, pin) = try engine.connections.during {
+      try SyncSetup.invite(
+        engine, to: SystemDirectory(folder.url.path), slots: NewSlot.slots(for: keys, recipients))
+    }
+    return SyncInvitation(url: URL(filePath: path), pin: pin)
+  }
+
   /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
   ///
   /// The other devices go on with their next exchange. The removed device keeps the documents that it has, and can read
@@ -106,7 +127,7 @@ extension DocumentStore {
   /// secret is left, because the removed device can make such a file, too.
   ///
   /// - Parameters:
-  ///   - device: The device, from ``syncStatus(of:)``. If it was removed before, the call makes another invitation.
+  ///   - device: The device, from ``syncStatus(of:)``.
   ///   - folder: The folder that the store syncs by.
   ///   - keys: The keys that open the new invitation. Don't give a key that the removed device has, because it could join
   ///     again with it.

@@ -113,6 +113,7 @@ extension ErrorHint.Action {
     case .salvage: "copy --salvage"
     case .syncInit: "dbtool sync init"
     case .syncJoin: "dbtool sync join"
+    case .syncInvite: "dbtool sync invite"
     case .syncLeave: "dbtool sync leave"
     case .syncAgain: "dbtool sync run --empty"
     case .syncStatus: "dbtool sync status"

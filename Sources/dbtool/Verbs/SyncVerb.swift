@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferFoundation
 internal import CofferSync
 
-/// `sync init|join|run|status|remove|leave`: the same documents on several devices, through a folder.
+/// `sync init|join|run|status|invite|remove|leave`: the same documents on several devices, through a folder.
 struct SyncVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
@@ -17,8 +17,8 @@ struct SyncVerb: ParsableCommand {
         dbtool sync run laptop.coffer ~/Sync/notes -p
       """,
     subcommands: [
-      SyncInitVerb.self, SyncJoinVerb.self, SyncRunVerb.self, SyncStatusVerb.self, SyncRemoveVerb.self,
-      SyncLeaveVerb.self,
+      SyncInitVerb.self, SyncJoinVerb.self, SyncRunVerb.self, SyncStatusVerb.self, SyncInviteVerb.self,
+      SyncRemoveVerb.self, SyncLeaveVerb.self,
     ])
 }
 
@@ -247,6 +247,36 @@ struct SyncStatusVerb: ParsableCommand {
   }
 }
 
+struct SyncInviteVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "invite",
+    abstract: "Make another invitation to a folder.",
+    discussion: """
+      For devices that join with another key, or if the folder lost its invitation. Replaces an earlier one of this \
+      device; whoever has a copy of that can still join with its keys.
+
+        dbtool sync invite laptop.coffer ~/Sync/notes --new-passphrase -p
+      """)
+
+  /// What a prompt asks a passphrase for.
+  static let invitation = "the invitation"
+
+  @OptionGroup var place: SyncFolderOptions
+  @OptionGroup(title: "The new invitation") var recipients: RecipientOptions
+  @OptionGroup(title: "The new invitation") var newKeys: KeyOptions<NewFamily>
+
+  func run() throws {
+    let options = place.options
+    let store = try options.open(readOnly: false)
+    let slots = try newKeys.newSlots(recipients, for: Self.invitation, policy: options.policy)
+    defer { slots.forget() }
+    let invitation = try store.makeInvitation(to: place.folder, keys: slots.keys, recipients: slots.recipients)
+    try store.close()
+    try Report([("path", .string(invitation.url.path)), ("pin", .string(invitation.pin.description))])
+      .print(as: options.common.listFormat)
+  }
+}
+
 struct SyncRemoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
@@ -254,8 +284,7 @@ struct SyncRemoveVerb: ParsableCommand {
     discussion: """
       The folder begins again with a secret that the device doesn't get, and the other devices go on with their next \
       run. The removed device keeps its documents, and what it publishes later is never taken. Further devices join with \
-      the new invitation, for keys that the removed device doesn't have. To make another invitation, remove the device \
-      again. DEVICE is an id of 'sync status', or a name.
+      the new invitation, for keys that the removed device doesn't have. DEVICE is an id of 'sync status', or a name.
 
         dbtool sync remove laptop.coffer ~/Sync/notes phone --new-passphrase -p
       """)
@@ -273,16 +302,15 @@ struct SyncRemoveVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     // The device can have joined since the last run.
     _ = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
-    let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore }
-    var named = known.filter { $0.id.description == device || $0.label == device }
-    if named.count > 1 { named.removeAll(where: \.isRemoved) }
+    let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore && !$0.isRemoved }
+    let named = known.filter { $0.id.description == device || $0.label == device }
     guard named.count == 1 else {
       throw Failure(
         .failed, kind: "no-such-device",
         named.isEmpty ? "the folder has no other device \(device)" : "several devices are called \(device)",
         hint: "give the id that 'dbtool sync status' shows")
     }
-    let slots = try newKeys.newSlots(recipients, for: options.store.path, policy: options.policy)
+    let slots = try newKeys.newSlots(recipients, for: SyncInviteVerb.invitation, policy: options.policy)
     defer { slots.forget() }
     let (invitation, report) = try Interrupt.deferring {
       try store.removeDevice(

@@ -29,6 +29,12 @@ struct FolderSyncTests {
 
   private var refused: StoreKey { .passphrase { throw Refusal() } }
 
+  private func join() throws -> FolderSyncReport {
+    try DocumentStore.join(
+      folder, at: place.file("phone.coffer"), key: .published("primary"), keys: [.published("primary")], label: "phone",
+      options: options)
+  }
+
   @Test func beginsOnlyWithKeys() throws {
     expect(.keyNeeded) { try store.startSyncing(by: folder, keys: [], label: "laptop") }
     #expect(throws: (any Error).self) { try store.startSyncing(by: folder, keys: [refused], label: "laptop") }
@@ -41,9 +47,7 @@ struct FolderSyncTests {
   @Test func removesOnlyWithKeys() throws {
     try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
     _ = try store.exchange(with: folder)
-    _ = try DocumentStore.join(
-      folder, at: place.file("phone.coffer"), key: .published("primary"), keys: [.published("primary")], label: "phone",
-      options: options)
+    _ = try join()
     _ = try store.exchange(with: folder)
     let device = try #require(try store.syncStatus(of: folder).devices.last)
     expect(.keyNeeded) { try store.removeDevice(device.id, from: folder, keys: []) }
@@ -51,10 +55,22 @@ struct FolderSyncTests {
     #expect(try store.syncStatus(of: folder).devices.map(\.isRemoved) == [false, false])
     let first = try store.removeDevice(device.id, from: folder, keys: [.published("primary")]).invitation
     #expect(try store.syncStatus(of: folder).devices.map(\.isRemoved) == [false, true])
-    // Removing it again makes another invitation.
-    let second = try store.removeDevice(device.id, from: folder, keys: [.published("next")]).invitation
+    expect(.keyNeeded) { try store.makeInvitation(to: folder, keys: []) }
+    let second = try store.makeInvitation(to: folder, keys: [.published("next")])
     #expect(second.url == first.url && second.pin != first.pin)
     expect(.cannotUnlock) { try DocumentStore.open(at: second.url, key: .published("primary"), options: options) }
+  }
+
+  @Test func invitesOnlyToFolderWithFiles() throws {
+    expect(.invalidArgument) { try store.makeInvitation(to: folder, keys: [.published("next")]) }
+    let first = try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    _ = try store.exchange(with: folder)
+    try FileManager.default.removeItem(at: first.url)
+    expect(.noSuchFile) { try join() }
+    #expect(try store.makeInvitation(to: folder, keys: [.published("primary")]).url == first.url)
+    _ = try join()
+    try FileManager.default.removeItem(at: folder.url)
+    expect(.noSuchFile) { try store.makeInvitation(to: folder, keys: [.published("primary")]) }
   }
 
   @Test func rekeySaysThatFolderKeepsItsKeys() throws {

@@ -135,6 +135,20 @@ import Testing
     #expect(joined.status == 0, "\(joined.errors)")
   }
 
+  @Test func inviteReplacesLostInvitation() throws {
+    let sandbox = try twoDevices()
+    try sandbox.remove("carried")
+    try FileManager.default.createDirectory(atPath: sandbox.path("carried"), withIntermediateDirectories: false)
+    #expect(try sandbox.run("sync", "run", "s.coffer", "carried", "--empty").status == 3)
+    let refused = try sandbox.run("sync", "join", "third.coffer", "carried")
+    #expect(refused.status == 10 && refused.errors.contains("dbtool sync invite"), "\(refused.errors)")
+    let pin = try sandbox.succeed("sync", "invite", "s.coffer", "carried", "--new-key-file", "next.key", "--json")
+    #expect(pin.text.contains(#""pin":"coffer-pin-3-"#), "\(pin.text)")
+    try sandbox.succeed("sync", "join", "third.coffer", "carried", "--key-file", "next.key")
+    #expect(try sandbox.succeed("ls", "third.coffer", "--key-file", "next.key").lines.count == 1)
+    #expect(try sandbox.run("sync", "invite", "s.coffer", "none", "--new-key-file", "next.key").status == 10)
+  }
+
   @Test func rekeySaysThatFolderKeepsItsKeys() throws {
     let sandbox = try twoDevices()
     let result = try sandbox.succeed("rekey", "s.coffer", "--new-key-file", "next.key")
