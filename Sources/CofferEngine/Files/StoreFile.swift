@@ -125,7 +125,9 @@ package struct StoreFile {
       if let mode = try? database.firstBytes(19).last, mode == 2 {
         return StoreError(
           .readOnly, "\(path): a store with a write-ahead log can't be read where nothing may be written",
-          hint: "copy it to such a place, or make stores for read-only places with the rollback journal")
+          hint:
+            "copy its files to a place where you may write, or make stores for read-only places with the rollback journal"
+        )
       }
       return StoreError(
         .damaged, "\(path): a killed writer left a journal beside the store, and nothing may be written here",

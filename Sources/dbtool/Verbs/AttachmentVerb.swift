@@ -212,6 +212,9 @@ struct AttachmentGetVerb: ParsableCommand {
         let attachments =
           try names.isEmpty
           ? reader.attachments(of: header.id) : AttachmentWords(words: names).existing(of: header, in: reader)
+        guard !attachments.isEmpty else {
+          throw Failure.noSuchDocument("document \(header.id) has no attachments")
+        }
         guard let output, output != InputFile.standardInput else {
           return try StandardOutput.write(attachments[0], of: reader)
         }

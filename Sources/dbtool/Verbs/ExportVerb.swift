@@ -70,6 +70,10 @@ struct ExportVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
+    if options.common.format != nil, output == nil || output == InputFile.standardInput {
+      throw ValidationError(
+        "--format is the form of a report, which only -o leads to: --to names the format of the documents")
+    }
     if let to, to.hasFixedEncoding, encoding != nil { throw ValidationError(Self.fixedEncoding(to)) }
   }
 

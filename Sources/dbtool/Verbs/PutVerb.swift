@@ -174,7 +174,7 @@ struct PutVerb: ParsableCommand {
     } catch {
       let name = path == InputFile.standardInput ? "standard input" : path
       throw Failure(error, in: name, head: Array(bytes.prefix(ForeignContent.headCount))) { encoding in
-        "dbtool convert --from \(encoding.rawValue) --to utf-8-bom"
+        "dbtool convert --from \(encoding.rawValue) --to utf-8-bom \(Shell.quoted(path))"
       }
     }
   }

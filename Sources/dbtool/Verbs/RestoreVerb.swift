@@ -9,9 +9,9 @@ struct RestoreVerb: ParsableCommand {
     commandName: "restore",
     abstract: "Put back a backup, or single documents from it.",
     discussion: """
-      Without NAME, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A \
-      store that exists is replaced with --force only, and only while no process has it open. It is kept beside the \
-      copy as STORE.replaced, with its journal or log; --discard-replaced deletes it instead. A file that is no store \
+      Without NAME, no key is needed. The copy is checked before it replaces anything, except for its texts, which \
+      'verify' checks. FROM stays as it is. A store that exists is replaced with --force only, and only while no \
+      process has it open. It is kept beside the copy as STORE.replaced, with its journal or log; --discard-replaced deletes it instead. A file that is no store \
       is never replaced. The generations of both are noted, exactly if a key is given, and a warning says if FROM is \
       older.
 

@@ -123,7 +123,7 @@ import Testing
     if let convert = cure.firstRange(of: /dbtool convert .*/) {
       let words = cure[convert].split(separator: " ").dropFirst().map(String.init)
       let fixed = "fixed-\(UUID().uuidString)"
-      try sandbox.succeed(words + [example.file, "-o", fixed])
+      try sandbox.succeed(words + ["-o", fixed])
       return try sandbox.run(command.map { $0 == example.file ? fixed : $0 })
     }
     if let option = diagnostics.firstMatch(of: /use (--recipients-file) (\S+)/) {

@@ -40,6 +40,12 @@ import Testing
     #expect(try rows(sandbox) == [map])
   }
 
+  @Test func getNeedsAttachment() throws {
+    let sandbox = try sandbox()
+    #expect(try sandbox.run("attachment", "get", "s.coffer", "Plans", "-o", "none").status == 14)
+    #expect(!sandbox.exists("none"))
+  }
+
   @Test func namesAndTypesStandardInput() throws {
     let sandbox = try sandbox()
     #expect(try sandbox.run("attachment", "add", "s.coffer", "1", "-", input: "spoken").status == 64)

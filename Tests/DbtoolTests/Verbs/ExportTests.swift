@@ -19,6 +19,13 @@ import Testing
     #expect(try sandbox.names() == names)
   }
 
+  @Test func formatOfReportNeedsReport() throws {
+    let sandbox = try filled()
+    let refused = try sandbox.run("export", "s.coffer", "--format", "csv")
+    #expect(refused.status == 64 && refused.errors.contains("--to"), "\(refused.errors)")
+    try sandbox.succeed("export", "s.coffer", "--format", "json", "-o", "all.ndjson")
+  }
+
   @Test(.slow) func tableAcceptsSingleCollection() throws {
     let sandbox = try filled()
     #expect(try sandbox.run("export", "s.coffer", "--to", "csv").status == 64)
