@@ -109,7 +109,8 @@ extension TemporaryEntry {
   private static func othersCannotRename(in folder: String) -> Bool {
     var status = stat()
     guard stat(folder, &status) == 0 else { return false }
-    let isShared = status.st_mode & (S_IWGRP | S_IWOTH) != 0 && status.st_mode & S_ISVTX == 0
+    // The group or all may write, and the sticky bit isn't set.
+    let isShared = status.st_mode & 0o022 != 0 && status.st_mode & 0o1000 == 0
     return !isShared && (status.st_uid == geteuid() || status.st_uid == 0)
   }
 
