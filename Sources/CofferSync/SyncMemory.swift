@@ -363,6 +363,11 @@ extension StoreTransaction {
     return memory
   }
 
+  /// Whether the store syncs through a folder, also if a later version wrote what it remembers of it.
+  package var isSyncing: Bool {
+    get throws(StoreError) { try replicas.syncMemory != nil }
+  }
+
   /// Replaces what the store remembers of its folder.
   func setSyncMemory(_ memory: SyncMemory?) throws(StoreError) {
     try writer.changeReplicas { replicas throws(StoreError) in replicas.syncMemory = memory?.bytes }

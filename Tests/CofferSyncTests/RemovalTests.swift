@@ -140,6 +140,17 @@ struct RemovalTests {
     }
   }
 
+  @Test func rekeyKeepsMemoryOfLaterVersion() throws {
+    try laptop.store.engine.writing { transaction throws(StoreError) in
+      try transaction.writer.changeReplicas { replicas throws(StoreError) in replicas.syncMemory = [255, 1, 2] }
+      try transaction.commit()
+    }
+    #expect(try laptop.store.rekey(to: [.published("next")]).isSyncing)
+    let memory = try laptop.store.engine.reading { transaction throws(StoreError) in try transaction.replicas.syncMemory
+    }
+    #expect(memory?.withBytes { Array($0) } == [255, 1, 2])
+  }
+
   @Test func otherFilesCauseNoSnapshot() throws {
     let subfolder = try subfolders(of: laptop).present
     for number in 0..<80 {

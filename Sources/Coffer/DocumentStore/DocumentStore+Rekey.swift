@@ -38,7 +38,7 @@ extension DocumentStore {
     onKeys: (([KeySlot], StorePin?) throws -> Void)?
   ) throws(StoreError) -> RekeyReport {
     let (keepsTitles, isSyncing) = try engine.reading { transaction throws(StoreError) in
-      (transaction.keys.session.titles != .none, try transaction.syncMemory() != nil)
+      (transaction.keys.session.titles != .none, try transaction.isSyncing)
     }
     if isSyncing, let titles = options.titles { try Self.requireSameTitles(titles, keepsTitles) }
     var report = try engine.rekey(to: keys, recipients, options: options, progress: progress, onKeys: onKeys) {
