@@ -50,7 +50,8 @@ final class SyncListing {
         let file: SyncFile?
         do throws(StoreError) {
           file = try SyncFile(name, in: subfolder, of: directory, keys)
-        } catch  where error.code == .readOnly || error.code == .ioFailure {
+        } catch {
+          guard error.code == .readOnly || error.code == .ioFailure else { throw error }
           unreadable.append((device, name, error))
           continue
         }

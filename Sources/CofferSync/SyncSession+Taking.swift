@@ -32,6 +32,11 @@ extension SyncSession {
     }
     try findLostFiles()
     try findFilesOfRemoved()
+    try noteUnreadableFiles()
+  }
+
+  /// Notes the files that this run couldn't read.
+  func noteUnreadableFiles() throws(StoreError) {
     for file in listing.unreadable {
       try note(
         .waiting, file.device, 0, "\(file.error): let this user read the file",

@@ -118,6 +118,7 @@ package final class SyncSession {
     }
     try findLostFiles()
     try findFilesOfRemoved()
+    try noteUnreadableFiles()
     let (hasChanges, versions) = try engine.reading { transaction throws(StoreError) in
       (transaction.start.generation != stored.generation, try transaction.otherVersions())
     }

@@ -38,7 +38,9 @@ extension DocumentStore {
     onKeys: (([KeySlot], StorePin?) throws -> Void)?
   ) throws(StoreError) -> RekeyReport {
     let (keepsTitles, isSyncing) = try engine.reading { transaction throws(StoreError) in
-      (transaction.keys.session.titles != .none, try transaction.isSyncing)
+      // Without other titles, a rekey goes on even if the table of replicas is damaged.
+      let isSyncing = options.titles == nil ? (try? transaction.isSyncing) ?? false : try transaction.isSyncing
+      return (transaction.keys.session.titles != .none, isSyncing)
     }
     if isSyncing, let titles = options.titles { try Self.requireSameTitles(titles, keepsTitles) }
     var report = try engine.rekey(to: keys, recipients, options: options, progress: progress, onKeys: onKeys) {

@@ -34,8 +34,9 @@ struct SalvageFile {
       }
       do throws(SQLiteError) {
         try database.readSchema(within: .store(entries: Schema.entryLimit))
-      } catch  where error.code != .corrupt || error.extendedCode != 0 {
+      } catch {
         // What SQLite could read of a damaged schema is enough.
+        if error.code == .corrupt && error.extendedCode == 0 { throw error }
       }
       if let cancellation = Cancellation.current { try database.setStopCondition { cancellation.isCancelled } }
       try database.begin(.deferred)
@@ -102,8 +103,8 @@ struct SalvageFile {
       try database.execute("CREATE INDEX \(table)_number ON \(table)(\(number),rev)")
     }
     let record = LeafRecord()
-    // A file's rows don't overlap, so together they aren't longer than the file.
-    var bytesLeft = reader.byteCount
+    // Rows overlap only where a free page still leads to the overflow pages of others.
+    var bytesLeft = 2 * reader.byteCount
     try reader.visitRows { number, columnCount, place throws(StoreError) in
       guard columnCount == 2 || columnCount == 3, reader.read(place, into: record, limit: Self.maximumSmallRow),
         let last = record.columns.last, last.storageClass == .blob, last.bytes.count <= bytesLeft
