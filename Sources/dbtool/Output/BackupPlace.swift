@@ -3,13 +3,13 @@ internal import CofferEngine
 internal import CofferFoundation
 internal import CofferPlatform
 
-/// The file that a backup goes to: as named, or in a folder, perhaps with the time in its name.
+/// The file that a backup goes to. In a folder, its name can contain the time.
 struct BackupPlace {
   let path: String
-  /// The copies with times in their names, to which this one belongs; nil without times.
+  /// The copies that this one belongs to if its name contains the time, or `nil`.
   private let series: Series?
 
-  /// - Throws: `failed` for a folder that does not exist, `usage` for a stamped copy that is in no folder.
+  /// - Throws: `failed` if the folder doesn't exist, or `usage` if a stamped copy doesn't go to a folder.
   init(_ output: String, of store: String, isStamped: Bool) throws {
     let isFolder = InputFile.isDirectory(output)
     guard isFolder || !output.hasSuffix("/") else {
@@ -32,15 +32,15 @@ struct BackupPlace {
     (path, self.series) = (series.unusedPath(), series)
   }
 
-  /// Whether another process took the name meanwhile, so that the next one of the series is to be tried.
+  /// Whether another process took the name meanwhile. Then the caller tries the next name of the series.
   var wasTaken: Bool { series != nil && InputFile.exists(path) }
 
-  /// Deletes the oldest copies of the same store, by the times in their names; other files are left alone.
+  /// Deletes the oldest copies of the same store, according to the times in their names, and no other files.
   ///
-  /// A copy that is dated in the future is named in a warning. It stays, and takes no place among those to keep: the
-  /// clock was wrong when it was made, or is wrong now.
+  /// A copy that is dated in the future causes a warning, because the clock was wrong when it was made, or is wrong now.
+  /// It's kept, and doesn't count.
   ///
-  /// - Returns: the paths of the deleted copies.
+  /// - Returns: The paths of the deleted copies.
   func removeOldest(keeping count: Int, _ diagnostics: Diagnostics) throws -> [String] {
     guard let series else { return [] }
     let id = try DocumentStore.info(at: URL(filePath: path)).storeID
@@ -55,7 +55,7 @@ struct BackupPlace {
       }
     }
     var removed: [String] = []
-    // This copy is one of those to keep.
+    // The new copy counts, too.
     for (_, copy) in earlier.sorted(by: { $0.stamp < $1.stamp }).dropLast(count - 1) {
       guard unlink(copy) == 0 else {
         // Another backup may have deleted it meanwhile.
@@ -70,13 +70,13 @@ struct BackupPlace {
   }
 }
 
-/// The copies of one store in a folder: `NAME-20261122T081500Z.coffer`, and `NAME-20261122T081500Z-2.coffer` for a
-/// second copy of the same second.
+/// The copies of one store in a folder, such as `NAME-20261122T081500Z.coffer`. The second copy of the same second is
+/// `NAME-20261122T081500Z-2.coffer`.
 private struct Series {
   private static let ending = ".coffer"
 
   private let folder: String
-  /// What the names begin with.
+  /// The beginning of the names.
   private let prefix: String
 
   init(in folder: String, of store: String) {
@@ -84,10 +84,10 @@ private struct Series {
     prefix = (store.hasSuffix(Self.ending) ? String(store.dropLast(Self.ending.count)) : store) + "-"
   }
 
-  /// The path of a copy that is made now.
+  /// Returns the path for a copy that is made now.
   func unusedPath() -> String {
     var stamp = BackupStamp(time(nil))
-    // A number below one of the same second would make this copy the older one.
+    // With a lower number than another copy of the same second, this copy would seem older.
     for (other, _) in (try? files()) ?? [] where other.time == stamp.time {
       stamp.number = max(stamp.number, other.number + 1)
     }
@@ -97,7 +97,7 @@ private struct Series {
 
   private func path(_ stamp: BackupStamp) -> String { folder + prefix + stamp.description + Self.ending }
 
-  /// The regular files with such names, in any order. A link is none of ours.
+  /// Returns the regular files with such names, in any order. Links don't count.
   func files() throws -> [(BackupStamp, path: String)] {
     guard let names = FolderNames.of(folder) else { throw Failure.system(errno, folder) }
     return names.compactMap { name in
@@ -120,7 +120,7 @@ private struct BackupStamp: Comparable, CustomStringConvertible {
     self.time = time
   }
 
-  /// Nil unless the text is a date that exists, as it is written here.
+  /// Returns `nil` unless the text is the description of an existing date.
   init?(_ text: Substring) {
     let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
     let bytes = Array(parts[0].utf8)
