@@ -3,11 +3,12 @@
   internal import Foundation
   package import Testing
 
-  /// The bound of a poll, over half a minute on an idle machine. A busy machine makes a poll slower, so it waits longer.
-  private let mostPolls = 100_000_000
+  /// The bound of a poll, over five minutes on an idle machine. A busy machine makes a poll slower, so it waits longer.
+  private let mostPolls = 1_000_000_000
 
-  /// Polls a condition that another thread or process changes without a signal. After 100 million polls, the function
-  /// records an issue and returns.
+  /// Polls a condition that another thread or process changes without a signal. After a billion polls, the function
+  /// records an issue and returns. What a task changes is waited for by ``yieldUntil(_:_:)``: tasks may stand behind
+  /// tests that take minutes, and their own polls stand there, too.
   package func waitUntil(
     _ sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
   ) rethrows {

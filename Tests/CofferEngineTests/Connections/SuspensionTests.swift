@@ -631,10 +631,10 @@ struct SuspensionTests {
     let tasks = (0..<100).map { number in
       Task { try await Self.work(on: store, writing: number.isMultiple(of: 4), tally) }
     }
-    await onThread {
-      for round in 1...20 {
-        let before = tally.successes.load(ordering: .relaxed)
-        waitUntil { tally.successes.load(ordering: .relaxed) >= before + 20 }
+    for round in 1...20 {
+      let before = tally.successes.load(ordering: .relaxed)
+      await yieldUntil { tally.successes.load(ordering: .relaxed) >= before + 20 }
+      await onThread {
         do {
           try store.suspend(within: .seconds(60))
           #expect(try HeldLocks.ofFiles(in: test.place.url) == [], "round \(round)")
@@ -643,8 +643,8 @@ struct SuspensionTests {
         }
         store.resume()
       }
-      tally.isOver.store(true, ordering: .releasing)
     }
+    tally.isOver.store(true, ordering: .releasing)
     for task in tasks { try await task.value }
     let count = try await store.read { $0.documentCount }
     #expect(count == tally.writes.load(ordering: .relaxed) + 1)

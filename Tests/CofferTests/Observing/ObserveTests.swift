@@ -287,7 +287,7 @@ struct ObserveTests {
       }
       return count
     }
-    await onThread { waitUntil { began.isSet } }
+    await yieldUntil { began.isSet }
     task.cancel()
     #expect(try await task.value == 1)
   }
