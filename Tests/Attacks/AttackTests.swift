@@ -22,7 +22,7 @@ struct AttackTests {
     #expect(Self.names.count > 400)
   }
 
-  @Test(.slow, arguments: names)
+  @Test(.slow, arguments: CaseSample.one(in: 3, of: names))
   func rejectsOrReportsAttack(_ name: String) throws {
     let place = try Workplace()
     let url = try place.copy(try Vectors.attackedStore(name))

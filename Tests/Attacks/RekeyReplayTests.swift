@@ -135,7 +135,7 @@ struct RekeyReplayTests {
       try test.store.rekey(options: .batched) { if $0.done == 14 { throw Interruption() } }
     }
     let sound = try #require(try test.raw().query("SELECT sealed FROM coffer_state").rows.first?[0].blob)
-    for index in sound.indices {
+    for index in CaseSample.one(in: 8, of: Array(sound.indices)) {
       var edited = sound
       edited[index] ^= 1 << UInt8(index % 8)
       try test.raw().execute("UPDATE coffer_state SET sealed = ?", parameters: [edited])

@@ -17,7 +17,7 @@ import Testing
     try folder.members.map(\.participant).checkRuns()
   }
 
-  @Test(arguments: HistorySeeds.first(400))
+  @Test(arguments: HistorySeeds.first(100))
   func storesAgreeInFaithfulFolder(seed: UInt64) throws {
     // With few documents, edits and deletions of the same ones meet.
     let world = World(seed: seed, documents: seed.isMultiple(of: 4) ? .max : 2)

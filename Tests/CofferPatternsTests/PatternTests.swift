@@ -160,7 +160,7 @@ struct PatternTests {
 
   @Test(.slow) func regularExpressionsMatchStandardLibrary() throws {
     var random = Numbers(seed: 3)
-    for _ in 0..<600 {
+    for _ in 0..<CaseSample.count(200, ofLongRun: 600) {
       let pattern = Self.randomPattern(&random, depth: 3)
       let text = (0..<random.next(12)).map { _ in "abé\n".randomElement(using: &random)! }
       let ours = try regex(pattern, String(text))
@@ -204,7 +204,7 @@ struct PatternTests {
 
   /// Tests matches at every offset in and around the scan's blocks of sixteen bytes.
   @Test(.slow) func scanFindsEveryOffset() throws {
-    for length in 0...70 {
+    for length in 0...CaseSample.count(40, ofLongRun: 70) {
       for place in 0...length {
         let text = String(repeating: "h", count: place) + "Harb" + String(repeating: "a", count: length - place)
         #expect(found(try .text("harb", ignoring: .case), in: text) == ["Harb"])

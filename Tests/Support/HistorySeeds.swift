@@ -7,7 +7,7 @@ package enum HistorySeeds {
   package static func first(_ count: UInt64) -> [UInt64] {
     let environment = ProcessInfo.processInfo.environment
     guard let given = environment["COFFER_HISTORIES"] else {
-      return Array(0..<(environment["COFFER_LONG"] == nil ? count : 10_000))
+      return Array(0..<(CaseSample.isWhole ? 10_000 : count))
     }
     let bounds = given.split(separator: "-").compactMap { UInt64($0) }
     return Array(bounds[0]...bounds[bounds.count - 1])

@@ -56,7 +56,7 @@ struct CloneBaseTests {
   }
 
   /// A backup from after the copies parted would hide the changes that its counter covers, in whichever file they are.
-  @Test(arguments: [false, true], [3, 50, 220])
+  @Test(arguments: [false, true], [3, 220])
   func refusesBaseFromAfterFork(_ isOfOther: Bool, _ commits: Int) throws {
     let clones = try Clones()
     let (one, other) = (clones.test.store, try clones.clone("other"))

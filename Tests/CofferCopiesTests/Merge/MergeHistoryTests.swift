@@ -9,26 +9,26 @@ import Testing
 /// Random histories of several copies, in which each merge is compared with the executable model.
 struct MergeHistoryTests {
   // In these two histories, a text comes back from a deletion, in the second one beside a title in conflict.
-  @Test(arguments: HistorySeeds.first(8) + [333, 5036]) func mergesAsModel(_ seed: UInt64) throws {
+  @Test(arguments: HistorySeeds.first(3) + [333, 5036]) func mergesAsModel(_ seed: UInt64) throws {
     try History(seed, copies: 3).run(steps: 60)
   }
 
   // Texts that are lost, deleted and restored again and again meet each other in every combination.
-  @Test(arguments: HistorySeeds.first(6)) func mergesLostAndDeletedTextsAsModel(_ seed: UInt64) throws {
+  @Test(arguments: HistorySeeds.first(3)) func mergesLostAndDeletedTextsAsModel(_ seed: UInt64) throws {
     try History(seed + 20_000, copies: 3, .oneDocument).run(steps: 60)
   }
 
   // Attachments are added, renamed, removed, deleted with their documents, and come back from other copies.
-  @Test(arguments: HistorySeeds.first(6)) func mergesAttachmentsAsModel(_ seed: UInt64) throws {
+  @Test(arguments: HistorySeeds.first(3)) func mergesAttachmentsAsModel(_ seed: UInt64) throws {
     try History(seed + 40_000, copies: 3, .attachments).run(steps: 60)
   }
 
-  @Test(.slow, arguments: HistorySeeds.first(4)) func mergesLongHistoriesOfAttachmentsAsModel(_ seed: UInt64) throws {
+  @Test(.slow, arguments: HistorySeeds.first(2)) func mergesLongHistoriesOfAttachmentsAsModel(_ seed: UInt64) throws {
     try History(seed + 50_000, copies: 4, .attachments).run(steps: 150)
   }
 
   // In history 29, a lost text comes back in two stores.
-  @Test(.slow, arguments: HistorySeeds.first(8) + [29]) func mergesLongHistoriesAsModel(_ seed: UInt64) throws {
+  @Test(.slow, arguments: HistorySeeds.first(5) + [29]) func mergesLongHistoriesAsModel(_ seed: UInt64) throws {
     try History(seed + 1000, copies: 4).run(steps: 250)
   }
 }

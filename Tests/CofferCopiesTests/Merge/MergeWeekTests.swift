@@ -9,11 +9,11 @@ import Testing
 ///
 /// A merge must have exactly the conflicts that two people made, and leave equal stores.
 struct MergeWeekTests {
-  @Test(arguments: HistorySeeds.first(3)) func weekHasOnlyRealConflicts(_ seed: UInt64) throws {
+  @Test(arguments: HistorySeeds.first(2)) func weekHasOnlyRealConflicts(_ seed: UInt64) throws {
     try Week(seed).run()
   }
 
-  @Test(.slow, arguments: HistorySeeds.first(8).dropFirst(3)) func weeksHaveOnlyRealConflicts(_ seed: UInt64) throws {
+  @Test(.slow, arguments: HistorySeeds.first(5).dropFirst(2)) func weeksHaveOnlyRealConflicts(_ seed: UInt64) throws {
     try Week(seed).run()
   }
 }

@@ -252,7 +252,7 @@ struct TypeVersionsTests {
 
   /// Programs of app versions 1 to 3 change the same documents in turns. No version loses a member or a value that a
   /// newer one has written.
-  @Test(arguments: HistorySeeds.first(8))
+  @Test(arguments: HistorySeeds.first(4))
   func alternatingVersionsLoseNothing(_ seed: UInt64) throws {
     var random = Pseudorandom(seed: seed)
     try withTestStore { test in

@@ -101,17 +101,17 @@ struct ThreadTests {
     try withTestStore({ $0.journal = .writeAheadLog }) { test in
       try test.store.write { try $0.create(test.notes) }
       let handles = try [test.store, test.reopened()]
-      // With 8 KiB per document and 4 MiB per checkpoint, each handle checkpoints several times.
-      let text = String(repeating: "12345678", count: 1024)
+      // With 24 KiB per document and 4 MiB per checkpoint, each handle checkpoints several times.
+      let text = String(repeating: "12345678", count: 3 * 1024)
       try together(2) { thread in
-        for round in 0..<600 {
+        for round in 0..<200 {
           let key = DocumentKey("\(thread)-\(round)")
           try handles[thread].write { try $0.insert(Document(text: text, key: key), into: DocumentCollection("notes")) }
         }
       }
       try test.store.read { reader in
         let keys = try reader.headers(in: test.notes).compactMap { $0.key?.text }
-        #expect(Set(keys) == Set((0..<2).flatMap { thread in (0..<600).map { "\(thread)-\($0)" } }))
+        #expect(Set(keys) == Set((0..<2).flatMap { thread in (0..<200).map { "\(thread)-\($0)" } }))
       }
       let log = try FileManager.default.attributesOfItem(atPath: test.url.path + "-wal")[.size] as? NSNumber
       #expect(try #require(log).intValue < 16 << 20)

@@ -34,7 +34,7 @@ struct PositionTests {
       let ids = try inserted(200, test)
       var expected: [DocumentID] = []
       try test.store.write { writer in
-        for number in 0..<10_000 {
+        for number in 0..<CaseSample.count(3000, ofLongRun: 10_000) {
           let index =
             switch pattern {
             case .afterFirst: 0

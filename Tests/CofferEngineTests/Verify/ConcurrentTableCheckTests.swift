@@ -40,6 +40,13 @@ struct ConcurrentTableCheckTests {
     try test.store.write { _ = try $0.insert(Document(text: "later"), into: test.notes) }
   }
 
+  /// The bytes of a large store.
+  private static let file = Result {
+    let test = try ConcurrentTableCheckTests().largeStore()
+    try test.store.close()
+    return try Data(contentsOf: test.url)
+  }
+
   /// With a single reader, the verifying thread checks the tables itself.
   @Test(arguments: [
     "DELETE FROM coffer_body WHERE id = 1001", "INSERT INTO coffer_body VALUES (77, zeroblob(3000))",
@@ -49,14 +56,18 @@ struct ConcurrentTableCheckTests {
     "UPDATE coffer_body SET id = 1002 WHERE id = 1001", "DELETE FROM coffer_body",
   ])
   func findsWhatSingleReaderFinds(_ change: String) throws {
-    let test = try largeStore()
-    try test.store.close()
-    let database = try test.raw()
+    let place = try Workplace()
+    let url = place.file("test.coffer")
+    try Self.file.get().write(to: url)
+    let database = try Database(url.path, mode: .readWrite)
     try database.execute(change)
     try database.close()
     var single = OpenOptions.testing
     single.maximumReaders = 1
-    let (alone, ordinary) = (try test.reopened(.published("primary"), single), try test.reopened())
+    let (alone, ordinary) = (
+      try DocumentStore.open(at: url, key: .published("primary"), options: single),
+      try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    )
     for depth in [DocumentStore.VerifyDepth.quick, .full] {
       let (expected, found) = (try alone.verify(depth), try ordinary.verify(depth))
       #expect(!found.isSound && found.damaged == expected.damaged && found.problems == expected.problems)

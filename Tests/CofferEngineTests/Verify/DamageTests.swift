@@ -72,18 +72,16 @@ struct DamageTests {
     return found.byKey.allSatisfy { $0.value == nil || $0.value == whole.byKey[$0.key] }
   }
 
-  /// Whether COFFER_LONG is set, to change every byte in all title modes instead of every eighth byte in one mode.
-  static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG"] != nil
-
-  @Test(.slow, arguments: isLong ? CreateOptions.Titles.allCases : [.clear])
+  /// A sample changes every eighth byte in one mode.
+  @Test(.slow, arguments: CaseSample.isWhole ? CreateOptions.Titles.allCases : [.clear])
   func detectsFlippedBits(_ mode: CreateOptions.Titles) throws {
     let test = try smallStore(mode)
     let whole = try read(try test.reopened())
     var bytes = Array(try Data(contentsOf: test.url))
     let copy = test.place.file("flipped.coffer")
     var (refused, harmless, missing) = (0, 0, 0)
-    for offset in stride(from: 0, to: bytes.count, by: Self.isLong ? 1 : 8) {
-      let place = Self.isLong ? offset : min(offset + offset / 8 % 8, bytes.count - 1)
+    for offset in stride(from: 0, to: bytes.count, by: CaseSample.isWhole ? 1 : 8) {
+      let place = CaseSample.isWhole ? offset : min(offset + offset / 8 % 8, bytes.count - 1)
       let bit = UInt8(1 << ((place ^ place >> 3) % 8))
       bytes[place] ^= bit
       try Data(bytes).write(to: copy)
