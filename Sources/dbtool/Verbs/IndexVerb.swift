@@ -117,12 +117,10 @@ struct IndexAddVerb: ParsableCommand {
   func run() throws {
     let store = try options.open(readOnly: false)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
-    defer { bar.finish() }
     let indexes = try indexes()
-    let fields = try Interrupt.deferring {
-      try store.index(try choice.collection(in: store), indexes) { bar.update($0) }
+    let fields = try bar.interruptible { step in
+      try store.index(try choice.collection(in: store), indexes, progress: step)
     }
-    bar.finish()
     try store.close()
     let added = Set(indexes.compactMap { $0.field?.name })
     for field in fields where field.nulls > 0 && added.contains(field.name) {
@@ -180,9 +178,7 @@ struct IndexUpdateVerb: ParsableCommand {
   func run() throws {
     let store = try options.open(readOnly: false)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
-    defer { bar.finish() }
-    _ = try Interrupt.deferring { try store.updateIndexes { bar.update($0) } }
-    bar.finish()
+    _ = try bar.interruptible { step in try store.updateIndexes(progress: step) }
     try store.close()
   }
 }

@@ -159,7 +159,9 @@ import Testing
       "import", "s.coffer", "-", "--from", "lines", input: (1...3000).map { "text \($0)\n" }.joined())
     // Repeat the rekey if it ended before the interrupt.
     var (outcome, errors): (Int32, String) = (0, "")
-    while outcome == 0 { (outcome, errors) = try rekey(in: sandbox, endedBy: SIGINT) }
+    while outcome == 0 {
+      (outcome, errors) = try run(["rekey", "s.coffer", "--batch", "1"], in: sandbox, endedBy: SIGINT)
+    }
     #expect(outcome == 130)
     #expect(errors.contains("hint: go on with rekey --resume\n"), "\(errors)")
     let status = try sandbox.run("rekey", "s.coffer", "--status")
@@ -167,6 +169,23 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
     try sandbox.succeed("rekey", "s.coffer", "--resume")
     #expect(try sandbox.run("rekey", "s.coffer", "--status").status == 1)
+    try sandbox.succeed("verify", "s.coffer")
+  }
+
+  /// An index that isn't complete is undone before the command ends.
+  @Test func interruptedIndexLeavesNoJournal() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed(
+      "import", "s.coffer", "-", "--from", "lines", input: (1...20_000).map { "text \($0)\n" }.joined())
+    let names = try sandbox.names()
+    var outcome: Int32 = 0
+    while outcome == 0 {
+      try sandbox.succeed("index", "drop", "s.coffer")
+      outcome = try run(["index", "add", "s.coffer", "words", "substrings"], in: sandbox, endedBy: SIGINT).0
+    }
+    #expect(outcome == 130)
+    #expect(try sandbox.names() == names)
+    #expect(try sandbox.succeed("index", "list", "s.coffer").lines == [])
     try sandbox.succeed("verify", "s.coffer")
   }
 
@@ -194,15 +213,15 @@ import Testing
     throw POSIXError(.ETIMEDOUT)
   }
 
-  /// Signals a rekey after its first batch of one document, and returns the exit code and standard error.
-  private func rekey(in sandbox: Sandbox, endedBy signal: Int32) throws -> (Int32, String) {
+  /// Signals a command after its first step, and returns the exit code and standard error.
+  private func run(_ words: [String], in sandbox: Sandbox, endedBy signal: Int32) throws -> (Int32, String) {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     defer { close(ends[0]) }
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nowhere) }
     let child = try Child(
-      ["rekey", "s.coffer", "--batch", "1", "--progress", "json"], in: sandbox,
+      words + ["--progress", "json"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: ends[1]))
     close(ends[1])
     var told = ""
