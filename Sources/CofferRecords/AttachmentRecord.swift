@@ -328,7 +328,7 @@ package struct AttachmentRow {
 extension StoreError {
   package static func damagedAttachment(_ number: Int64, _ reason: String) -> StoreError {
     StoreError(
-      .damaged, "attachment \(number) is damaged: \(reason)", hint: "\(.verify) shows what else is")
+      .damaged, "attachment \(number) is damaged: \(reason)", hint: "\(.verify) lists all damage")
   }
 
   /// The error for a content whose chunks are valid, but whose digest isn't the row's.

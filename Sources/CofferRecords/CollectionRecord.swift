@@ -72,7 +72,7 @@ package struct CollectionRecord: Sendable, Hashable {
       throw .unopened(
         error,
         StoreError(
-          .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "\(.verify) shows what else is"))
+          .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "\(.verify) lists all damage"))
     }
     guard !isNewer else { throw .newerStore }
   }

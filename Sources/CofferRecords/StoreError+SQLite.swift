@@ -36,7 +36,7 @@ extension StoreError {
     case .constraint:
       self.init(
         .damaged, "\(place)the store is damaged: its state is older than its rows",
-        hint: "\(.verify) shows what else is; restore it from a backup")
+        hint: "\(.verify) lists all damage; restore it from a backup")
     case .cantOpen:
       self.init(.ioFailure, "\(place)the store can't be opened: \(error.message)")
     case .ioError where error.isFailedSync:

@@ -186,7 +186,7 @@ extension StoreError {
   package static func damagedDocument(_ id: Int64, _ what: String) -> StoreError {
     StoreError(
       .damaged, "document \(id) is damaged: \(what)",
-      hint: "\(.verify) shows what else is; restore the store from a backup", documentID: DocumentID(id))
+      hint: "\(.verify) lists all damage; restore the store from a backup", documentID: DocumentID(id))
   }
 
   package static func newerDocument(_ id: Int64) -> StoreError {

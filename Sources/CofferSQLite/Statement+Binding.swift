@@ -70,7 +70,7 @@ extension Statement {
   /// - Throws: `misuse` unless there are as many values as parameters.
   public func bind(all values: [(any SQLiteValueConvertible)?]) throws(SQLiteError) {
     guard values.count == parameterCount else {
-      throw SQLiteError(.misuse, "\(values.count) values for \(parameterCount) parameters", sql: sql)
+      throw SQLiteError(.misuse, "values: \(values.count), but parameters: \(parameterCount)", sql: sql)
     }
     for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
   }
@@ -80,7 +80,7 @@ extension Statement {
   /// - Throws: `misuse` unless each parameter has a value, and each value a parameter.
   public func bind(named values: [String: (any SQLiteValueConvertible)?]) throws(SQLiteError) {
     guard values.count == parameterCount else {
-      throw SQLiteError(.misuse, "\(values.count) values for \(parameterCount) parameters", sql: sql)
+      throw SQLiteError(.misuse, "values: \(values.count), but parameters: \(parameterCount)", sql: sql)
     }
     var bound: Set<Int> = []
     for (name, value) in values {

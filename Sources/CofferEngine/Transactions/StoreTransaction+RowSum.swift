@@ -48,7 +48,7 @@ extension StoreTransaction {
   /// Throws `damaged` for the first damaged row, or `setMismatch` if the sum doesn't match the state.
   package func requireWhole(_ sum: RowSum) throws(StoreError) {
     if let damaged = sum.damaged.first {
-      throw StoreError(.damaged, damaged.reason, hint: "\(.verify) shows what else is", documentID: damaged.id)
+      throw StoreError(.damaged, damaged.reason, hint: "\(.verify) lists all damage", documentID: damaged.id)
     }
     guard isWhole(sum) else { throw .setMismatch }
   }

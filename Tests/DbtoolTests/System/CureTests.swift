@@ -302,7 +302,7 @@ import Testing
         try damageAfterBackup(sandbox, "INSERT INTO coffer_body VALUES(2, x'00')")
         try sandbox.write("long.txt", String(repeating: "x", count: 40_000))
       },
-      fails: ["put", "s.coffer", "long.txt"], hint: "verify shows what else is; restore it from a backup",
+      fails: ["put", "s.coffer", "long.txt"], hint: "verify lists all damage; restore it from a backup",
       cures: [restoring, ["put", "s.coffer", "long.txt"], ["verify", "s.coffer"]]),
     Case(
       name: "damaged structure", prepare: { try damageAfterBackup($0, "UPDATE coffer_record SET body = x'00'") },
