@@ -142,7 +142,9 @@ struct TextEdit {
       )
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw Failure(.undecodable, kind: "undecodable", "the edited text is not UTF-8: nothing was changed")
+      throw Failure(
+        .undecodable, kind: "undecodable", "the edited text is not UTF-8: nothing was changed",
+        hint: "have the editor save UTF-8")
     }
     return try store.write { writer in
       let before = try writer.exists(id) ? try writer.document(id) : nil

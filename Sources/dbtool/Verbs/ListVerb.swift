@@ -28,7 +28,7 @@ struct ListVerb: ParsableCommand {
   var long = false
 
   @Option(
-    name: .customShort("n"), parsing: .unconditional,
+    name: .customShort("n", allowingJoined: true), parsing: .unconditional,
     help: ArgumentHelp("List at most this many documents.", valueName: "n"))
   var limit: Int?
 

@@ -65,7 +65,7 @@ struct SearchVerb: ParsableCommand {
   var count = false
 
   @Option(
-    name: .customShort("m"), parsing: .unconditional,
+    name: .customShort("m", allowingJoined: true), parsing: .unconditional,
     help: ArgumentHelp("Stop after this many documents.", valueName: "n"))
   var limit: Int?
 

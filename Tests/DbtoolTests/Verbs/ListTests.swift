@@ -32,6 +32,7 @@ import Testing
     #expect(try ids(sandbox, "--sort", "size", "--reverse", "-n", "2") == "13")
     #expect(try ids(sandbox, "--sort", "title") == "132")
     #expect(try ids(sandbox, "-n", "2") == "12")
+    #expect(try ids(sandbox, "-n2") == "12")
     #expect(try ids(sandbox, "-n", "0") == "")
   }
 

@@ -28,6 +28,7 @@ import Testing
     #expect(try ids(sandbox, "--in", "title", "dawn") == "3")
     #expect(try ids(sandbox, "--in", "title", "Sail") == "")
     #expect(try ids(sandbox, "-m", "1", "at") == "1")
+    #expect(try ids(sandbox, "-m1", "at") == "1")
     #expect(try ids(sandbox, "-c", "notes", "at") == "4")
     let found = try sandbox.succeed("search", "s.coffer", "at").lines
     #expect(found.map { $0.split(separator: "\t").last } == ["documents", "documents", "notes"])
