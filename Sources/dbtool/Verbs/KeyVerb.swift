@@ -108,8 +108,10 @@ struct KeyRemoveVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: false)
+    let isOwn = try store.keys.list().contains { $0.slot == slot && $0.opened }
     try store.keys.remove(slot: slot)
     try store.close()
+    if isOwn { options.common.diagnostics.warning("slot \(slot) opened the store just now: its key no longer does") }
     guard !options.common.isMachineReadable else { return }
     options.common.diagnostics.note(
       "removing a slot is not revocation: until 'rekey', an older copy or the root key may be with a former holder")

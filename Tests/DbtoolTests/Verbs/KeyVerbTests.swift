@@ -56,8 +56,17 @@ import Testing
     let list = try sandbox.succeed("key", "list", "s.coffer", "--passphrase-file", "passphrase.txt")
     #expect(list.lines.count == 2)
     #expect(list.lines[1].hasPrefix("2\tpassphrase\tspare\t") && list.lines[1].hasSuffix("\ttrue"))
-    try sandbox.succeed("key", "remove", "s.coffer", "1", "--passphrase-file", "passphrase.txt")
+    let removed = try sandbox.succeed("key", "remove", "s.coffer", "1", "--passphrase-file", "passphrase.txt")
+    #expect(!removed.errors.contains("warning: slot"))
     #expect(try sandbox.run("collection", "list", "s.coffer").status == 12)
+  }
+
+  @Test func warnsAboutRemovalOfOwnSlot() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("key", "add", "s.coffer", "--new-key-file", "next.key")
+    let removed = try sandbox.succeed("key", "remove", "s.coffer", "1")
+    #expect(removed.errors.contains("warning: slot 1 opened the store just now: its key no longer does\n"))
+    try sandbox.succeed("collection", "list", "s.coffer", "--key-file", "next.key")
   }
 
   @Test func keepsLastSlot() throws {
