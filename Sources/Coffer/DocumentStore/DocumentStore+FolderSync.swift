@@ -6,7 +6,7 @@ public import CofferSync
 // MARK: - Syncing through a folder
 
 extension DocumentStore {
-  /// Begins to sync this store through a folder, which doesn't exist yet or is empty.
+  /// Starts to sync this store through a new or empty folder.
   ///
   /// ```swift
   /// let folder = SyncFolder(at: URL(filePath: "/home/eva/Sync/notes"))
@@ -14,18 +14,19 @@ extension DocumentStore {
   /// try store.exchange(with: folder)
   /// ```
   ///
-  /// The folder gets an invitation, an empty store by which other devices join. The store itself never lies in the
-  /// folder.
+  /// Adds an invitation to the folder, which is an empty store that other devices use to join. The folder never
+  /// contains the store itself.
   ///
   /// - Parameters:
-  ///   - folder: The folder, which something carries to the other devices.
+  ///   - folder: The folder, which another program copies to the other devices.
   ///   - keys: The keys that open the invitation.
   ///   - recipients: The recipients whose identities open it.
-  ///   - label: What people call this device, up to 64 bytes. Other devices see it.
-  /// - Returns: The invitation. Compare its pin on a device that joins with an identity, because whoever knows the
+  ///   - label: The device's name, up to 64 bytes, which other devices display.
+  /// - Returns: The invitation. Compare its pin on a device that joins with an identity, because anyone with the public
   ///   recipient can make an invitation for it.
   /// - Throws: `alreadyExists` if the folder isn't empty. `invalidArgument` if the store syncs already. `keyNeeded`
-  ///   without a key or recipient. `tooLarge`, `readOnly`, `diskFull` or `ioFailure`. The store doesn't sync then.
+  ///   without a key or recipient. `tooLarge`, `readOnly`, `diskFull` or `ioFailure`. After an error, the store doesn't
+  ///   sync.
   @discardableResult
   public func startSyncing(
     by folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [], label: String
@@ -37,10 +38,10 @@ extension DocumentStore {
     return SyncInvitation(url: URL(filePath: path), pin: pin)
   }
 
-  /// Makes a store with the documents of a folder, which syncs by it from then on.
+  /// Creates a store with a folder's documents, and starts to sync it through the folder.
   ///
-  /// The store is a replica of its own, and gives new documents IDs of a range of its own. It has the newest snapshot of
-  /// the folder and everything after it.
+  /// The store contains the folder's newest snapshot and all later changes. It's a separate replica with its own range
+  /// of document IDs.
   ///
   /// - Parameters:
   ///   - folder: The folder with the other devices' files.
@@ -50,13 +51,13 @@ extension DocumentStore {
   ///     accept any invitation that the key opens.
   ///   - keys: The new store's keys.
   ///   - recipients: The new store's recipients.
-  ///   - label: What people call this device, up to 64 bytes.
-  ///   - options: The new store's options, of which `creation` determines the journal. Titles and padding are as in the
-  ///     store that began.
-  ///   - progress: Called with the number of merged documents. Throwing from it leaves no file.
-  /// - Throws: `noSuchFile` if the folder has no invitation or no snapshot. `cannotUnlock` or `pinMismatch` for the
-  ///   invitation. `alreadyExists` if there is a file at `url`. `damaged`, `diskFull` or `ioFailure`. No store is left
-  ///   then.
+  ///   - label: The device's name, up to 64 bytes.
+  ///   - options: The new store's options. `creation` determines the journal. The invitation determines titles and
+  ///     padding.
+  ///   - progress: Called with the number of merged documents. Throw an error to stop and delete the new file.
+  /// - Throws: `noSuchFile` if the folder doesn't contain an invitation and a snapshot. `cannotUnlock` or `pinMismatch`
+  ///   for the invitation. `alreadyExists` if there is a file at `url`. `damaged`, `diskFull` or `ioFailure`. An error
+  ///   deletes the new file.
   @discardableResult
   public static func join(
     _ folder: SyncFolder, at url: URL, key: StoreKey, pin: StorePin? = nil, keys: [StoreKey],
@@ -68,23 +69,24 @@ extension DocumentStore {
       progress: progress)
   }
 
-  /// Takes what other devices published into the folder, and publishes this store's changes.
+  /// Merges the changes that other devices published in the folder, and publishes this store's changes.
   ///
-  /// Concurrent changes are merged by the policy. With ``MergePolicy/both``, nothing is asked and nothing is lost: of two
-  /// texts, the later one stays and the other becomes a document beside it, the same one on every device. An edited
-  /// document isn't deleted.
+  /// The policy decides conflicts. ``MergePolicy/both`` keeps the later text, and adds the other text as a new document
+  /// with the same content on every device. It also keeps a document that one device edited and another deleted.
   ///
-  /// Each file of another device is taken in one transaction. A run that fails or is killed is continued by the next
-  /// one. Costs a look at the folder's names if there is nothing to do.
+  /// Merges each file in its own transaction. After an error or a kill, the next exchange continues. If nothing has
+  /// changed, an exchange only lists the folder.
   ///
   /// - Parameters:
-  ///   - folder: The folder that the store syncs by.
-  ///   - policy: How to merge concurrent changes.
-  ///   - acceptsEmpty: Whether to publish the store again into a folder that has none of the known files.
-  ///   - progress: Called during work on documents. Throwing from it ends the run.
-  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone or empty. `locked` if another
-  ///   process syncs the store. `otherFormat` if another device made a migration that this one hasn't. `diskFull`,
-  ///   `readOnly` or `ioFailure` of the folder. Errors of `policy` and `progress`. What was taken before stays.
+  ///   - folder: The folder that the store syncs through.
+  ///   - policy: The policy for concurrent changes.
+  ///   - acceptsEmpty: A Boolean value that indicates whether to republish the store if the folder lost all known
+  ///     files.
+  ///   - progress: Called during work on documents. Throw an error to stop.
+  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is missing or empty. `locked` if
+  ///   another process syncs the store. `otherFormat` if another device has applied a migration that this device lacks.
+  ///   `diskFull`, `readOnly` or `ioFailure` for the folder. Errors from `policy` and `progress`. Files merged before
+  ///   the error remain merged.
   public func exchange(
     with folder: SyncFolder, policy: MergePolicy = .both, acceptingEmptyFolder acceptsEmpty: Bool = false,
     progress: ProgressHandler? = nil
@@ -97,17 +99,18 @@ extension DocumentStore {
     }
   }
 
-  /// Makes another invitation to a folder, for other keys, or if the folder lost the invitation.
+  /// Makes a new invitation to a folder, for example to change its keys or replace a lost file.
   ///
-  /// The invitation replaces an earlier one of this device. Whoever has a copy of that can still join with its keys.
+  /// Replaces this device's earlier invitation. Anyone with a copy of the earlier invitation can still join with its
+  /// keys.
   ///
   /// - Parameters:
   ///   - folder: The folder that the store syncs through.
   ///   - keys: The keys that open the invitation.
   ///   - recipients: The recipients whose identities open it.
-  /// - Returns: The invitation, whose pin a device compares when it joins.
-  /// - Throws: `invalidArgument` if the store doesn't sync, or if this device was removed. `noSuchFile` if the folder is gone
-  ///   or lost its files. `keyNeeded` without a key or recipient. `readOnly`, `diskFull` or `ioFailure`.
+  /// - Returns: The invitation. Compare its pin on the device that joins.
+  /// - Throws: `invalidArgument` if the store doesn't sync, or if this device was removed. `noSuchFile` if the folder
+  ///   is missing or lost its files. `keyNeeded` without a key or recipient. `readOnly`, `diskFull` or `ioFailure`.
   public func makeInvitation(
     to folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = []
   ) throws -> SyncInvitation {
@@ -118,23 +121,23 @@ extension DocumentStore {
     return SyncInvitation(url: URL(filePath: path), pin: pin)
   }
 
-  /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
+  /// Removes a device from a folder, and gives the folder a new secret that the device can't read.
   ///
-  /// The other devices go on with their next exchange. The removed device keeps the documents that it has, and can read
-  /// the files that were in the folder until now. What it publishes later is never taken, and
-  /// ``syncStatus(of:)`` reports it. Devices that haven't seen the removal yet still take its files. If two devices remove
-  /// others at the same time, the rest neither take nor publish anything until only one of both files with the folder's new
-  /// secret is left, because the removed device can make such a file, too.
+  /// The other devices continue with their next exchange. The removed device keeps its documents, and can still read
+  /// the folder's earlier files. Devices that know of the removal never merge its later files, and ``syncStatus(of:)``
+  /// reports them. If two devices remove others at the same time, the remaining devices stop merging and publishing
+  /// until you delete one of the two files with a new secret, because the removed device could have made one of these
+  /// files.
   ///
   /// - Parameters:
   ///   - device: The device, from ``syncStatus(of:)``.
-  ///   - folder: The folder that the store syncs by.
-  ///   - keys: The keys that open the new invitation. Don't give a key that the removed device has, because it could join
-  ///     again with it.
+  ///   - folder: The folder that the store syncs through.
+  ///   - keys: The keys that open the new invitation. Don't reuse a key that the removed device has, because the device
+  ///     could use the key to join again.
   ///   - recipients: The recipients whose identities open it.
-  ///   - progress: Called during work on documents. Throwing from it ends the run.
-  /// - Returns: The new invitation, and what the exchange did.
-  /// - Throws: `invalidArgument` if the folder has no such device, and the errors of
+  ///   - progress: Called during work on documents. Throw an error to stop.
+  /// - Returns: The new invitation, and the report of the exchange.
+  /// - Throws: `invalidArgument` if the folder doesn't list the device, and the errors of
   ///   ``exchange(with:policy:acceptingEmptyFolder:progress:)``.
   public func removeDevice(
     _ device: SyncDevice.ID, from folder: SyncFolder, keys: [StoreKey], recipients: [Recipient] = [],
@@ -148,44 +151,45 @@ extension DocumentStore {
     return (SyncInvitation(url: URL(filePath: path), pin: pin), report)
   }
 
-  /// Syncs through a folder as long as the sequence is iterated.
+  /// Returns a sequence that syncs through a folder while you iterate it.
   ///
   /// ```swift
   /// for try await report in store.sync(with: folder) { show(report) }
   /// ```
   ///
   /// - Parameters:
-  ///   - folder: The folder that the store syncs by.
-  ///   - policy: How to merge concurrent changes.
-  ///   - interval: The time between two looks at the folder.
-  /// - Returns: The reports of all exchanges that changed something or found other problems than the one before, after
-  ///   the report of the first one.
+  ///   - folder: The folder that the store syncs through.
+  ///   - policy: The policy for concurrent changes.
+  ///   - interval: The time between two exchanges.
+  /// - Returns: The report of the first exchange, and then a report of each exchange that changed documents or files,
+  ///   or found other problems than the previous exchange.
   public func sync(
     with folder: SyncFolder, policy: MergePolicy = .both, every interval: Duration = .seconds(5)
   ) -> FolderSyncReports {
     FolderSyncReports(store: self, folder: folder, policy: policy, interval: interval)
   }
 
-  /// Returns the devices of the folder that the store syncs by, and its problems, without changing anything.
+  /// Returns the devices and problems of a sync folder without changing the store or the folder.
   ///
-  /// Reads the beginnings of files only: damage behind them is found by the exchange that takes the file.
+  /// Reads only the start of each file. An exchange finds damage in the rest.
   ///
-  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is gone or empty. `ioFailure`.
+  /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is missing or empty.
+  ///   `ioFailure`.
   public func syncStatus(of folder: SyncFolder) throws(StoreError) -> FolderSyncStatus {
     let session = try SyncSession(engine, with: SystemDirectory(folder.url.path))
     try session.requireFiles()
     return try session.status()
   }
 
-  /// Makes the store forget its folder. The folder's files and the other devices stay as they are.
+  /// Removes the connection between the store and its folder. Doesn't change the folder's files or other devices.
   ///
-  /// - Throws: `readOnly`, or errors of the commit.
+  /// - Throws: `readOnly`, or an error while committing.
   public func stopSyncing() throws(StoreError) {
     try SyncSetup.end(engine)
   }
 }
 
-/// A folder through which stores on several devices sync. Anything can carry it from place to place.
+/// A folder that several devices use to sync. Any program can copy the folder between devices.
 public struct SyncFolder: Sendable, Hashable {
   /// The folder's URL.
   public let url: URL
@@ -196,11 +200,11 @@ public struct SyncFolder: Sendable, Hashable {
   }
 }
 
-/// An empty store in a folder, by which other devices join.
+/// An empty store in a sync folder that lets another device join.
 public struct SyncInvitation: Sendable, Hashable {
   /// The file in the folder.
   public let url: URL
-  /// The pin to compare on a device that joins.
+  /// The pin to compare on the joining device.
   public let pin: StorePin
 }
 
@@ -211,7 +215,7 @@ public struct FolderSyncReports: AsyncSequence, Sendable {
   let policy: MergePolicy
   let interval: Duration
 
-  /// Returns an iterator, which begins with an exchange.
+  /// Returns an iterator that starts with an exchange.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reports: self) }
 
   /// An iterator over the reports.
@@ -223,9 +227,10 @@ public struct FolderSyncReports: AsyncSequence, Sendable {
       self.reports = reports
     }
 
-    /// Exchanges until there is something to report.
+    /// Repeats exchanges until there is a report to return.
     ///
-    /// - Throws: Errors of ``DocumentStore/exchange(with:policy:acceptingEmptyFolder:progress:)``, or `CancellationError`.
+    /// - Throws: Errors from ``DocumentStore/exchange(with:policy:acceptingEmptyFolder:progress:)``, or
+    ///   `CancellationError`.
     public mutating func next() async throws -> FolderSyncReport? {
       while true {
         if last != nil { try await Task.sleep(for: reports.interval) }
