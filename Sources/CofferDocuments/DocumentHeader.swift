@@ -1,32 +1,32 @@
-/// A document without its text, as lists show it. Reading it opens no text.
+/// A document without its text, as shown in lists. Reading a header doesn't open the text.
 public struct DocumentHeader: Hashable, Sendable, Identifiable {
   public let id: DocumentID
-  /// The number of the collection (see ``CollectionID``).
+  /// The collection's number (see ``CollectionID``).
   public let collection: CollectionID
-  /// The place in the collection; headers are sorted by (position, id).
+  /// The position in the collection. Headers are sorted by position, then by ID.
   public let position: DocumentPosition
-  /// The document that this one belongs to, which may have been deleted; nil for none.
+  /// The parent's ID, or `nil` if the document doesn't have a parent. The parent may have been deleted.
   public let parent: DocumentID?
-  /// The title; nil for a document without one, and in a store that does not keep titles.
+  /// The title, or `nil` if the document is untitled or the store doesn't keep titles.
   public let title: String?
-  /// The caller's own name for the document; nil for none.
+  /// The caller's own name for the document, or `nil` if the document doesn't have a key.
   public let key: DocumentKey?
-  /// The document's metadata; empty without any.
+  /// The document's metadata. Empty if the document doesn't have attributes.
   public let attributes: Attributes
   /// The creation date.
   public let created: Timestamp
   /// The date of the last change.
   public let modified: Timestamp
-  /// Length of the text in bytes of UTF-8.
+  /// The length of the text in UTF-8 bytes.
   public let byteCount: Int
-  /// The text is the JSON of a `Codable` value.
+  /// A Boolean value that indicates whether the text is the JSON of a `Codable` value.
   public let isJSON: Bool
-  /// The number of the document's attachments.
+  /// The number of attachments, including damaged attachments.
   public package(set) var attachmentCount = 0
-  /// The number of bytes of the document's attachments, without those that are damaged.
+  /// The total size of the attachments in bytes, excluding damaged attachments.
   public package(set) var attachmentByteCount = 0
 
-  /// A header, such as for a preview or a test; stores nothing.
+  /// Creates a header without storing a document, for example for a preview or a test.
   public init(
     id: DocumentID, collection: CollectionID, position: DocumentPosition, parent: DocumentID?, title: String?,
     key: DocumentKey?, attributes: Attributes, created: Timestamp, modified: Timestamp, byteCount: Int, isJSON: Bool
@@ -45,7 +45,7 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
   }
 }
 
-/// The number of a collection in its store, 1 or more.
+/// The number of a collection in its store, which is 1 or more.
 public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, CustomStringConvertible {
   public let rawValue: UInt32
 
@@ -53,7 +53,7 @@ public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, Cu
     self.rawValue = rawValue
   }
 
-  /// Numbers outside of 1 … 2^31 − 1 are clamped to ones that no collection has.
+  /// Creates an ID. A number outside of 1 … 2^31 − 1 results in an ID that doesn't belong to any collection.
   @inlinable
   public init(_ number: some BinaryInteger) {
     self.init(rawValue: UInt32(clamping: number))
@@ -66,17 +66,17 @@ public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, Cu
   }
 }
 
-/// A document in a bulk export: its header, and its text as bytes that are valid during one call only.
+/// A document in a bulk export, with its header and its text. The text's bytes are valid only during one call.
 public struct OpenedDocument {
   /// The document without its text.
   public let header: DocumentHeader
-  /// The text in UTF-8. The memory is reused for the next document: copy the bytes to keep them.
+  /// The text in UTF-8. Copy the bytes to keep them, because the memory is reused for the next document.
   public let utf8: UnsafeRawBufferPointer
   private let listAttachments: (() throws -> [OpenedAttachment])?
 
-  /// A document for one call, such as to write it into a sink; `utf8` must be valid UTF-8 and outlive the call.
+  /// Creates a document for one call, such as writing it to a sink. `utf8` must be valid UTF-8 and outlive the call.
   ///
-  /// `attachments` lists its attachments; nil for a document without any.
+  /// `attachments` returns the document's attachments. Pass `nil` if the document doesn't have attachments.
   public init(
     header: DocumentHeader, utf8: UnsafeRawBufferPointer, attachments: (() throws -> [OpenedAttachment])? = nil
   ) {
@@ -85,11 +85,11 @@ public struct OpenedDocument {
     listAttachments = attachments
   }
 
-  /// Returns the attachments, whose contents can be read during the same call only.
+  /// Returns the attachments. Their contents can be read only during the same call.
   ///
-  /// - Throws: Errors of reading their rows, such as `damaged`.
+  /// - Throws: An error if a row can't be read, such as `damaged`.
   public func attachments() throws -> [OpenedAttachment] { try listAttachments?() ?? [] }
 
-  /// The text as a `String`, copied.
+  /// The text, copied to a `String`.
   public var text: String { String(decoding: utf8, as: UTF8.self) }
 }

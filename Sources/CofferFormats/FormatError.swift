@@ -1,54 +1,56 @@
 public import CofferText
 
-/// An error in reading or writing a file, and its place. Holds no text of a document.
+/// An error from reading or writing a file, with its location. It doesn't contain document text.
 ///
-/// Two errors are equal when their ``code`` is.
+/// Errors are equal if their codes are equal.
 public struct FormatError: Error, Sendable {
-  /// The kind of error, by what the caller can do about it.
+  /// The kind of error, which determines how the caller can respond.
   public enum Code: Hashable, Sendable {
-    /// Bytes that are invalid in their encoding: choose another, or replace; see ``FormatError/suggestions``.
+    /// Bytes are invalid in their encoding. Choose another encoding (``FormatError/suggestions``), or replace the
+    /// bytes.
     case undecodable
-    /// Not the grammar of the format, or a record unlike the others.
+    /// The input doesn't match the format's grammar, or a record is invalid or doesn't match the other records.
     case malformed
-    /// A record longer than the limit.
+    /// A record exceeds the limit.
     case tooLarge
-    /// An empty text, if those are not allowed.
+    /// A text is empty, but empty texts aren't allowed.
     case emptyText
-    /// A requested column does not exist; see ``FormatError/names``.
+    /// A requested column doesn't exist (``FormatError/names``).
     case missingColumn
-    /// A requested table does not exist, or the choice is ambiguous; see ``FormatError/names``.
+    /// A requested table doesn't exist, or the database doesn't have exactly one suitable table
+    /// (``FormatError/names``).
     case missingTable
-    /// The format cannot be detected: it must be given.
+    /// The format can't be detected and must be specified.
     case undecidedFormat
-    /// A format that is known by name only.
+    /// The input can't be read in this format, because it's a directory or an encrypted store.
     case unsupportedFormat
-    /// A character that the output's encoding lacks.
+    /// The output can't represent a value, such as a character that its encoding lacks.
     case unencodable
-    /// A file that cannot be opened or read.
+    /// A file can't be opened or read, or ``ReadingOptions/shouldStop`` stopped reading.
     case unreadable
-    /// A database that another program is writing.
+    /// Another program is writing the database.
     case locked
-    /// A file that cannot be created or written.
+    /// A file can't be created or written.
     case unwritable
-    /// The output exists already; it was not overwritten.
+    /// The output already exists, and wasn't overwritten.
     case outputExists
   }
 
-  /// The kind of error, which decides whether two errors are equal.
+  /// The kind of error, which determines whether two errors are equal.
   public let code: Code
-  /// The fault in words.
+  /// A description of the error.
   public let reason: String
-  /// Its place in the input, as far as known.
+  /// The error's location in the input, or `nil` if it's unknown.
   public internal(set) var location: InputLocation?
-  /// The input or output, as the caller named it.
+  /// The input or output, as named by the caller.
   public internal(set) var path: String?
-  /// The existing columns or members, after `missingColumn`; the tables, after `missingTable`.
+  /// The existing columns or members after `missingColumn`, or the tables after `missingTable`.
   public internal(set) var names: [String] = []
-  /// Encodings worth trying, after `undecodable`; the likeliest first.
+  /// The encodings to try after `undecodable`, with the likeliest encoding first.
   public internal(set) var suggestions: [TextEncoding] = []
-  /// The next step, where one is known: a command or an option.
+  /// The next step for the user, such as a command or an option, or `nil` if it's unknown.
   public internal(set) var advice: String?
-  /// The errno of a failed system call.
+  /// The `errno` value of a failed system call.
   public internal(set) var systemError: Int32?
 
   init(_ code: Code, _ reason: String, at location: InputLocation? = nil, path: String? = nil) {
@@ -74,19 +76,20 @@ extension FormatError: CustomStringConvertible {
   }
 }
 
-/// A place in an input. Lines and columns are nil for an input that has none, such as a binary property list.
+/// A location in an input. The line and column are `nil` if the input doesn't have lines, such as a binary property
+/// list.
 public struct InputLocation: Hashable, Sendable {
-  /// The record's number, from 1; a header row is no record.
+  /// The record's number, from 1. A header row isn't a record.
   public var record: Int?
-  /// From 1; lines end at LF.
+  /// The line's number, from 1. Lines end at LF.
   public var line: Int?
-  /// From 1, in Unicode scalars.
+  /// The column's number in Unicode scalars, from 1.
   public var column: Int?
-  /// From 0, in bytes of the file, the byte order mark included; nil if records have no byte range in the file, as in a
-  /// database.
+  /// The byte offset in the file, from 0, including the byte order mark. `nil` if records don't have a byte range in
+  /// the file, as in a database.
   public var byteOffset: Int?
 
-  /// A place; nil for what is not known.
+  /// Creates a location. Pass `nil` for unknown values.
   public init(record: Int? = nil, line: Int?, column: Int?, byteOffset: Int?) {
     self.record = record
     self.line = line

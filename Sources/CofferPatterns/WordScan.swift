@@ -1,15 +1,15 @@
 internal import CofferText
 
-/// Finds the words of texts, in the form in which a word index compares them (Index-Format, "Words"). Used by one
-/// thread at a time.
+/// A scanner that finds a text's words, and folds them to the form that a word index compares (Index-Format, "Words").
+/// Use it on one thread at a time.
 ///
-/// The form is the one in which ``CharacterSearch`` compares, so that a word that is found is also found by a search
-/// that ignores the same differences.
+/// ``CharacterSearch`` compares the same form, so a search that ignores the same differences also finds every word that
+/// the scanner finds.
 package final class WordScan {
-  /// How a scalar takes part in words.
+  /// The role of a scalar in words.
   private enum Kind: UInt32 {
     case separator, letter
-    /// A letter of a script that is written without spaces between words, which is a word by itself.
+    /// A letter in a script without spaces between words. Each such letter is a word.
     case single
     /// U+200C and U+200D, which continue a word.
     case joiner
@@ -17,12 +17,13 @@ package final class WordScan {
     case extending
   }
 
-  /// The word between two words of which one is a single character, if other characters separate them in the text: a
-  /// phrase of characters is a substring, and doesn't continue behind a punctuation mark.
+  /// The word that separates two words in the output if the text has other characters between them, and at least one of
+  /// them is a single character. A phrase of single characters is a substring, so it must not continue after a
+  /// punctuation mark.
   private static let gap: StaticString = "."
-  /// FTS5 cuts longer words.
+  /// The maximum length of a word in bytes, because FTS5 truncates longer words.
   private static let maximumWord = 1 << 15
-  /// A character of more scalars doesn't fit into a query.
+  /// The maximum number of scalars in a character, because longer characters don't fit in a query.
   private static let maximumCharacter = 1 << 13
 
   /// Returns whether a word is the gap between two words, which isn't in the text.
@@ -31,7 +32,7 @@ package final class WordScan {
   }
 
   private let keepsDiacritics: Bool
-  /// Words of ASCII letters don't need it.
+  /// The folding, which is created lazily because words in ASCII don't need it.
   private lazy var folding = CharacterFolding(
     keepsDiacritics ? [.case, .composition] : [.case, .diacritics, .composition, .exceptVowelSigns],
     limit: Self.maximumCharacter)
@@ -40,11 +41,11 @@ package final class WordScan {
   @exclusivity(unchecked) private var wordCount = 0
   @exclusivity(unchecked) private var character: [UInt32] = []
 
-  /// Kinds below the scalar, at the place of the scalar's last bits.
+  /// A cache of scalars' kinds. The index is the scalar's low bits, and an entry combines the scalar with its kind.
   private let kinds: UnsafeMutablePointer<UInt32>
   private static let kindCount: UInt32 = 1 << 10
 
-  /// The form of a character of at most three scalars.
+  /// The cached form of a character with at most three scalars.
   private struct Form {
     var bytes = SIMD16<UInt8>()
     var key: UInt64 = .max
@@ -55,7 +56,7 @@ package final class WordScan {
 
   package init(keepingDiacritics: Bool) {
     keepsDiacritics = keepingDiacritics
-    // Behind the longest word, there is room for one more character.
+    // Allocate space for one more character after the longest word.
     word = .allocate(capacity: Self.maximumWord + 4 * CanonicalForms.maximumParts * Self.maximumCharacter)
     kinds = .allocate(capacity: Int(Self.kindCount))
     kinds.initialize(repeating: 0, count: Int(Self.kindCount))
@@ -69,13 +70,14 @@ package final class WordScan {
     forms.deallocate()
   }
 
-  /// Calls `body` with each word in its folded form, which is valid during the call, and its place in the text, until
-  /// it returns false.
+  /// Calls `body` with each word and its range in the text, until `body` returns `false`.
+  ///
+  /// The word is in its folded form, and is valid only during the call.
   package func forEachWord(
     in text: UnsafeRawBufferPointer, _ body: (_ word: UnsafeRawBufferPointer, _ place: Range<Int>) -> Bool
   ) {
     var place = 0
-    // The end of the last word, and whether it's a single character.
+    // The end of the previous word, and whether that word is a single character.
     var last: (end: Int, isSingle: Bool)?
     func give(_ start: Int, isSingle: Bool, _ form: UnsafeRawBufferPointer) -> Bool {
       guard !form.isEmpty else { return true }
@@ -86,7 +88,7 @@ package final class WordScan {
       last = (place, isSingle)
       return body(form, start..<place)
     }
-    // Marks before the first letter belong to no letter.
+    // Marks at the beginning of the text don't belong to a letter.
     if !text.isEmpty, kind(at: 0, text) == .extending {
       let form = single(text, &place)
       guard give(0, isSingle: true, form) else { return }
@@ -127,7 +129,7 @@ package final class WordScan {
 
   private var form: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: word, count: wordCount) }
 
-  /// Returns the end of a run of ASCII letters and digits, and whether it has no capitals.
+  /// Returns the end of a run of ASCII letters and digits, and whether the run is already folded.
   @inline(__always)
   private static func asciiRun(_ text: UnsafeRawBufferPointer, _ start: Int) -> (end: Int, isFolded: Bool) {
     var (end, isFolded) = (start, true)
@@ -145,7 +147,7 @@ package final class WordScan {
     return form
   }
 
-  /// Folds a word of several characters, and advances past it.
+  /// Folds a word with several characters, and advances past it.
   private func letters(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> UnsafeRawBufferPointer {
     wordCount = 0
     while place < text.count {
@@ -164,7 +166,7 @@ package final class WordScan {
     return form
   }
 
-  /// Folds a character that is a word, and advances past it.
+  /// Folds a single-character word, and advances past it.
   @inline(__always)
   private func single(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> UnsafeRawBufferPointer {
     let start = place
@@ -180,7 +182,7 @@ package final class WordScan {
 
   // MARK: Characters
 
-  /// Appends the folded form of a character to `word`, and advances past it.
+  /// Appends a character's folded form to `word`, and advances past the character.
   @inline(__always)
   private func appendCharacter(_ text: UnsafeRawBufferPointer, _ place: inout Int) {
     let start = place
@@ -195,7 +197,7 @@ package final class WordScan {
       shift += 21
     }
     guard wordCount < Self.maximumWord else { return }
-    // Nine bits: as many as forms.
+    // The shift leaves nine bits, because the cache has 2^9 forms.
     let known = forms + Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 55)
     if key == .max || known.pointee.key != key {
       let count = fold(text, start)
@@ -211,12 +213,12 @@ package final class WordScan {
     wordCount += Int(known.pointee.count)
   }
 
-  /// Writes the folded form of a character behind `word`, and returns its number of bytes.
+  /// Writes a character's folded form after the current bytes in `word`, and returns its number of bytes.
   private func fold(_ text: UnsafeRawBufferPointer, _ start: Int) -> Int {
     var place = start
     character.removeAll(keepingCapacity: true)
     let isFolded = folding.fold(text, &place) { scalar, _, _ in character.append(scalar) }
-    // A noncharacter stands for a character that equals no other.
+    // Use a noncharacter if the character is too long, because such a character doesn't equal any other character.
     if !isFolded { character.append(0xFFFF) }
     if character.count > 1 { orderForPrefixes() }
     var end = wordCount
@@ -229,8 +231,8 @@ package final class WordScan {
     return end - wordCount
   }
 
-  /// Moves the marks and vowel signs of a character before its letter, and composes Hangul syllables. Then the
-  /// beginning of a word in bytes ends with a whole character.
+  /// Moves a character's marks and vowel signs before its letter, and composes Hangul syllables. A byte prefix that
+  /// includes the letter then always includes the whole character.
   private func orderForPrefixes() {
     var letter = 0
     while letter < character.count {
@@ -290,7 +292,7 @@ package final class WordScan {
   private func kind(of scalar: UInt32) -> Kind {
     if Self.isIdeograph(scalar) { return .single }
     let entry = kinds + Int(scalar & (Self.kindCount - 1))
-    // An entry of zeros is right for U+0000, and belongs to no other scalar.
+    // A zero entry is correct for U+0000, and doesn't match any other scalar.
     if entry.pointee >> 3 != scalar { entry.pointee = scalar << 3 | Self.kind(of: scalar).rawValue }
     return Kind(rawValue: entry.pointee & 7)!
   }
@@ -306,7 +308,7 @@ package final class WordScan {
     }
   }
 
-  /// Scripts that are written without spaces between words, and Hangul, whose particles follow without a space.
+  /// Scripts without spaces between words, and Hangul, whose particles follow a word without a space.
   private static let scriptsWithoutSpaces = ScalarSet([
     // Thai and Lao, Myanmar, Hangul letters, Khmer, Tai Le and New Tai Lue, Buginese and Tai Tham, Balinese
     0xE01...0xEFF, 0x1000...0x109F, 0x1100...0x11FF, 0x1780...0x17FF, 0x1950...0x19DF, 0x1A00...0x1AAF, 0x1B00...0x1B7F,

@@ -1,20 +1,20 @@
 internal import CofferDocuments
 
-/// The object graph that NSKeyedArchiver writes into a property list: a table of objects that refer to each other by
-/// number.
+/// The object graph in an NSKeyedArchiver property list, as a table whose objects refer to each other by number.
 ///
-/// No class is instantiated: an object is its fields, by name.
+/// Classes aren't instantiated. An object consists of its named fields.
 struct KeyedArchive: Sendable {
-  /// The places of the records: the graph's roots, and the elements of roots that are arrays of objects.
+  /// The places of the records, which are the graph's roots. Roots that are arrays of objects are replaced by their
+  /// elements.
   var records: [Int]
   /// The places of all objects, by number.
   let objects: [Int]
-  /// Elements that are records of their own, and their arrays: records refer to these by number.
+  /// The elements that are separate records, and their arrays. Records refer to these objects by number.
   var elements: Set<Int> = []
-  /// Elements that others refer to, so that they have an `$id`.
+  /// The elements with an `$id`, because other objects refer to them.
   var linkedElements: Set<Int> = []
 
-  /// Nil when the outermost dictionary is something else.
+  /// Reads the graph, or returns `nil` if the outermost dictionary isn't a keyed archive.
   init?(_ root: PropertyListMembers, _ reader: inout some PropertyListReader) throws(PropertyListFault) {
     guard let archiver = root["$archiver"], let table = root["$objects"], let top = root["$top"] else { return nil }
     reader.readsReferences = true
@@ -45,7 +45,7 @@ struct KeyedArchive: Sendable {
   ) throws(PropertyListFault) {
     let start = output.count
     reader.readsReferences = true
-    // Shared objects are known only when all have been read; the second pass gives each of them its `$id`.
+    // Shared objects are known only after all objects have been read, so a second pass adds each `$id`.
     var writer = KeyedArchiveJSON(self, reader, output: output, data: data)
     try writer.appendRecord(at: records[record])
     if writer.needsSecondPass {
@@ -57,20 +57,20 @@ struct KeyedArchive: Sendable {
   }
 }
 
-/// Writes one top object and everything it refers to as JSON.
+/// A writer that converts a record and the objects that it refers to into JSON.
 struct KeyedArchiveJSON<Reader: PropertyListReader> {
   private let archive: KeyedArchive
   var reader: Reader
   var output: [UInt8]
   private let start: Int
   private let data: PropertyList.DataWriter?
-  /// Objects that more than one reference names; they get an `$id`.
+  /// The objects with more than one reference, which get an `$id`.
   private(set) var shared: Set<Int> = []
-  /// The element that is written as a record of its own.
+  /// The current record's object.
   private var element: Int?
-  /// Objects already written with their fields.
+  /// The objects whose fields have already been written.
   private var written: Set<Int> = []
-  /// Arrays, sets and dictionaries being written now, the innermost included.
+  /// The arrays, sets and dictionaries that are currently being written, including the innermost.
   private var path: Set<Int> = []
   private var depth = 0
   private var classes: [Int: [UInt8]] = [:]
@@ -89,10 +89,10 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     path = []
   }
 
-  /// An object became known as shared only after it was written.
+  /// Whether objects turned out to be shared after they were written.
   var needsSecondPass: Bool { !shared.isSubset(of: archive.linkedElements) }
 
-  /// Appends the value of a record.
+  /// Appends a record's value.
   mutating func appendRecord(at place: Int) throws(PropertyListFault) {
     reader.move(to: place)
     if case .uid(let number) = try reader.next() {
@@ -103,7 +103,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     try appendValue(at: place)
   }
 
-  /// Appends the value at a place, or the object that a reference there names.
+  /// Appends the value at a place, or the object if the value is a reference.
   mutating func appendValue(at place: Int) throws(PropertyListFault) {
     guard output.count - start <= Document.maximumTextByteCount else { throw reader.tooLong() }
     guard depth < PropertyListLimits.depth else { throw reader.fault(PropertyListLimits.tooDeep) }
@@ -174,7 +174,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     return reader.bytes
   }
 
-  /// The places of the elements of an array that has just begun.
+  /// Returns the places of an array's elements, after the reader has read the array's beginning.
   mutating func elements() throws(PropertyListFault) -> [Int] {
     var places: [Int] = []
     while true {
@@ -185,7 +185,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     }
   }
 
-  /// - Parameter number: the array's object number, so that a cycle through it is found.
+  /// - Parameter number: The array's object number, to detect a cycle through the array.
   mutating func appendArray(_ places: [Int], of number: Int? = nil) throws(PropertyListFault) {
     if let number { path.insert(number) }
     output.append(JSONByte.openBracket)
@@ -197,7 +197,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     if let number { path.remove(number) }
   }
 
-  /// - Parameter names: as JSON, with their quotes.
+  /// - Parameter names: The names in JSON, including the quotes.
   mutating func appendDictionary(
     _ names: [[UInt8]], _ places: [Int], of number: Int
   ) throws(PropertyListFault) {
@@ -213,7 +213,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     path.remove(number)
   }
 
-  /// Appends an object's fields behind its class and number.
+  /// Appends an object's fields after its class and number.
   private mutating func appendFields(
     _ members: PropertyListMembers, of className: [UInt8]?, number: Int?
   ) throws(PropertyListFault) {

@@ -1,18 +1,18 @@
 internal import CofferSQLite
 internal import CofferSealing
 
-/// An index's pages, each sealed in a row of the store, as the file of the index's inner database.
+/// An index's pages as the file of its inner database. Each page is sealed in a store row.
 ///
-/// Used in one transaction at a time. Written pages go to the store's rows, or to memory if the store is only read.
+/// Use it in one transaction at a time. Written pages go to the store's rows, or to memory if the store is only read.
 package final class IndexPages: PageStorage {
   package enum Access: Equatable {
-    /// Keep changed pages in memory.
+    /// Keeps changed pages in memory.
     case inMemory(PageBudget)
-    /// Seal and write changed pages.
+    /// Seals and writes changed pages.
     case inStore
   }
 
-  /// The reason why a page couldn't be read or written, which SQLite reports only as an I/O error.
+  /// The reason for a failed read or write, which SQLite reports as a generic I/O error.
   package enum Failure: Error {
     /// A page was changed or is missing, so the index is unusable.
     case damaged(StoreError)
@@ -21,22 +21,22 @@ package final class IndexPages: PageStorage {
     case store(StoreError)
   }
 
-  /// The bytes that SQLite leaves unused at a page's end, so a sealed page fits in one page of the store.
+  /// The number of bytes that SQLite leaves unused at a page's end, to fit a sealed page in one store page.
   package static let reservedBytes = 96
 
   package private(set) var root: IndexRoot
   package private(set) var failure: Failure?
-  /// The pages that are only in memory.
+  /// The changed pages in memory, which the store doesn't contain.
   package private(set) var overlay: PageOverlay
   private var database: StoreDatabase
   private var keys: RowKeys
   private var access: Access
-  /// The number of stored bytes of a page.
+  /// The number of stored bytes in a page.
   private let bodyCount: Int
   private let sealed: UnsafeMutableRawBufferPointer
   /// The number of entries in a map page.
   private let entryCount: Int
-  /// The map pages that were read or written, by number.
+  /// The map pages already read or written, by number.
   private var mapPages: [Int: [UInt8]] = [:]
 
   /// - Parameter overlay: Pages in memory that replace pages of `root`.
@@ -121,7 +121,7 @@ package final class IndexPages: PageStorage {
     root.pageCount = UInt32(count)
   }
 
-  /// Seals pages that another transaction made in memory from the same root. Then call ``finish(_:)``.
+  /// Seals the pages that another transaction made in memory from the same root. Call ``finish(_:)`` afterwards.
   package func seal(_ other: PageOverlay) throws(StoreError) {
     precondition(access == .inStore && overlay.isEmpty, "internal error: pages are sealed in the store")
     try translatingFailures { () throws(Failure) in
@@ -138,7 +138,7 @@ package final class IndexPages: PageStorage {
     overlay.pageCount = Int(root.pageCount)
   }
 
-  /// Stores the failure of `work`, because SQLite doesn't report the reason.
+  /// Performs `work`, and stores its failure, because SQLite doesn't report the reason.
   private func noting(_ work: () throws(Failure) -> Void) throws(Failure) {
     do throws(Failure) {
       try work()
@@ -152,10 +152,10 @@ package final class IndexPages: PageStorage {
     IndexPlace(identity: root.identity, part: root.part, epoch: keys.active.epoch, page: page)
   }
 
-  /// Writes zeros to the pages between the last one and a new one.
+  /// Writes zeros to the pages between the last page and a new page.
   ///
-  /// SQLite may write them later, but not the page of its lock bytes, nor new pages that are free at the end of a
-  /// transaction.
+  /// SQLite may write these pages later, but it doesn't write the lock-byte page, or new pages that are free at the end
+  /// of a transaction.
   private func writeGap(before page: Int) throws(Failure) {
     guard page > Int(root.pageCount) else { return }
     let zeros = [UInt8](repeating: 0, count: bodyCount)
@@ -165,7 +165,7 @@ package final class IndexPages: PageStorage {
     }
   }
 
-  /// Reads a page of the inner database, and requires it to be the one that the map names.
+  /// Reads an inner database page, and requires it to match the tag in the map.
   private func readRow(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws(Failure) {
     guard page < Int(root.pageCount), let expected = try expectedTag(of: page) else {
       throw .damaged(IndexRoot.damaged("page \(page) is missing"))
@@ -175,7 +175,8 @@ package final class IndexPages: PageStorage {
     }
   }
 
-  /// Returns the expected first bytes of a page's tag, or `nil` if neither changes nor map pages name the page.
+  /// Returns the first 8 bytes that a page's tag must have, or `nil` if neither the changes nor the map pages contain
+  /// the page.
   private func expectedTag(of page: Int) throws(Failure) -> UInt64? {
     if let tag = root.map.changes[UInt32(page)] { return tag }
     let (number, entry) = page.quotientAndRemainder(dividingBy: entryCount)
@@ -187,7 +188,7 @@ package final class IndexPages: PageStorage {
     return tag == 0 ? nil : tag
   }
 
-  /// Returns the content of a map page with the tag that the root names.
+  /// Returns a map page's contents, and requires the page to match the tag in the root.
   private func mapPage(_ number: Int) throws(Failure) -> [UInt8] {
     if let known = mapPages[number] { return known }
     var content = [UInt8](repeating: 0, count: bodyCount)
@@ -201,7 +202,7 @@ package final class IndexPages: PageStorage {
     return content
   }
 
-  /// Opens a row's page, and returns its tag.
+  /// Decrypts a row's page, and returns its tag.
   private func openRow(_ page: UInt32, into bytes: UnsafeMutableRawBufferPointer) throws(Failure) -> IndexMap.Tag {
     let statement: StoreStatement
     do throws(StoreError) {
@@ -250,7 +251,7 @@ package final class IndexPages: PageStorage {
 
   // MARK: Transactions
 
-  /// Continues in another transaction on the same rows.
+  /// Continues on the same rows in another transaction.
   package func use(_ database: StoreDatabase, _ keys: RowKeys, _ access: Access) {
     precondition(
       access != .inStore || overlay.isEmpty, "internal error: pages in memory can't be written to a store later")
@@ -260,8 +261,8 @@ package final class IndexPages: PageStorage {
     failure = nil
   }
 
-  /// Stores the state of the documents in the pages, and writes map pages if the root would have too many changes. Call
-  /// this method after the inner database commits, then write ``root``.
+  /// Stores the documents' state in the root, and writes map pages if the root would have too many changes. Call this
+  /// method after the inner database commits, then write ``root``.
   package func finish(_ contents: IndexRoot.Contents) throws(StoreError) {
     root.contents = contents
     for (number, changes) in root.map.takeExcess(entries: entryCount) {
@@ -284,7 +285,7 @@ package final class IndexPages: PageStorage {
     }
   }
 
-  /// Seals all pages in the store again under a new identity, because the declaration changes.
+  /// Reseals all pages in the store with a new identity, because the declaration changes.
   package func renewIdentity() throws(StoreError) {
     precondition(access == .inStore, "internal error: pages in memory have no identity of their own")
     var renewed = root
@@ -319,9 +320,9 @@ package final class IndexPages: PageStorage {
 }
 
 extension IndexPages {
-  /// Opens all pages of an index.
+  /// Decrypts all index pages, and returns the first problem.
   ///
-  /// - Returns: The problem, or `nil` if the pages are those that the root names.
+  /// - Returns: The problem, or `nil` if the pages match the root, or if the root has another version.
   package static func problem(
     of root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys
   ) throws(StoreError) -> StoreError? {

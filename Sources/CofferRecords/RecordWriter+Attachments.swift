@@ -1,10 +1,10 @@
 internal import CofferSQLite
 package import CofferSealing
 
-// Attachments, whose rows are elements of the set hash, and whose chunks the rows' keys seal (FORMAT, "Attachments").
+// Attachment rows are elements of the set hash, and the keys in the rows seal the chunks (FORMAT, "Attachments").
 
 extension RecordWriter {
-  /// Creates the tables of attachments if the store doesn't have them yet. The commit sets the bit in the header.
+  /// Creates the attachment tables if the store doesn't have them yet. The commit sets the bit in the header.
   package func makeAttachmentTables() throws(StoreError) {
     guard !keys.session.header.hasAttachments, !hasNewAttachmentTables else { return }
     try willWrite()
@@ -14,7 +14,8 @@ extension RecordWriter {
     hasNewAttachmentTables = true
   }
 
-  /// Takes the number of a new attachment. It's never given again, even if nothing is inserted.
+  /// Reserves the number for a new attachment. The number isn't reused, even if the caller doesn't insert the
+  /// attachment.
   ///
   /// - Throws: `noNumberLeft`.
   package func takeAttachmentNumber() throws(StoreError) -> Int64 {
@@ -40,7 +41,7 @@ extension RecordWriter {
     }
   }
 
-  /// Replaces a chunk with one that is sealed with another key.
+  /// Replaces a chunk with a chunk sealed with another key.
   package func replaceChunk(_ sealed: [UInt8], _ index: Int, of attachment: Int64) throws(StoreError) {
     try willWrite()
     try changing { () throws(StoreError) in
@@ -51,9 +52,9 @@ extension RecordWriter {
     }
   }
 
-  /// Inserts the row of an attachment, whose chunks are there.
+  /// Inserts an attachment's row after its chunks are stored.
   ///
-  /// - Parameter fields: The columns of its document.
+  /// - Parameter fields: The document's columns.
   package func insertAttachment(_ record: AttachmentRecord, of fields: RowFields) throws(StoreError) {
     try willWrite()
     let row = try record.seal(keys)
@@ -65,11 +66,11 @@ extension RecordWriter {
     }
   }
 
-  /// Replaces the row of an attachment with a changed record, or an unchanged one under a new epoch.
+  /// Replaces an attachment's row with a changed record, or with an unchanged record in a new epoch.
   ///
   /// - Parameters:
-  ///   - before: The element of the row that it replaces.
-  ///   - fields: The columns of its document, or `nil` if nothing about the document changes.
+  ///   - before: The replaced row's element.
+  ///   - fields: The document's columns, or `nil` if the replacement doesn't change the document.
   package func replaceAttachment(
     _ before: SetElement, with new: AttachmentRecord, of fields: RowFields?
   ) throws(StoreError) {
@@ -83,11 +84,11 @@ extension RecordWriter {
     }
   }
 
-  /// Deletes an attachment with its chunks, and records its deletion, unless this transaction attached it.
+  /// Deletes an attachment with its chunks, and records the deletion unless this transaction attached it.
   ///
   /// - Parameters:
-  ///   - fields: The columns of its document.
-  ///   - notesDeletion: Whether the deletion is this transaction's own.
+  ///   - fields: The document's columns.
+  ///   - notesDeletion: Whether the deletion originates in this transaction, so the writer must record it.
   package func deleteAttachment(
     _ row: AttachmentRow, of fields: RowFields, notingDeletion notesDeletion: Bool = true
   ) throws(StoreError) {
@@ -98,19 +99,19 @@ extension RecordWriter {
     noteChange { $0.detach(row.number, from: fields) }
   }
 
-  /// Deletes the attachments of a document that is deleted, which leave no deletions of their own.
+  /// Deletes a deleted document's attachments, without recording a deletion for each attachment.
   func deleteAttachments(of document: Int64) throws(StoreError) {
     for row in try attachmentRows(of: document) { try remove(row) }
   }
 
-  /// Returns the rows of a document's attachments by their numbers.
+  /// Returns a document's attachment rows in ascending order of their numbers.
   package func attachmentRows(of document: Int64) throws(StoreError) -> [AttachmentRow] {
     try AttachmentRow.all(
       of: document, in: database, within: limits, next: state.nextAttachment(in: keys.session.header))
   }
 
   private func remove(_ row: AttachmentRow) throws(StoreError) {
-    // Opened first, because the set hash wouldn't reveal a changed column.
+    // Open the row first, because the set hash doesn't reveal a changed column.
     _ = try AttachmentRecord(row, keys)
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteAttachment, row.number)
@@ -123,13 +124,16 @@ extension RecordWriter {
     }
   }
 
-  /// The number of chunks that a transaction deletes, because SQLite reads all their pages under the write lock.
+  /// The maximum number of chunks that a transaction deletes, because SQLite reads all their pages under the write
+  /// lock.
   package static let maximumDeletedChunks: Int64 = 1024
 
-  /// Deletes chunks of an attachment that has no row, whose key therefore is gone. If the transaction has deleted as many
-  /// as it may, the others are left over for later transactions (``leavesChunks``).
+  /// Deletes chunks whose attachment doesn't have a row. Without the row, their key no longer exists.
+  ///
+  /// Stops when the transaction has deleted ``maximumDeletedChunks`` chunks, and leaves the remaining chunks to later
+  /// transactions (``leavesChunks``).
   package func deleteChunks(of attachment: Int64) throws(StoreError) {
-    // Looking for the chunks of many attachments would fill the cache with a page for each.
+    // Don't search for more chunks, because doing so for many attachments would fill the cache with a page for each.
     guard deletedChunks < Self.maximumDeletedChunks else {
       leavesChunks = true
       return
@@ -157,10 +161,10 @@ extension RecordWriter {
 }
 
 extension AttachmentRow {
-  /// Returns the rows of a document's attachments by their numbers, which aren't opened yet.
+  /// Returns a document's attachment rows in ascending order of their numbers, without opening them.
   ///
-  /// - Parameter next: The state's next attachment, or `nil` in a store without tables of attachments.
-  /// - Throws: `damaged` for a row that the index gives out of its place.
+  /// - Parameter next: The state's next attachment, or `nil` if the store doesn't have attachment tables.
+  /// - Throws: `damaged` if the index returns another document's row, or rows in the wrong order.
   package static func all(
     of document: Int64, in database: StoreDatabase, within limits: RowLimits, next: UInt64?
   ) throws(StoreError) -> [AttachmentRow] {
@@ -176,9 +180,9 @@ extension AttachmentRow {
     return rows
   }
 
-  /// Returns the row of an attachment, or `nil` if it isn't there.
+  /// Returns an attachment's row, or `nil` if the row doesn't exist.
   ///
-  /// - Parameter next: The state's next attachment, or `nil` in a store without tables of attachments.
+  /// - Parameter next: The state's next attachment, or `nil` if the store doesn't have attachment tables.
   package static func find(
     _ number: Int64, in database: StoreDatabase, within limits: RowLimits, next: UInt64?
   ) throws(StoreError) -> AttachmentRow? {

@@ -8,25 +8,26 @@ package import CofferSealing
 /// is an INSERT and a change is an UPDATE of one row. An UPSERT could overwrite a live document after a replayed state.
 package final class RecordWriter {
   package let database: StoreDatabase
-  // Exclusive access isn't checked for what every row changes, because only one thread at a time calls the writer.
+  // Exclusive access isn't checked for properties that every row changes, because the writer is used by a single thread
+  // at a time.
   @exclusivity(unchecked) package private(set) var keys: RowKeys
   /// The state that the commit seals.
   @exclusivity(unchecked) package var state: StoreState
-  /// The generation that this transaction writes.
+  /// The generation of this transaction's changes.
   package let revision: UInt64
   /// The store's replicas. ``changeReplicas(_:)`` changes them.
   package private(set) var replicas: Replicas
   private let replicaTable: ReplicaTable
-  /// The marks of the own replica's commits before this transaction.
+  /// The marks of the own replica's commits before this transaction, or `nil` before they're read.
   private var marksBefore: [Replica.Mark]?
   private let readMarks: (Replicas) throws(StoreError) -> [Replica.Mark]
-  /// Whether the first write has to take a new identity.
+  /// Whether the first write must take a new replica identity.
   private(set) var isRestored: Bool
   @exclusivity(unchecked) package private(set) var changes: ChangeLog
   @exclusivity(unchecked) package private(set) var hasWritten = false
   /// A number that increases with every row change and every undo, so callers can detect writes.
   @exclusivity(unchecked) package private(set) var rowsWritten = 0
-  /// The error of an incomplete change, after which the transaction can only be rolled back.
+  /// The error that left a change incomplete. The transaction can then only be rolled back.
   package private(set) var failure: StoreError?
 
   let collections: CollectionTable
@@ -36,19 +37,19 @@ package final class RecordWriter {
   private var deletions: RecordReader?
   /// The reader for parents' identities.
   private var parents: RecordReader?
-  /// Whether the store has keys that two documents have, or `nil` before the first look.
+  /// Whether several documents share a key, or `nil` before the first check.
   private var hasSharedKeys: Bool?
-  /// Whether this transaction made the tables of attachments, whose bit the commit sets.
+  /// Whether this transaction created the attachment tables. The commit then sets their bit.
   package internal(set) var hasNewAttachmentTables = false
-  /// The number of chunks that this transaction deleted.
+  /// The number of chunks deleted in this transaction.
   var deletedChunks: Int64 = 0
-  /// Whether this transaction left chunks over whose attachment it deleted.
+  /// Whether this transaction deleted an attachment without deleting all of its chunks.
   package internal(set) var leavesChunks = false
   private var lastParent: (id: Int64, uid: UniqueID)?
-  /// The next number of a deletion, or `nil` before the first one.
+  /// The number for the next deletion, or `nil` before the first deletion.
   var nextDeletion: Int64?
   @exclusivity(unchecked) private(set) var sealer: RecordSealer
-  /// The row of a single change. Bulk operations use other batches.
+  /// The batch for a single changed row. Bulk operations use other batches.
   let batch = SealedBatch()
   @exclusivity(unchecked) private var insertion: RecordStatement?
   private var updates: [Int: RecordStatement] = [:]
@@ -104,7 +105,7 @@ package final class RecordWriter {
 
   /// Prepares for a change. Call this method before the first change.
   ///
-  /// - Throws: `cancelled`, or `noNumberLeft` for a store at its last generation.
+  /// - Throws: `cancelled`, or `noNumberLeft` if the store has reached its last generation.
   package func willWrite() throws(StoreError) {
     try checkCancellation()
     if !hasWritten {
@@ -121,7 +122,7 @@ package final class RecordWriter {
     state.generation = revision
   }
 
-  /// Uses other keys for the following changes.
+  /// Switches to other keys for the following changes.
   package func use(_ keys: RowKeys) {
     reader.reset()
     self.keys = keys
@@ -184,7 +185,7 @@ package final class RecordWriter {
     replicaTable.replace(new, digest: digest)
   }
 
-  /// Changes the replicas' row, which also brings the own entry up to date.
+  /// Changes the replicas' row, and updates the own entry.
   package func changeReplicas(_ change: (inout Replicas) throws(StoreError) -> Void) throws(StoreError) {
     try willWrite()
     var new = replicas
@@ -193,7 +194,7 @@ package final class RecordWriter {
     try setReplicas(new)
   }
 
-  /// Returns the marks of the own replica's commits before this transaction, which the old root key computes.
+  /// Returns the marks of the own replica's commits before this transaction, which are computed with the old root key.
   @discardableResult
   package func marksOfEarlierCommits() throws(StoreError) -> [Replica.Mark] {
     let marks = if let marksBefore { marksBefore } else { try readMarks(replicas) }
@@ -201,26 +202,26 @@ package final class RecordWriter {
     return marks
   }
 
-  /// Takes a new identity. New documents still get IDs of the same range.
+  /// Adds a replica with a new identity, and makes it the own replica. New documents still get IDs from the same range.
   ///
   /// - Parameters:
-  ///   - given: The replicas that take the place of the store's, which they begin with.
-  ///   - name: The identity, which no replica of the store has, or `nil` for a random one.
+  ///   - given: The replicas that replace the store's replicas. They must begin with the store's replicas.
+  ///   - name: An identity that isn't used by a replica in the store, or `nil` for a random identity.
   package func renewReplica(of given: Replicas? = nil, named name: UniqueID? = nil) throws(StoreError) {
     isRestored = false
     let identity = if let name { name } else { try keys.newUID() }
     let range = replicas.ownReplica.range
     try changeReplicas { new throws(StoreError) in
-      // The former one made no commit in this transaction.
+      // The former replica's last commit is before this transaction.
       new[new.own].counter = revision - 1 + state.lead
       if let given { new = given }
       try new.takeIdentity(identity, range: range, counter: dot.counter, at: revision)
     }
-    // The new one has made none before.
+    // The new replica hasn't made a commit yet.
     marksBefore = []
   }
 
-  /// Gives a key that a document had to another one that has it, if there is one.
+  /// Assigns a key that a document no longer has to another document with the same key, if any.
   package func release(_ key: DocumentKey?, in collection: UInt32) throws(StoreError) {
     guard let key else { return }
     if hasSharedKeys == nil { hasSharedKeys = try database.integer(SQL.hasHeldElsewhere) != nil }
@@ -230,10 +231,10 @@ package final class RecordWriter {
 
   func noteSharedKey() { hasSharedKeys = true }
 
-  /// Notes a change of a document's attachments, which leaves its row the same.
+  /// Notes a change to a document's attachments, which leaves the document's row unchanged.
   func noteChange(_ note: (inout ChangeLog) -> Void) { note(&changes) }
 
-  /// Returns the identity of a document that another one names as its parent, or `nil` if it isn't there.
+  /// Returns a parent's identity, or `nil` if the parent doesn't exist.
   package func uid(ofParent id: Int64?) throws(StoreError) -> UniqueID? {
     guard let id else { return nil }
     if let lastParent, lastParent.id == id { return lastParent.uid }
@@ -273,7 +274,7 @@ package final class RecordWriter {
 
   /// Inserts a sealed row. A rejected row leaves the transaction unchanged.
   ///
-  /// - Throws: `alreadyExists` for an ID that's taken, or `duplicateKey`.
+  /// - Throws: `alreadyExists` if the ID is taken, or `duplicateKey` if the key is taken.
   func insert(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
     try insertRow(row, of: batch)
     try sum { summer, set throws(SealingError) in try summer.add(row.element, to: &set) }
@@ -331,11 +332,11 @@ package final class RecordWriter {
     }
   }
 
-  /// Updates the set hash for a row that was inserted, replaced or deleted, and counts the change.
+  /// Updates the set hash for an inserted, replaced or deleted row, and counts the change.
   ///
   /// - Parameters:
-  ///   - before: The element of the former row, if there was one.
-  ///   - after: The element of the row, if there is one.
+  ///   - before: The former row's element, or `nil` if the row is inserted.
+  ///   - after: The row's element, or `nil` if the row is deleted.
   func sum(replacing before: SetElement?, with after: SetElement?) throws(StoreError) {
     try sum { summer, set throws(SealingError) in
       if let before { try summer.subtract(before, from: &set) }
@@ -344,14 +345,14 @@ package final class RecordWriter {
     rowsWritten += 1
   }
 
-  /// Returns the reason for a rejected row, which is a taken ID or key, or a state that's older than the rows.
+  /// Returns the reason for a rejected row. The ID or key is taken, or the state is older than the rows.
   private func conflict(_ error: SQLiteError, _ row: SealedBatch.Row, _ batch: SealedBatch) throws(StoreError)
     -> StoreError
   {
     guard case .constraint(let constraint) = error.code else { return StoreError(error) }
     switch constraint {
     case .rowID, .primaryKey:
-      // The next ID that the state names can't be taken.
+      // The next ID in the state is free unless the state is older than the rows.
       guard UInt64(row.fields.id) < state.bound, UInt64(row.fields.id) != state.nextID else { return StoreError(error) }
       let id = DocumentID(row.fields.id)
       return StoreError(.alreadyExists, "\(row.place)there is a document \(id) already", documentID: id)
@@ -426,7 +427,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Inserts, replaces or deletes the row of a body that's stored outside its record.
+  /// Inserts, replaces or deletes the row for a body that isn't stored in its record.
   private func replaceBody(_ former: Former, with row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
     switch (former.isBodyInRecord, row.isBodyInRecord) {
     case (true, true): break
@@ -439,14 +440,15 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes a document and records its deletion. Verifies its row first, because otherwise the set hash wouldn't reveal a change.
+  /// Deletes a document and records its deletion. Verifies its row first, because otherwise the set hash wouldn't
+  /// reveal a change.
   ///
   /// Also deletes a row that a rekey skipped, so the rekey can end. If an attacker with old keys added the row, it
   /// isn't an element of the set, and the set hash still reveals that.
   ///
   /// - Parameters:
   ///   - collection: The document's collection according to an index, which must match the row.
-  ///   - notesDeletion: Whether the deletion is this transaction's own.
+  ///   - notesDeletion: Whether to record the deletion as this transaction's own.
   package func delete(
     _ id: DocumentID, in collection: UInt32? = nil, notingDeletion notesDeletion: Bool = true
   ) throws(StoreError) {
@@ -456,13 +458,13 @@ package final class RecordWriter {
     let reader = isRekeyed ? reader : deletions!
     defer { reader.reset() }
     let row = try reader.row(id, withBody: false, within: limits)
-    // A document of a later version has an identity, too, which this version reads.
+    // A document from a later version also has an identity, which this version can read.
     let head = try reader.opener.openHead(row, acceptsNewer: true)
     let uid = head.uid
     let key = row.fields.isKeyHeldElsewhere ? nil : head.key.map { DocumentKey(bytes: $0) }
     try row.fields.require(collection)
     let element = try reader.opener.element(of: row)
-    // SQLite moves the row's bytes when rows are deleted.
+    // Reset the reader first, because SQLite moves the row's bytes when rows are deleted.
     reader.reset()
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteRecord, id.rawValue)
@@ -497,10 +499,11 @@ package final class RecordWriter {
 
   // MARK: Ids
 
-  /// Whether given IDs come from other replicas, so that new ones stay in the own range.
+  /// Whether given IDs come from other replicas, so new IDs continue in the own range.
   package var keepsOwnRange = false
 
-  /// Notes that a document has or had this ID. New documents get higher ones.
+  /// Notes that a document has or had this ID. New documents then get higher IDs, unless ``keepsOwnRange`` is set and
+  /// the ID is outside the own range.
   private func useID(_ id: UInt64) {
     state.bound = max(state.bound, id + 1)
     let own = replicas.ownReplica.ids
@@ -515,19 +518,19 @@ package final class RecordWriter {
     useID(id)
   }
 
-  /// Makes new documents get the lowest IDs of the own range above all that documents have.
+  /// Sets the next ID to the lowest ID in the own range above its existing IDs.
   private func resumeOwnRange() throws(StoreError) {
     let own = replicas.ownReplica.ids
     let highest = try database.integer(SQL.highestIDBelow, Int64(own.upperBound)).map { UInt64($0) + 1 } ?? 1
     state.nextID = max(highest, own.lowerBound)
   }
 
-  /// Makes new documents' IDs start above all IDs that there are or were, where old keys can't have sealed a row.
+  /// Sets the next ID above all current and former IDs, because old keys can't have sealed a row there.
   package func leaveOldIDs() {
     state.nextID = max(state.nextID, state.bound)
   }
 
-  /// Sets the next ID to the lowest ID of the own range above all its rows, so higher deleted IDs can be reused.
+  /// Sets the next ID to the lowest ID in the own range above all its rows, so higher deleted IDs can be reused.
   ///
   /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func restartIDs() throws(StoreError) {
@@ -545,7 +548,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes all rows of documents and collections, even damaged rows, and restarts IDs.
+  /// Deletes all document, attachment, deletion and collection rows, even damaged rows, and restarts IDs.
   ///
   /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func deleteEverything() throws(StoreError) {
@@ -570,7 +573,7 @@ package final class RecordWriter {
 
   // MARK: Collections
 
-  /// Inserts a new collection, or replaces the row of a dropped one that is made again.
+  /// Inserts a new collection, or replaces its row if the collection was dropped and is recreated.
   package func insertCollection(_ record: CollectionRecord) throws(StoreError) {
     try willWrite()
     if record.dots.born != record.dots.stamp {
@@ -588,7 +591,7 @@ package final class RecordWriter {
 
   /// Seals a changed collection, or an unchanged one under a new epoch.
   ///
-  /// - Parameter former: The keys that the stored row is sealed with, or `nil` for the writer's.
+  /// - Parameter former: The keys that seal the stored row, or `nil` for the writer's keys.
   package func replaceCollection(with new: CollectionRecord, sealedBy former: RowKeys? = nil) throws(StoreError) {
     try willWrite()
     let before = try collections.row(new.id, within: limits)
@@ -601,7 +604,8 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes all documents of a collection, and marks it as dropped. Its row stays, since it may live on in a copy.
+  /// Deletes all documents in a collection, and marks the collection as dropped. Its row remains, because the
+  /// collection may still exist in a copy.
   package func dropCollection(_ record: CollectionRecord) throws(StoreError) {
     try willWrite()
     try changing { () throws(StoreError) in
@@ -627,7 +631,8 @@ package final class RecordWriter {
   /// The number of IDs that an iteration with row changes reads at a time.
   package static let idPage: Int64 = 1024
 
-  /// Deletes all documents of a collection in batches. If a document is damaged, only a rollback is possible.
+  /// Deletes all documents in a collection in batches. If a document is damaged, the transaction can only be rolled
+  /// back.
   package func deleteDocuments(in record: CollectionRecord) throws(StoreError) {
     try willWrite()
     try changing { () throws(StoreError) in

@@ -6,7 +6,7 @@ public import CofferSealing
 ///
 /// Messages name documents by ID and fields by name, but never contain text, titles, keys or values.
 public struct StoreError: Error, Sendable {
-  /// The kind of error, according to what the caller can do. The raw value is its name.
+  /// The kind of error, which determines how the caller can respond. The raw value is its name.
   public enum Code: String, Sendable, CaseIterable {
     /// The file doesn't exist.
     case noSuchFile
@@ -14,7 +14,7 @@ public struct StoreError: Error, Sendable {
     case notAStore
     /// Another process or thread holds the lock for longer than the store's waiting time.
     case locked
-    /// No slot opens with this key.
+    /// The key doesn't open any slot.
     case cannotUnlock
     /// A required secret is missing.
     case keyNeeded
@@ -22,7 +22,8 @@ public struct StoreError: Error, Sendable {
     case noSuchDocument
     /// The store doesn't have a collection with that name or number.
     case noSuchCollection
-    /// The store doesn't have an attachment with that number, or the document none with that name.
+    /// The store doesn't have an attachment with that number, or the document doesn't have an attachment with that
+    /// name.
     case noSuchAttachment
     /// The collection doesn't have a document at that index.
     case indexOutOfRange
@@ -32,8 +33,7 @@ public struct StoreError: Error, Sendable {
     case migrationFailed
     /// JSON can't represent this value.
     case notEncodable
-    /// The store was created by a later format version, or changed by a newer version of the app
-    /// (``OpenOptions/migrations``).
+    /// The store was created by a later format version, or changed by a newer app version (``OpenOptions/migrations``).
     case otherFormat
     /// The caller didn't allow test keys or TEST stores, or used a real key for a TEST store.
     case testKeyRefused
@@ -42,13 +42,13 @@ public struct StoreError: Error, Sendable {
     /// A journal, log or `-shm` file next to the store wasn't left by its writers, and could harm the store or other
     /// files. The store wasn't opened, and files are unchanged.
     case unsafeFile
-    /// The store is older than a state that this session or the anchor has seen.
+    /// The store is older than a state seen by this session or recorded in the anchor.
     case rolledBack
     /// The rows don't match the written rows, because some are missing, older or foreign.
     case setMismatch
     /// The anchor belongs to another store or another state.
     case anchorMismatch
-    /// The store isn't a release of the expected publisher, or its rows aren't those of the release.
+    /// The store isn't a release of the expected publisher, or its rows don't match the release.
     case notAsReleased
     /// A replication program hasn't confirmed that its replica contains the commits.
     case notConfirmed
@@ -98,7 +98,7 @@ public struct StoreError: Error, Sendable {
     case misuse
     /// The store was closed.
     case closed
-    /// The store is suspended, or was while the transaction ran, which is rolled back.
+    /// The store is suspended, or was suspended during the transaction, which is rolled back.
     case suspended
     /// The task was canceled, a progress handler threw an error, or a time limit was exceeded.
     case cancelled
@@ -145,7 +145,7 @@ extension StoreError: CustomStringConvertible {
 // MARK: - From the modules below
 
 extension StoreError {
-  /// Translates the error of a key or seal, if the row isn't known.
+  /// Translates an error from a key or seal, if the row isn't known.
   package init(_ error: SealingError) {
     switch error.code {
     case .notAuthentic, .malformed: self = .damagedStore(error.message)
@@ -250,7 +250,7 @@ extension StoreError {
   }
 }
 
-/// An error of a lower module that has an equivalent store error.
+/// A lower module's error that has an equivalent store error.
 @usableFromInline
 package protocol StoreErrorConvertible: Error {
   var storeError: StoreError { get }
@@ -264,9 +264,9 @@ extension SQLiteError: StoreErrorConvertible {
   @usableFromInline package var storeError: StoreError { StoreError(self) }
 }
 
-/// Runs work of a lower module, and throws its errors as store errors.
+/// Runs a lower module's work, and throws its errors as store errors.
 ///
-/// It's inlinable because other modules call it for each row, and only an inlined call is specialized.
+/// It's inlinable because other modules call it for each row, and the compiler specializes only inlined calls.
 @inlinable
 package func translatingErrors<R: ~Copyable, E: StoreErrorConvertible>(_ work: () throws(E) -> R) throws(StoreError)
   -> R
@@ -278,7 +278,7 @@ package func translatingErrors<R: ~Copyable, E: StoreErrorConvertible>(_ work: (
   }
 }
 
-/// Runs work of CofferSQLite on a file, and throws its errors as store errors that begin with the file's path.
+/// Runs CofferSQLite's work on a file, and throws its errors as store errors that begin with the file's path.
 package func translatingErrors<R>(at path: String, _ work: () throws(SQLiteError) -> R) throws(StoreError) -> R {
   do throws(SQLiteError) {
     return try work()

@@ -3,26 +3,29 @@ internal import CCofferSQLite
 extension Database {
   /// Options for opening a connection.
   public struct Configuration: Sendable {
-    /// How long to wait for another connection's lock before throwing `busy`; nil waits for ever, zero not at all.
+    /// The maximum time to wait for another connection's lock before throwing `busy`, or `nil` to wait indefinitely.
+    /// Zero disables waiting.
     public var busyTimeout: Duration?
-    /// For files from strangers: triggers and views do nothing, the schema is not trusted, nothing written in SQL
-    /// can damage the file, cells are checked, the file is not mapped into memory, no extension loads.
+    /// A Boolean value that indicates whether the connection is hardened for files from untrusted sources. Triggers,
+    /// views and extensions are disabled, the schema isn't trusted, SQL can't damage the file, cell sizes are checked,
+    /// and the file isn't mapped into memory.
     ///
-    /// Journal, log and `-shm` are input, too: each must be a regular file with one name, of the database's owner, root
-    /// or this process's user (or of any user who may write the database). Those, a journal that names a super-journal
-    /// and a log beside a database with a rollback journal are otherwise `unsafeFile`, and stay as they are; so is a
-    /// database that is no regular file. A transaction changes one database only.
+    /// The journal, log and `-shm` files are also checked, because they're input. Each must be a regular file with one
+    /// name, and belong to the database's owner, root or this process's user (or to any user who can write to the
+    /// database). Other files are refused with `unsafeFile` and remain unchanged. The same applies if a journal names a
+    /// super-journal, if a database with a rollback journal has a log, or if the database isn't a regular file. A
+    /// transaction can't change several databases.
     public var isHardened: Bool
-    /// Enforces foreign keys, which SQLite does not by default.
+    /// A Boolean value that indicates whether foreign keys are enforced, which isn't SQLite's default.
     public var enforcesForeignKeys: Bool
-    /// The longest text, blob or row in bytes; nil leaves SQLite's own, about 1 GB.
+    /// The maximum length of a text, blob or row in bytes, or `nil` for SQLite's own limit (about 1 GB).
     public var lengthLimit: Int?
-    /// How many compiled statements rest in the cache; 0 for none.
+    /// The maximum number of compiled statements in the cache, or 0 to disable the cache.
     public var statementCacheCapacity: Int
     /// The statements that the connection compiles, or `nil` for all.
     package var rule: StatementRule?
 
-    /// Options of a connection. The defaults fit an app's own file; for a file from strangers set `isHardened`.
+    /// Creates options. The defaults fit an app's own file. Set `isHardened` for files from untrusted sources.
     public init(
       busyTimeout: Duration? = .seconds(10), isHardened: Bool = false, enforcesForeignKeys: Bool = true,
       lengthLimit: Int? = nil, statementCacheCapacity: Int = 64
@@ -35,9 +38,9 @@ extension Database {
     }
   }
 
-  /// A yes-or-no setting of the connection.
+  /// A Boolean connection setting.
   package enum Option: Sendable {
-    /// SQL can't damage the file: no writable schema, no writes to shadow tables. SQLITE_DBCONFIG_DEFENSIVE
+    /// Prevents SQL from damaging the file by writing to the schema or to shadow tables. SQLITE_DBCONFIG_DEFENSIVE
     case defensive
     /// SQLITE_DBCONFIG_ENABLE_TRIGGER
     case triggers
@@ -49,7 +52,7 @@ extension Database {
     case extensionLoading
     /// SQLITE_DBCONFIG_ENABLE_FKEY
     case foreignKeys
-    /// The last connection to close leaves the write-ahead log as it is. SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
+    /// Keeps the write-ahead log unchanged when the last connection closes. SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
     case noCheckpointOnClose
 
     fileprivate var number: Int32 {
@@ -67,17 +70,17 @@ extension Database {
 
   package func set(_ option: Option, to isOn: Bool) throws(SQLiteError) { try connection.set(option, to: isOn) }
 
-  /// Sets the longest text, blob or row in bytes. SQLITE_LIMIT_LENGTH
+  /// Sets the maximum length of a text, blob or row in bytes. SQLITE_LIMIT_LENGTH
   package func setLimit(length: Int) throws(SQLiteError) { try connection.setLimit(length: length) }
 
-  /// How long to wait for another connection's lock; nil for ever.
+  /// The maximum time to wait for another connection's lock, or `nil` to wait indefinitely.
   public var busyTimeout: Duration? {
     get { connection.waiter.timeout }
     set { connection.waiter.timeout = newValue }
   }
 
-  /// Returns whether this process itself holds the lock that a statement waits for. Such waits have no limit, unless
-  /// this is `nil`.
+  /// A closure that returns whether this process itself holds the lock that a statement waits for. Such waits are
+  /// unlimited, unless the closure is `nil`.
   package var holdsLockHere: (() -> Bool)? {
     get { connection.waiter.holdsLockHere }
     set { connection.waiter.holdsLockHere = newValue }

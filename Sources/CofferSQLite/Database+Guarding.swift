@@ -1,13 +1,16 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 
-// For untrusted SQL.
+// Restrictions for untrusted SQL.
 
 extension Database {
-  /// From now on statements may read, and nothing else: no change, no transaction, no ATTACH, no PRAGMA, and none of
-  /// the functions that reach out of SQLite. Others throw `notAllowed` when they are compiled.
+  /// Restricts subsequent statements to reading.
   ///
-  /// - Parameter rule: asked about the tables; it must live as long as this connection.
+  /// Statements can't change data, use transactions, ATTACH or PRAGMA, or call functions that reach outside SQLite.
+  /// Such statements throw `notAllowed` when they're compiled.
+  ///
+  /// - Parameter rule: Decides about tables and functions, and must live as long as this connection. With `nil`,
+  ///   statements may read all tables.
   package func allowReadingOnly(_ rule: ReadingRule? = nil) throws(SQLiteError) {
     try connection.check(
       sqlite3_set_authorizer(
@@ -22,7 +25,7 @@ extension Database {
             return rule.mayRead(
               String(cString: table), in: view.map { String(cString: $0) },
               hasColumn: detail.map { $0.pointee != 0 } ?? false) ? SQLITE_OK : SQLITE_DENY
-          // Asked when a virtual table says what its columns are; a statement can't change this table anyway.
+          // SQLite asks this when a virtual table declares its columns. Statements can't change this table anyway.
           case SQLITE_UPDATE: return table.map { strcmp($0, "sqlite_master") } == 0 ? SQLITE_OK : SQLITE_DENY
           case SQLITE_FUNCTION:
             guard let name = detail.map({ String(cString: $0) }), Database.isHarmless(name) else { return SQLITE_DENY }
@@ -32,14 +35,14 @@ extension Database {
         }, rule.map { Unmanaged.passUnretained($0).toOpaque() }))
   }
 
-  /// False for what loads code, takes addresses, or writes to the log.
+  /// Returns `false` for functions that load code, take addresses, or write to the log.
   private static func isHarmless(_ function: String) -> Bool {
     !["load_extension", "fts3_tokenizer", "sqlite_log"].contains(function.lowercased())
   }
 
-  /// Keeps what sorting and grouping put aside in memory, never in a file.
+  /// Stores temporary data for sorting and grouping in memory, never in a file.
   ///
-  /// - Throws: `notAllowed` where this SQLite was built to use files in any case.
+  /// - Throws: `notAllowed` if this SQLite was built to always use files.
   package func keepTemporariesInMemory() throws(SQLiteError) {
     try statement("PRAGMA temp_store = MEMORY").run()
     let usesFiles = sqlite3_compileoption_used("TEMP_STORE=0") != 0
@@ -51,31 +54,33 @@ extension Database {
   /// Whether a condition is polled while statements run.
   package var hasStopCondition: Bool { connection.stopCondition != nil }
 
-  /// Polls a condition while a statement runs, which ends with `interrupted` if it is true; nil removes it.
+  /// Polls a condition while statements run. If it's `true`, the statement throws `interrupted`. Pass `nil` to remove
+  /// it.
   package func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
     try connection.setStopCondition(shouldStop)
   }
 }
 
-/// The tables and functions that statements of a reading connection may use.
+/// The tables and functions that statements may use in a connection for reading.
 package final class ReadingRule {
-  /// Statements of the program itself are compiled: everything is allowed.
+  /// Whether all actions are allowed, because the program's own statements are being compiled.
   package private(set) var isLifted = false
-  /// Whether a statement may read a table of the main database.
+  /// Whether a statement may read a table in the main database.
   private let mayRead: (Reading) -> Bool
-  /// Whether a statement may call a function within a view, or outside of any.
+  /// Whether a statement may call a function in a view, or outside views if the view is `nil`.
   package var mayCall: (_ function: String, _ view: String?) -> Bool
-  /// The views that statements read which were compiled since this was emptied.
+  /// The views that statements read, if the statements were compiled since this set was emptied.
   package var views: Set<String> = []
-  /// The tables of the main database that they read, in views or not.
+  /// The main database's tables that these statements read, in or outside views.
   package var tables: Set<String> = []
-  /// Those of them that they read in no view, or that no view is known of.
+  /// The tables that these statements read outside views, or in an unknown view.
   package var tablesOutsideViews: Set<String> = []
 
   /// A table that a statement reads.
   package struct Reading {
     package let table: String
-    /// The view, or expression of WITH, that names the table; nil if none does, or if no column is read.
+    /// The view or WITH expression that names the table, or `nil` if the statement itself names the table or doesn't
+    /// read columns.
     package let view: String?
     package let hasColumn: Bool
   }
@@ -88,7 +93,7 @@ package final class ReadingRule {
     self.mayCall = mayCall
   }
 
-  /// Allows everything while `work` runs.
+  /// Allows all actions while `work` runs.
   package func lifting<R, E: Error>(_ work: () throws(E) -> R) throws(E) -> R {
     let before = isLifted
     isLifted = true
@@ -103,9 +108,9 @@ package final class ReadingRule {
   }
 }
 
-/// A closure as SQLite can hold it.
+/// A closure in an object that SQLite can refer to.
 final class StopCondition {
-  /// About so many steps of SQLite's machine lie between two questions.
+  /// The approximate number of virtual machine instructions that SQLite runs between two polls.
   static let interval: Int32 = 1000
 
   let shouldStop: @Sendable () -> Bool

@@ -1,13 +1,13 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// Runs a statement to its end; without parameters, all statements of the text in order.
+  /// Runs a statement to completion. Without parameters, runs all statements of the text in order.
   ///
-  /// Outside of a transaction, the statements before a failed one stay committed. Rows are passed over.
+  /// Outside a transaction, the statements before a failed statement remain committed. Rows are discarded.
   ///
-  /// - Returns: the rows affected by all statements, and the last inserted rowid.
-  /// - Throws: ``SQLiteError``: `sqlLogic` for SQL that can't be prepared, `constraint`, `busy`, `readOnly`, `full`;
-  ///   `misuse` for another number of parameters.
+  /// - Returns: The number of rows affected by all statements, and the last inserted rowid.
+  /// - Throws: ``SQLiteError``: `sqlLogic` for SQL that can't be prepared, `constraint`, `busy`, `readOnly`, `full`, or
+  ///   `misuse` if the number of parameters doesn't match or a text with several statements has parameters.
   @discardableResult
   public func execute(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
@@ -15,10 +15,10 @@ extension Database {
     try execute(sql, parameters: parameters)
   }
 
-  /// Runs a statement to its end, with its parameters in an array.
+  /// Runs a statement to completion, with its parameters in an array.
   ///
-  /// - Returns: the rows affected, and the last inserted rowid.
-  /// - Throws: as `execute(_:_:)`.
+  /// - Returns: The number of rows affected, and the last inserted rowid.
+  /// - Throws: The same errors as `execute(_:_:)`.
   @discardableResult
   public func execute(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?]
@@ -31,11 +31,11 @@ extension Database {
     return try connection.observingChanges { () throws(SQLiteError) in try statement.run() }.execution
   }
 
-  /// Runs one statement to its end, with its parameters by name: `:name`, `@name` or `$name`, whose sign may be left
-  /// out.
+  /// Runs one statement to completion, with its parameters by name (`:name`, `@name` or `$name`). The sign is optional.
   ///
-  /// - Returns: the number of changed rows, and the id of the last inserted one.
-  /// - Throws: as `execute(_:_:)`; `misuse` unless each parameter has a value, and each value a parameter.
+  /// - Returns: The number of rows affected, and the last inserted rowid.
+  /// - Throws: The same errors as `execute(_:_:)`, and `misuse` unless each parameter has a value and each value has a
+  ///   parameter.
   @discardableResult
   public func execute(
     _ sql: String, named parameters: [String: (any SQLiteValueConvertible)?]
@@ -59,9 +59,10 @@ extension Database {
 
   /// Runs one statement and returns all its rows. Step through a ``Statement`` for results larger than memory.
   ///
-  /// - Returns: the rows; none for a statement that gives none.
-  /// - Throws: ``SQLiteError``: `sqlLogic` for SQL that can't be prepared, `busy`, `corrupt`; `invalidText` for a text
-  ///   that is not valid Unicode; `misuse` for another number of parameters, or a text of several statements.
+  /// - Returns: The rows, which are empty if the statement doesn't return rows.
+  /// - Throws: ``SQLiteError``: `sqlLogic` for SQL that can't be prepared, `busy`, `corrupt`, `invalidText` if a text
+  ///   isn't valid Unicode, or `misuse` if the number of parameters doesn't match or the text contains several
+  ///   statements.
   public func query(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
   ) throws(SQLiteError) -> QueryResult {
@@ -70,7 +71,7 @@ extension Database {
 
   /// Runs one statement and returns all its rows, with its parameters in an array.
   ///
-  /// - Throws: as `query(_:_:)`.
+  /// - Throws: The same errors as `query(_:_:)`.
   public func query(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?]
   ) throws(SQLiteError) -> QueryResult {
@@ -79,10 +80,11 @@ extension Database {
     return try rows(of: statement)
   }
 
-  /// Runs one statement and returns all its rows, with its parameters by name: `:name`, `@name` or `$name`, whose sign
-  /// may be left out.
+  /// Runs one statement and returns all its rows, with its parameters by name (`:name`, `@name` or `$name`). The sign
+  /// is optional.
   ///
-  /// - Throws: as `query(_:_:)`; `misuse` unless each parameter has a value, and each value a parameter.
+  /// - Throws: The same errors as `query(_:_:)`, and `misuse` unless each parameter has a value and each value has a
+  ///   parameter.
   public func query(
     _ sql: String, named parameters: [String: (any SQLiteValueConvertible)?]
   ) throws(SQLiteError) -> QueryResult {
@@ -100,14 +102,15 @@ extension Database {
 }
 
 extension Statement {
-  /// Steps to the end and returns all rows; for a statement that changes nothing.
+  /// Steps to the end and returns all rows. The result doesn't count changes.
   ///
-  /// - Parameter nested: decodes members that are JSON in a text column; see ``NestedDecoding``.
+  /// - Parameter nested: The decoding for members stored as JSON in a text column. See ``NestedDecoding``.
   package func result(decoding nested: NestedDecoding? = nil) throws(SQLiteError) -> QueryResult {
     var columns: Columns?
     var rows: [SQLiteRow] = []
     while try step() {
-      // Determined after the first step, which recompiles if the schema has changed.
+      // Determine the columns after the first step, because the step recompiles the statement if the schema has
+      // changed.
       let shared = columns ?? Columns(self, nested)
       columns = shared
       rows.append(SQLiteRow(values: try values(), columns: shared))
@@ -116,9 +119,9 @@ extension Statement {
     return QueryResult(columns: columns ?? Columns(self, nested), rows: rows, rowsAffected: 0, insertedID: nil)
   }
 
-  /// The row at hand.
+  /// Returns the current row.
   ///
-  /// - Parameter columns: those of an earlier row; nil makes them.
+  /// - Parameter columns: An earlier row's columns. If `nil`, this method sets it.
   package func row(_ columns: inout Columns?, decoding nested: NestedDecoding?) throws(SQLiteError) -> SQLiteRow {
     let shared = columns ?? Columns(self, nested)
     columns = shared
@@ -129,8 +132,9 @@ extension Statement {
 extension Connection {
   /// Runs statements and reports their changes.
   ///
-  /// SQLite's own counts keep the last change after a statement that changes nothing. So rows are counted only if the
-  /// total has changed, and the inserted id only if ``Insertions`` has seen one.
+  /// After a statement without changes, SQLite's own counts still describe an earlier change. Therefore, rows are
+  /// counted only if the total has changed, and the inserted ID is reported only if ``Insertions`` detected an
+  /// insertion.
   func observingChanges<R>(
     _ run: () throws(SQLiteError) -> R
   ) throws(SQLiteError) -> (result: R, execution: Execution) {
@@ -155,10 +159,10 @@ extension Connection {
   }
 }
 
-/// Detects a run of a statement that inserts a row with the same id as the last insertion before it.
+/// Detects whether a statement inserts a row with the same ID as the last insertion before it.
 ///
-/// SQLite's last inserted id does not change if nothing is inserted. For an unchanged id, the update hook, which
-/// reports every insertion, those of triggers included, shows whether the run has inserted.
+/// SQLite's last inserted ID doesn't change if a statement doesn't insert rows. For an unchanged ID, the update hook,
+/// which reports every insertion, including insertions by triggers, shows whether the statement has inserted a row.
 final class Insertions {
   private let lastBefore: Int64
   private var isRepeated = false
@@ -169,6 +173,6 @@ final class Insertions {
     if id == lastBefore { isRepeated = true }
   }
 
-  /// The id of the row inserted last, given SQLite's answer after the run.
+  /// Returns the last inserted row's ID, given SQLite's answer after the run.
   func insertedID(lastNow: Int64) -> Int64? { lastNow != lastBefore || isRepeated ? lastNow : nil }
 }

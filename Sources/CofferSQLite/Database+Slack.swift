@@ -1,21 +1,21 @@
 internal import CCofferSQLite
 
-// Bytes of a page outside of its cells. SQLite never reads them, and secure_delete misses them: when rows move to another
-// page to make room, their bytes stay in the old page until they are overwritten.
+// Slack is the unused space between a page's cell pointers and cells. SQLite never reads it, and secure_delete doesn't
+// clear it. When rows move to another page to free space, their bytes remain in the old page until they're overwritten.
 
 extension Database {
-  /// How much is read at a time.
+  /// The number of bytes to read at a time.
   private static let blockBytes: Int64 = 1 << 20
 
-  /// Zeros, in the file itself, the space of these pages between the list of their cells and the cells.
+  /// Overwrites the slack of these pages with zeros, directly in the file.
   ///
-  /// Bypasses journal and cache: no content of the database depends on these bytes, so that a kill at any point is safe.
-  /// The caller holds the write lock, in WAL mode with an empty log, and has written nothing under it. If anything was
-  /// cleared, it must change something after `releaseCache()` before it releases the lock: then every connection reads
-  /// these pages again, and none writes its cached copies back.
+  /// Bypasses the journal and cache. The database's contents don't depend on these bytes, so the process can safely be
+  /// killed at any point. The caller must hold the write lock without having written yet. In WAL mode, the log must
+  /// also be empty. If pages were cleared, the caller must call `releaseCache()` and then change the database before it
+  /// releases the lock. All connections then reload these pages instead of writing their cached copies.
   ///
-  /// - Parameter pages: numbers from 1; those behind the last are ignored.
-  /// - Returns: the number of pages that were cleared.
+  /// - Parameter pages: The page numbers, from 1. Numbers after the last page are ignored.
+  /// - Returns: The number of cleared pages.
   package func clearSlack(ofPages pages: Range<Int64>) throws(SQLiteError) -> Int {
     let handle = try connection.open()
     guard let layout = try PageLayout(firstBytes(100), fileSize: fileSize()) else { return 0 }
@@ -42,20 +42,22 @@ extension Database {
     return cleared
   }
 
-  /// Forgets the pages that this connection remembers, but for those in use.
+  /// Removes this connection's cached pages, except for pages in use.
   package func releaseCache() throws(SQLiteError) {
     try connection.check(sqlite3_db_release_memory(try connection.open()))
   }
 }
 
-/// Tells the pages that are nodes of a file's trees from others, by SQLite's file format (sqlite.org/fileformat2.html).
+/// A database file's layout, which distinguishes tree nodes from other pages, by SQLite's file format
+/// (sqlite.org/fileformat2.html).
 private struct PageLayout {
   let pageSize: Int64
   let pageCount: Int64
-  /// The distance between pages that only say where others belong; 0 where there are none.
+  /// The distance between pointer map pages, or 0 if the file doesn't have pointer map pages.
   private let mapDistance: Int64
 
-  /// - Returns: nil if nodes can't be distinguished from other pages.
+  /// Reads the layout from the file's first 100 bytes, or returns `nil` if nodes can't be distinguished from other
+  /// pages.
   init?(_ header: [UInt8], fileSize: Int64) {
     guard header.count == 100 else { return nil }
     func number(_ offset: Int) -> Int64 { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) } }
@@ -64,19 +66,19 @@ private struct PageLayout {
     guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return nil }
     pageCount = fileSize / pageSize
     mapDistance = number(52) == 0 ? 0 : (pageSize - Int64(header[20])) / 5 + 1
-    // Other pages begin with the number of a page: below 2^25, never with the mark of a node.
+    // Other pages begin with a page number. Below 2^25, its first byte can't be a node's type.
     guard pageCount < 1 << 25 else { return nil }
   }
 
   func mayBeTree(_ page: Int64) -> Bool {
-    // SQLite's lock bytes are at 1 GiB. A pointer map page that would be there follows them.
+    // SQLite's lock-byte page is at 1 GiB. A pointer map page that would be there follows it instead.
     let lockPage = (1 << 30) / pageSize + 1
     guard page != lockPage else { return false }
     guard mapDistance > 0, page > 1 else { return true }
     return (page - 2) % mapDistance != 0 && !(page == lockPage + 1 && (lockPage - 2) % mapDistance == 0)
   }
 
-  /// The slack of a node, in the indices of `page`; nil for an invalid node.
+  /// Returns a node's slack in the indices of `page`, or `nil` if the node is invalid or doesn't have slack.
   static func slack(of page: ArraySlice<UInt8>, isFirst: Bool) -> Range<Int>? {
     let header = page.startIndex + (isFirst ? 100 : 0)
     func number(_ offset: Int) -> Int { Int(page[header + offset]) << 8 | Int(page[header + offset + 1]) }

@@ -1,12 +1,12 @@
 internal import CCofferSQLite
 
-/// Rows of a file's tables, found by looking at every page, whether or not a tree leads to it (SQLite's file format,
-/// "B-tree Pages", "Record Format").
+/// A reader that finds a file's table rows by searching every page, even if the page isn't part of a tree (SQLite's
+/// file format, "B-tree Pages", "Record Format").
 ///
-/// For damaged files: what it finds may be anything, pages that are free or stale included. Reads the file itself, past
-/// cache and log, and trusts no length or number in it.
+/// Use it for damaged files. Its rows can be arbitrary bytes, or come from free or stale pages. It reads the file
+/// directly, bypassing the cache and log, and doesn't trust lengths or numbers in the file.
 package final class LeafReader {
-  /// The place of a row.
+  /// A row's location.
   package struct Place: Comparable, Sendable {
     fileprivate let page: UInt32
     fileprivate let cell: UInt16
@@ -18,13 +18,16 @@ package final class LeafReader {
   private let pageSize: Int
   private let usableSize: Int
   private let pageCount: Int
-  /// Bytes of rows that may still be read: rows of a file made to be slow may all claim the same long chain of pages.
+  /// The number of row bytes that may still be read. This limits the work, because all rows in a malicious file can
+  /// claim the same long page chain.
   private var bytesLeft: Int
   private var page: [UInt8]
   private var pageAtHand: UInt32 = 0
 
-  /// - Parameter known: the size of the file's pages; nil: as its header says.
-  /// - Returns: nil where the file's header doesn't even say how large its pages are.
+  /// Creates a reader for the database's file.
+  ///
+  /// - Parameter known: The file's page size, or `nil` to use the header's value.
+  /// - Returns: `nil` if the header is incomplete, the page size is invalid, or the file has too many pages.
   package init?(_ database: Database, pageSize known: Int? = nil) throws(SQLiteError) {
     if let known {
       pageSize = known
@@ -44,15 +47,15 @@ package final class LeafReader {
     page = [UInt8](repeating: 0, count: pageSize)
   }
 
-  /// The size of the file's pages together.
+  /// The total size of the file's pages, in bytes.
   package var byteCount: Int { pageCount * pageSize }
 
-  /// The numbers of the file's pages.
+  /// The file's page numbers.
   package var pages: Range<Int> { 1..<max(pageCount, 1) + 1 }
 
-  /// Visits every row of every page that looks like the leaf of a table, with its number and how many columns it has.
+  /// Visits every row on pages that look like table leaves, with the row's number, number of columns, and location.
   ///
-  /// - Parameter wanted: which pages are looked at; nil is all.
+  /// - Parameter wanted: The pages to search, or `nil` to search all pages.
   package func visitRows<E: Error>(
     ofPages wanted: Range<Int>? = nil, _ visit: (_ number: Int64, _ columnCount: Int, _ place: Place) throws(E) -> Void
   ) throws(E) {
@@ -71,10 +74,11 @@ package final class LeafReader {
     }
   }
 
-  /// Reads a row into `record`, columns in the order of the table; the number's own column is NULL.
+  /// Reads a row into `record`, with the columns in table order. The column for the row's number is NULL.
   ///
-  /// - Parameter limit: the most bytes a row may have.
-  /// - Returns: false for what is no row, and for every row once eight times the file's size has been read.
+  /// - Parameter limit: The maximum size of the row in bytes.
+  /// - Returns: `false` if the row is invalid or exceeds `limit`, or if the reader would read more than eight times the
+  ///   file's size in total.
   package func read(_ place: Place, into record: LeafRecord, limit: Int) -> Bool {
     guard load(place.page), let head = cellHead(at: Int(place.cell)), head.byteCount <= limit,
       head.byteCount <= bytesLeft
@@ -84,7 +88,7 @@ package final class LeafReader {
     bytes.copyBytes(from: page[head.start..<head.start + head.localCount])
     bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[head.localCount...])
     var next = head.localCount < head.byteCount ? integer(head.start + head.localCount, 4) : 0
-    // No circle is endless: each page takes a part of what is left.
+    // A cycle of pages ends, because each page reduces the number of missing bytes.
     while !bytes.isEmpty {
       guard next > 0, next <= pageCount, load(UInt32(next)) else { return false }
       let count = min(bytes.count, usableSize - 4)
@@ -100,7 +104,7 @@ package final class LeafReader {
   private struct CellHead {
     let byteCount: Int
     let number: Int64
-    /// The offset of the row on its page, and the number of its bytes there.
+    /// The row's offset on its page, and the number of row bytes on the page.
     let start: Int
     let localCount: Int
   }
@@ -134,7 +138,7 @@ package final class LeafReader {
     }
   }
 
-  /// The number of a row's bytes on its leaf; the rest is on overflow pages.
+  /// Returns the number of row bytes on the leaf. The other row bytes are on overflow pages.
   private func localCount(of byteCount: Int) -> Int {
     let most = usableSize - 35
     guard byteCount > most else { return byteCount }
@@ -158,7 +162,7 @@ package final class LeafReader {
   }
 }
 
-/// A row read by a ``LeafReader``, with its memory; valid until the next row is read into it.
+/// A row from a ``LeafReader``, with its memory. The row is valid until another row is read into this record.
 package final class LeafRecord {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var count = 0
@@ -192,7 +196,8 @@ package final class LeafRecord {
     return offset == end
   }
 
-  /// The value of a serial type that begins at `place`.
+  /// Returns the value with this serial type at `place`, or `nil` if it's invalid, and advances `place`. Doesn't decode
+  /// real numbers.
   private static func column(_ type: UInt64, _ row: UnsafeRawBufferPointer, _ place: inout Int) -> StoredColumn? {
     let none = UnsafeRawBufferPointer(start: nil, count: 0)
     let widths = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0]
@@ -220,7 +225,9 @@ package final class LeafRecord {
 }
 
 private enum Varint {
-  /// - Returns: nil where the bytes end before it does.
+  /// Reads a variable-length integer and advances `offset`.
+  ///
+  /// - Returns: `nil` if the bytes end before the integer does.
   static func read(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for index in 0..<9 {

@@ -1,22 +1,23 @@
-/// The effect of a statement without rows.
+/// The effect of one or more statements without result rows.
 public struct Execution: Sendable, Hashable {
-  /// Rows inserted, updated and deleted by the statements themselves, not by triggers or foreign keys.
+  /// The number of rows that the statements themselves inserted, updated and deleted, without changes by triggers or
+  /// foreign keys.
   public let rowsAffected: Int
-  /// The rowid of the last row inserted; nil if no row was.
+  /// The rowid of the last inserted row, or `nil` if the statements didn't insert rows.
   public let insertedID: Int64?
 }
 
-/// The complete result of a query, in memory: a collection of its rows.
+/// A query's complete result in memory, as a collection of rows.
 ///
 /// ```swift
 /// for row in try database.query("SELECT title, price FROM item") { print(try row["price", as: Double.self]) }
 /// ```
 public struct QueryResult: Sendable {
-  /// The rows in the order of the statement; empty for a statement without rows.
+  /// The rows in the statement's order, or an empty array if the statement doesn't return rows.
   public let rows: [SQLiteRow]
-  /// Rows inserted, updated and deleted by the statement itself; 0 for a SELECT.
+  /// The number of rows that the statement itself inserted, updated and deleted, or 0 for a SELECT.
   public let rowsAffected: Int
-  /// The rowid of the last row that the statement inserted; nil if it inserted none.
+  /// The rowid of the last inserted row, or `nil` if the statement didn't insert rows.
   public let insertedID: Int64?
   let columns: Columns
 
@@ -27,10 +28,10 @@ public struct QueryResult: Sendable {
     self.insertedID = insertedID
   }
 
-  /// The names of the columns, in their order, also without any row.
+  /// The column names in order, even if the result is empty.
   public var columnNames: [String] { columns.names }
 
-  /// The declared type of each column; nil for an expression.
+  /// The declared type of each column, or `nil` for an expression.
   public var declaredTypes: [String?] { columns.declaredTypes }
 }
 
@@ -47,9 +48,9 @@ extension QueryResult: RandomAccessCollection {
   public subscript(position: Int) -> SQLiteRow { rows[position] }
 }
 
-/// One row of a result.
+/// A row in a result.
 public struct SQLiteRow: Sendable {
-  /// In the order of the columns.
+  /// The values in column order.
   public let values: [SQLiteValue]
   let columns: Columns
 
@@ -58,23 +59,24 @@ public struct SQLiteRow: Sendable {
     self.columns = columns
   }
 
-  /// The names of the columns, in their order.
+  /// The column names in order.
   public var columnNames: [String] { columns.names }
 
-  /// The value in a column, counted from 0.
+  /// The value in a column. Columns are numbered from 0.
   public subscript(column: Int) -> SQLiteValue { values[column] }
 
-  /// The value in the first column of that name, case as in the statement; nil if there is no such column.
+  /// The value in the first column with a name, or `nil` if the column doesn't exist. The name must have the same case
+  /// as in the statement.
   public subscript(name: String) -> SQLiteValue? {
     columns.index(of: name).map { values[$0] }
   }
 
-  /// The value in the first column of that name, as a type of Swift.
+  /// The value in the first column with a name, as a Swift type.
   ///
-  /// Nothing is converted: an integer is no text, and NULL is only an optional type's nil. An integer is a `Double`,
-  /// too, and 0 and 1 are a `Bool`.
+  /// Values aren't converted. For example, you can't read an integer as a text, and you can read NULL only as `nil` of
+  /// an optional type. However, you can read an integer as a `Double` that's equal to it, and 0 and 1 as a `Bool`.
   ///
-  /// - Throws: `notDecodable`, which names the column and both types, if there is no such column or its value is of
+  /// - Throws: `notDecodable`, with the column's name and the types, if the column doesn't exist or its value has
   ///   another type.
   public subscript<Value: SQLiteValueReadable>(name: String, as type: Value.Type) -> Value {
     get throws(SQLiteError) {
@@ -95,7 +97,7 @@ extension SQLiteRow: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }
 
-/// The columns, shared by all rows of a result.
+/// The columns, which all rows in a result share.
 package final class Columns: Sendable {
   let names: [String]
   let declaredTypes: [String?]
@@ -107,7 +109,8 @@ package final class Columns: Sendable {
     self.nested = nested
   }
 
-  /// The first column of that name. Most results have a few columns, where a search is the quickest way.
+  /// Returns the index of the first column with a name. A linear search is fastest, because most results have few
+  /// columns.
   func index(of name: String) -> Int? { names.firstIndex(of: name) }
 }
 

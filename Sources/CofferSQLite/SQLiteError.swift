@@ -1,14 +1,14 @@
-/// An error of SQLite or of this layer.
+/// An error from SQLite or from this layer.
 ///
-/// Two errors are equal if their codes are. No error holds a bound value or the content of a row; `message` may name
-/// tables and columns, and repeats the text of a trigger's RAISE.
+/// Two errors are equal if their codes are equal. Errors never contain bound values or row contents. However, `message`
+/// can contain table and column names, and repeats the text that a trigger raises with RAISE.
 public struct SQLiteError: Error, Sendable, Equatable {
-  /// The kind of error, by what the caller can do about it.
+  /// The kind of error, based on how the caller can respond.
   public enum Code: Sendable, Hashable {
     /// Another connection holds a lock, and the busy timeout has passed. SQLITE_BUSY, SQLITE_PROTOCOL
     case busy
-    /// A read transaction wants to write, but others have committed since it began: end it and begin again.
-    /// SQLITE_BUSY_SNAPSHOT
+    /// A read transaction tried to write, but another connection has committed since the transaction began. End the
+    /// transaction, and begin another. SQLITE_BUSY_SNAPSHOT
     case staleSnapshot
     /// Another statement of this connection is still reading. SQLITE_LOCKED
     case locked
@@ -16,22 +16,22 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case readOnly
     /// The file can't be opened. SQLITE_CANTOPEN
     case cantOpen
-    /// There is no file at the path, and the mode makes none.
+    /// The file doesn't exist, and the mode doesn't create it.
     case noSuchFile
-    /// There is a file at the path already, and the mode wants a new one.
+    /// The file already exists, but the mode requires a new file.
     case fileExists
-    /// The path is a directory's.
+    /// The path belongs to a directory.
     case isDirectory
-    /// A hardened connection refused the database's file, or a journal or log beside it, because opening it could harm
-    /// other files or the database; the message names it. SQLITE_CANTOPEN_DIRTYWAL
+    /// A hardened connection refused the database's file, journal or log, because opening it could harm other files or
+    /// the database. The message names the file. SQLITE_CANTOPEN_DIRTYWAL
     case unsafeFile
-    /// The file is no SQLite database. SQLITE_NOTADB
+    /// The file isn't a SQLite database. SQLITE_NOTADB
     case notADatabase
     /// The file is damaged. SQLITE_CORRUPT
     case corrupt
-    /// No space is left on the disk, or the database has reached its largest size. SQLITE_FULL
+    /// The disk is full, or the database has reached its maximum size. SQLITE_FULL
     case full
-    /// A constraint of the schema is not met. SQLITE_CONSTRAINT
+    /// A schema constraint isn't met. SQLITE_CONSTRAINT
     case constraint(Constraint)
     /// The program called `interrupt()`. SQLITE_INTERRUPT
     case interrupted
@@ -41,43 +41,45 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case schema
     /// A value or statement is longer than the limit. SQLITE_TOOBIG
     case tooBig
-    /// The statement can't be prepared or run: syntax, an unknown name, a function's complaint. SQLITE_ERROR
+    /// The statement can't be prepared or run, because of a syntax error, an unknown name or an error from a function.
+    /// SQLITE_ERROR
     case sqlLogic
-    /// A call that makes no sense here; the message says why. SQLITE_MISUSE, SQLITE_RANGE
+    /// The call isn't valid here. The message gives the reason. SQLITE_MISUSE, SQLITE_RANGE
     case misuse
-    /// No memory is left. SQLITE_NOMEM
+    /// The system is out of memory. SQLITE_NOMEM
     case noMemory
-    /// A statement this connection doesn't allow. SQLITE_AUTH, SQLITE_PERM
+    /// The connection doesn't allow the statement. SQLITE_AUTH, SQLITE_PERM
     case notAllowed
-    /// The transaction is gone: an error, or a rollback elsewhere on this connection, has undone all of it.
+    /// The transaction was completely rolled back by an error, or by a rollback elsewhere on this connection.
     /// SQLITE_ABORT_ROLLBACK
     case rolledBack
-    /// A text in the database is not valid UTF-8, or UTF-16 where the database keeps that.
+    /// A text in the database isn't valid UTF-8, or UTF-16 if the database uses it.
     case invalidText
-    /// A column is missing, or its value is of another type than the caller asked for.
+    /// A column is missing, or its value doesn't have the requested type.
     case notDecodable
-    /// The linked SQLite is too old, or was compiled without what this layer needs.
+    /// The linked SQLite is too old, or was compiled without features that this layer needs.
     case unusableLibrary
-    /// Any other error; see `extendedCode`.
+    /// Any other error. See `extendedCode`.
     case other
   }
 
-  /// The kind of a constraint that is not met: the names are SQLite's, and `other` is any that it may add.
+  /// The kind of an unmet constraint. The names are SQLite's, and `other` stands for any other kind, including kinds
+  /// that SQLite may add.
   public enum Constraint: Sendable, Hashable {
     case unique, primaryKey, rowID, notNull, check, foreignKey, trigger, dataType, other
   }
 
   /// The kind of error, which decides whether two errors are equal.
   public let code: Code
-  /// SQLite's extended result code; 0 where the error is this layer's own.
+  /// SQLite's extended result code, or 0 for an error from this layer.
   public let extendedCode: Int32
   /// The error in SQLite's words.
   public let message: String
-  /// The next step for the user, if this layer knows one.
+  /// The next step for the user, or `nil` if this layer can't suggest a step.
   public let hint: String?
-  /// The statement as it was written, its parameters unfilled.
+  /// The statement's SQL text, without parameter values.
   public let sql: String?
-  /// The database's file, where the system refused to read or write one.
+  /// The path of the database's file, if the system refused to read or write a file.
   public let path: String?
 
   package init(

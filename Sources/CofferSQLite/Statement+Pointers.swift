@@ -1,24 +1,24 @@
 internal import CCofferSQLite
 
-// For the store's rows: several columns of one row at hand at once, without a closure for each.
+// The store reads several columns from a row together, without a closure for each column.
 
-/// One column of the row at hand, as it is stored.
+/// A column's stored value in the current row.
 package struct StoredColumn {
   package let storageClass: StorageClass
-  /// 0 for what is not an integer.
+  /// The integer, or 0 for other storage classes.
   package let integer: Int64
-  /// A blob's bytes, or a text's in UTF-8, not validated; no bytes for anything else.
+  /// The blob's bytes, or the text's UTF-8 bytes, which aren't validated. Empty for other storage classes.
   package let bytes: UnsafeRawBufferPointer
 }
 
 extension Statement {
-  /// All columns of the row at hand, valid until the next step or reset.
+  /// Returns the current row's columns, which are valid until the next step or reset.
   ///
-  /// One call where each column would take three, each of them through SQLite's checks.
+  /// A single call replaces three calls for each column, which would all repeat SQLite's checks.
   package func columns() -> UnsafeBufferPointer<StoredColumn> {
     let columns = columnMemory()
     for index in columns.indices {
-      // Unprotected values: this connection has one thread at a time.
+      // Unprotected values are safe, because this connection is used by one thread at a time.
       let value = sqlite3_column_value(pointer, Int32(truncatingIfNeeded: index))
       switch sqlite3_value_type(value) {
       case SQLITE_INTEGER:
@@ -44,18 +44,20 @@ extension Statement {
 
   private static var none: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 
-  /// A blob's bytes where SQLite keeps them, valid until the next step or reset; empty for an empty blob and for NULL.
+  /// Returns a blob's bytes in SQLite's memory, which are valid until the next step or reset. Empty for an empty blob
+  /// and for NULL.
   package func blobPointer(at column: Int) -> UnsafeRawBufferPointer {
     let column = Int32(truncatingIfNeeded: column)
     let bytes = sqlite3_column_blob(pointer, column)
     return UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
   }
 
-  /// A text's bytes as they are stored, in the encoding of the database, on the same terms: nothing is converted, so
-  /// nothing is repaired.
+  /// Returns a text's stored bytes in the database's encoding, which are valid until the next step or reset. SQLite
+  /// doesn't convert the bytes, so it doesn't repair invalid text.
   package func storedTextPointer(at column: Int, isUTF16: Bool) -> UnsafeRawBufferPointer {
     let column = Int32(truncatingIfNeeded: column)
-    // For a text, this returns its bytes unconverted; the count must be read in units of the same size.
+    // For a text, this call returns the unconverted bytes. Read the count in units of the same size, because another
+    // size would convert the text.
     let bytes = sqlite3_column_blob(pointer, column)
     let count = isUTF16 ? sqlite3_column_bytes16(pointer, column) : sqlite3_column_bytes(pointer, column)
     return UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(count))

@@ -1,21 +1,23 @@
 internal import CCofferSQLite
 
-/// A compiled statement: bind its parameters, step through its rows, reset it, bind again.
+/// A compiled statement. Bind its parameters, step through its rows, reset it, and bind again.
 ///
 /// Parameters count from 1 and columns from 0, as in SQLite. When its last reference is released, the statement is
-/// reset, so that it holds no lock, and returned to the cache. It keeps its connection open; after `Database.close()`
-/// its calls throw misuse and its columns are NULL. Like the database it is used by one thread at a time.
+/// reset to release its lock, and returned to the cache. The statement keeps its connection open. After
+/// `Database.close()`, its calls throw misuse and its columns are NULL. Like the database, it's used by one thread at a
+/// time.
 public final class Statement {
-  /// The text of the statement.
+  /// The statement's text.
   public let sql: String
 
   let connection: Connection
-  /// nil after the database was closed. Every function of SQLite used here takes that as misuse or NULL.
+  /// The compiled statement, or `nil` after the database was closed. The SQLite functions used here treat `nil` as
+  /// misuse or NULL.
   private(set) var pointer: OpaquePointer?
   private let slot: StatementCache.Slot?
-  /// Its place in the connection's list.
+  /// The statement's index in the connection's list.
   var place = 0
-  /// For `columns()`, made at its first call.
+  /// The memory for `columns()`, allocated by the first call.
   private var storedColumns = UnsafeMutableBufferPointer<StoredColumn>(start: nil, count: 0)
 
   init(connection: Connection, pointer: OpaquePointer, sql: String, slot: StatementCache.Slot?) {
@@ -33,13 +35,13 @@ public final class Statement {
     StatementCache.giveBack(pointer, to: slot)
   }
 
-  /// As many as the statement has columns; trivial values, so that memory is all that is to be freed.
+  /// Returns memory for all columns. The values are trivial, so `deinit` only deallocates the memory.
   func columnMemory() -> UnsafeMutableBufferPointer<StoredColumn> {
     if storedColumns.isEmpty { storedColumns = .allocate(capacity: columnCount) }
     return storedColumns
   }
 
-  /// For the connection, when it closes.
+  /// Finalizes the statement when the connection closes.
   func finalize() {
     sqlite3_finalize(pointer)
     pointer = nil
@@ -47,11 +49,11 @@ public final class Statement {
 
   // MARK: Running
 
-  /// Goes to the next row. A statement that has failed is reset.
+  /// Advances to the next row. Resets the statement if it fails.
   ///
-  /// - Returns: false when there is no row left.
-  /// - Throws: ``SQLiteError`` of running the statement: `busy`, `constraint`, `corrupt`, `full`, `interrupted` and
-  ///   others.
+  /// - Returns: `false` after the last row.
+  /// - Throws: ``SQLiteError`` for a failed statement, such as `busy`, `constraint`, `corrupt`, `full` or
+  ///   `interrupted`. `rolledBack` if an earlier error has rolled the transaction back.
   @discardableResult
   public func step() throws(SQLiteError) -> Bool {
     guard !connection.isTransactionLost else { throw Self.transactionLost(sql) }
@@ -62,22 +64,21 @@ public final class Statement {
     }
   }
 
-  /// Steps to the end, past any rows, and resets. The bindings stay.
+  /// Runs the statement to the end, skipping any rows, and resets it. The bindings remain.
   ///
-  /// - Throws: as ``step()``.
+  /// - Throws: The errors of ``step()``.
   public func run() throws(SQLiteError) {
     while try step() {}
     sqlite3_reset(pointer)
   }
 
-  /// Returns whether SQLite has compiled the statement again since the last call, because the schema has changed.
+  /// Returns whether SQLite has recompiled the statement since the last call, because the schema has changed.
   package func takeRecompilation() -> Bool { sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 }
 
-  /// Ends the run, and with it the lock that the statement holds. The statement is ready to run again; the bindings
-  /// stay.
+  /// Ends the run and releases the statement's lock. The statement is ready for another run with the same bindings.
   public func reset() { sqlite3_reset(pointer) }
 
-  /// Makes every parameter NULL.
+  /// Sets every parameter to NULL.
   public func clearBindings() { sqlite3_clear_bindings(pointer) }
 
   private func failure(_ result: Int32) -> SQLiteError {
@@ -93,30 +94,32 @@ public final class Statement {
 
   // MARK: Properties
 
-  /// Whether the statement leaves the file unchanged. A function that it calls may still change it.
+  /// A Boolean value that indicates whether the statement leaves the file unchanged. Functions that the statement calls
+  /// can still change the file.
   public var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
 
-  /// The number of parameters; the highest number, if some are numbered.
+  /// The number of parameters, or the highest parameter number if some parameters are numbered.
   public var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
 
-  /// The number of a parameter `:name`, `@name` or `$name`, with its sign or without; nil if there is none.
+  /// Returns the number of the parameter `:name`, `@name` or `$name`, or `nil` if it doesn't exist. The sign is
+  /// optional.
   public func parameterIndex(named name: String) -> Int? {
     let candidates = name.first.map { ":@$".contains($0) } == true ? [name] : [":", "@", "$"].map { $0 + name }
     return candidates.lazy.map { Int(sqlite3_bind_parameter_index(self.pointer, $0)) }.first { $0 > 0 }
   }
 
-  /// The number of columns of a row; 0 for a statement without rows.
+  /// The number of columns in a row, or 0 if the statement doesn't return rows.
   public var columnCount: Int { Int(sqlite3_column_count(pointer)) }
 
-  /// The name of a column, counted from 0; empty for a column that the statement does not have.
+  /// Returns the column's name, or an empty string if the column doesn't exist. Columns count from 0.
   public func columnName(_ column: Int) -> String {
     sqlite3_column_name(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) } ?? ""
   }
 
-  /// The names of all columns, in their order.
+  /// All column names, in order.
   public var columnNames: [String] { (0..<columnCount).map(columnName) }
 
-  /// The type with which the table declares the column, counted from 0; nil for an expression.
+  /// Returns the column's type in the table declaration, or `nil` for an expression. Columns count from 0.
   public func declaredType(_ column: Int) -> String? {
     sqlite3_column_decltype(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) }
   }

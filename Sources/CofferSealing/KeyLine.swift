@@ -1,20 +1,21 @@
-/// The text form of a key, identity, recipient, signing key or publisher: `coffer-key-1-`, then 72 lower-case hex digits.
+/// The text form of a key, identity, recipient, signing key or publisher, such as `coffer-key-1-` followed by 72
+/// lowercase hex digits.
 ///
-/// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
-/// mistyped line is seen (FORMAT, "Key files, pin, anchor"). A test key says so in its prefix and opens TEST stores
-/// only.
+/// The digits encode 32 bytes and a checksum that detects mistyped lines. The checksum is SHA-256(prefix with its last
+/// dash || the 32 bytes), truncated to 4 bytes (FORMAT, "Key files, pin, anchor"). A test key has `test-` in its prefix
+/// and opens only TEST stores.
 public struct KeyLine: Sendable {
   /// The kind of key.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// 32 random bytes that open a slot.
     case key
-    /// An X25519 secret: opens what was sealed for its recipient.
+    /// An X25519 secret that decrypts data sealed for its recipient.
     case identity
-    /// An X25519 public key: may be shown to anyone.
+    /// An X25519 public key, which may be shown to anyone.
     case recipient
-    /// An Ed25519 secret that signs releases, and opens nothing.
+    /// An Ed25519 secret that signs releases. It can't open slots.
     case signing
-    /// An Ed25519 public key: may be shown to anyone.
+    /// An Ed25519 public key, which may be shown to anyone.
     case publisher
 
     /// The kind with its article.
@@ -34,7 +35,7 @@ public struct KeyLine: Sendable {
 
   /// The kind of key.
   public let kind: Kind
-  /// Whether it is a test key, which opens TEST stores only.
+  /// A Boolean value that indicates whether this is a test key, which opens only TEST stores.
   public let isTest: Bool
   /// The 32 bytes.
   package let secret: Secret
@@ -46,11 +47,11 @@ public struct KeyLine: Sendable {
     self.secret = secret
   }
 
-  /// A fresh key, identity or signing key: 32 bytes of the kernel's randomness, in locked memory. Nothing is written to
-  /// a file.
+  /// Creates a key, identity or signing key with 32 random bytes from the kernel in locked memory. Doesn't write a
+  /// file.
   ///
-  /// - Throws: `invalidKeyLine` for `recipient` and `publisher`, which their secrets make; `systemFailure` without
-  ///   randomness or memory.
+  /// - Throws: `invalidKeyLine` for `recipient` and `publisher`, which are made from their secrets. `systemFailure` if
+  ///   randomness or memory isn't available.
   public static func generate(_ kind: Kind, isTest: Bool = false) throws(SealingError) -> KeyLine {
     guard !kind.isPublic else {
       throw SealingError(.invalidKeyLine, "\(kind.name) is made from its secret, not by itself")
@@ -58,7 +59,7 @@ public struct KeyLine: Sendable {
     return KeyLine(kind: kind, isTest: isTest, secret: try .random(byteCount: 32))
   }
 
-  /// The public half of an identity; a recipient is its own.
+  /// Returns an identity's public half, or a recipient's bytes, which are public already.
   package func recipientBytes() throws(SealingError) -> [UInt8] {
     switch kind {
     case .recipient: return secret.withUnsafeBytes { Array($0) }
@@ -69,7 +70,7 @@ public struct KeyLine: Sendable {
     }
   }
 
-  /// The public half of a signing key; a publisher is its own.
+  /// Returns a signing key's public half, or a publisher's bytes, which are public already.
   package func publisherBytes() throws(SealingError) -> [UInt8] {
     switch kind {
     case .publisher: return secret.withUnsafeBytes { Array($0) }
@@ -79,9 +80,10 @@ public struct KeyLine: Sendable {
     }
   }
 
-  /// The recipient line, for anyone who seals for this identity; it is no secret.
+  /// Returns the recipient line, which isn't secret. Anyone can use the line to seal data for this identity.
   ///
-  /// - Throws: `invalidKeyLine` for a key file, which has no recipient; `systemFailure`.
+  /// - Throws: `invalidKeyLine` for a key, signing key or publisher, because they don't have recipients.
+  ///   `systemFailure`.
   public func recipient() throws(SealingError) -> String {
     try Self.recipientLine(recipientBytes(), isTest: isTest)
   }
@@ -90,9 +92,9 @@ public struct KeyLine: Sendable {
     try publicLine(.recipient, bytes, isTest: isTest)
   }
 
-  /// The publisher line, by which anyone checks what this signing key signed; it is no secret.
+  /// Returns the publisher line, which isn't secret. Anyone can use the line to verify this signing key's signatures.
   ///
-  /// - Throws: `invalidKeyLine` for other kinds; `systemFailure`.
+  /// - Throws: `invalidKeyLine` for a key, identity or recipient. `systemFailure`.
   public func publisher() throws(SealingError) -> String {
     try Self.publisherLine(publisherBytes(), isTest: isTest)
   }
@@ -118,10 +120,11 @@ extension KeyLine {
     "coffer-\(isTest ? "test-" : "")\(kind.rawValue)-1-"
   }
 
-  /// Reads the one key line of a file; `#` lines and empty lines are passed over.
+  /// Reads the only key line in a file. Skips empty lines and lines that start with `#`.
   ///
-  /// - Throws: `invalidKeyLine` unless the file has exactly one key line, complete and with a correct checksum. The
-  ///   message names another encoding, and text around the line.
+  /// - Throws: `invalidKeyLine` unless the file has exactly one key line, which must be complete, with a correct
+  ///   checksum. A small-order public key is also invalid. The message mentions an unexpected encoding, and text around
+  ///   the line.
   public init(parsing file: Secret) throws(SealingError) {
     do throws(SealingError) {
       self = try Self.onlyLine(of: file)
@@ -152,16 +155,16 @@ extension KeyLine {
     return found
   }
 
-  /// Reads a recipient, which, being public, may be a String.
+  /// Reads a recipient. Recipients are public, so the line can be a string.
   ///
-  /// - Throws: `invalidKeyLine` for a line with an error, and for a line of another kind.
+  /// - Throws: `invalidKeyLine` if the line is invalid or has another kind.
   public init(recipient text: String) throws(SealingError) {
     try self.init(.recipient, text)
   }
 
-  /// Reads a publisher, which, being public, may be a String.
+  /// Reads a publisher. Publishers are public, so the line can be a string.
   ///
-  /// - Throws: `invalidKeyLine` for a line with an error, and for a line of another kind.
+  /// - Throws: `invalidKeyLine` if the line is invalid or has another kind.
   public init(publisher text: String) throws(SealingError) {
     try self.init(.publisher, text)
   }
@@ -181,8 +184,8 @@ extension KeyLine {
 
   /// Reads a file's key line.
   ///
-  /// - Returns: the key, identity or recipient.
-  /// - Throws: `fileFailure` if the file can't be read or is longer than 64 KiB; `invalidKeyLine` as above.
+  /// - Returns: The key, identity, recipient, signing key or publisher.
+  /// - Throws: `fileFailure` if the file can't be read or exceeds 64 KiB. `invalidKeyLine` as in ``init(parsing:)``.
   public static func load(path: String) throws(SealingError) -> KeyLine {
     do throws(SealingError) {
       return try KeyLine(parsing: .readAll(path: path))
@@ -197,7 +200,9 @@ extension KeyLine {
     }
   }
 
-  /// - Parameter place: The line in words, for errors.
+  /// Reads the line in a range of the file.
+  ///
+  /// - Parameter place: A description of the line for errors.
   private static func parse(
     _ file: Secret, _ range: Range<Int>, _ place: String
   ) throws(SealingError) -> KeyLine {
@@ -270,7 +275,7 @@ extension KeyLine {
     return isValid ? secret : nil
   }
 
-  /// First 4 bytes of SHA-256(prefix with its last dash || the 32 bytes).
+  /// Returns SHA-256(prefix with its last dash || the 32 bytes), truncated to 4 bytes.
   private func checksum() throws(SealingError) -> Secret {
     let label = Array(Self.prefix(kind, isTest: isTest).utf8)
     return try Secret(byteCount: 32) { digest throws(SealingError) in
@@ -290,7 +295,7 @@ extension KeyLine {
 // MARK: - Writing
 
 extension KeyLine {
-  /// The line without its end.
+  /// Returns the line without a line break.
   package func line() throws(SealingError) -> Secret {
     let prefix = Array(Self.prefix(kind, isTest: isTest).utf8)
     let checksum = try checksum()

@@ -1,8 +1,9 @@
-/// A key of XAES-256-GCM (C2SP) with its contexts: AES-256-GCM under a key derived from the nonce's first half.
+/// An XAES-256-GCM key (C2SP) with its contexts. XAES-256-GCM is AES-256-GCM with a key derived from the nonce's first
+/// half.
 ///
-/// Belongs to one thread at a time. Sealing 1 KiB takes about 0.6 µs, where the first half of the nonce is one of those
-/// seen lately a third less, and allocates nothing. FORMAT, "XAES-256-GCM" and
-/// "Sealing": `XSeal(K, A, P)` is nonce (24), ciphertext (as long as the text), tag (16).
+/// Use it on one thread at a time. Sealing 1 KiB takes about 0.6 µs, or a third less if the previous seal's nonce had
+/// the same first half, and doesn't allocate memory. FORMAT, "XAES-256-GCM" and "Sealing": `XSeal(K, A, P)` is nonce
+/// (24), ciphertext (as long as the text), tag (16).
 package final class XAESKey {
   package static let byteCount = 32
   package static let nonceCount = 24
@@ -13,11 +14,11 @@ package final class XAESKey {
   private let block: BlockCipher
   @exclusivity(unchecked) private var sealing = DerivedCipher()
   @exclusivity(unchecked) private var opening: [DerivedCipher] = [DerivedCipher()]
-  /// The indices in `opening` of the last cipher, and of the next one to replace.
+  /// The indexes in `opening` of the cipher used last, and of the cipher replaced last.
   @exclusivity(unchecked) private var latest = 0
   private var oldest = 0
   var run = NonceRun()
-  /// K1 (16 bytes), then scratch for the two blocks (32) and the derived key (32).
+  /// K1 (16 bytes), followed by scratch memory for the two blocks (32) and the derived key (32).
   private let scratch: Secret
 
   package init(_ key: Secret) throws(SealingError) {
@@ -27,7 +28,7 @@ package final class XAESKey {
     try deriveK1()
   }
 
-  /// Seals `plaintext` under `nonce` (24 bytes) into `ciphertext` (as long) and `tag` (16 bytes).
+  /// Seals `plaintext` with `nonce` (24 bytes) into `ciphertext` (the same length) and `tag` (16 bytes).
   package func seal(
     _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
     nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawBufferPointer
@@ -55,23 +56,24 @@ package final class XAESKey {
     try cipher.open(
       ciphertext, authenticating: additional, key: key, nonce: UnsafeRawBufferPointer(rebasing: nonce[12...]),
       tag: tag, plaintext: plaintext)
-    // Kept for what proved authentic only, so that made-up nonces drive nothing out.
+    // Don't keep the half before authentication, so forged nonces share one entry instead of evicting all cached keys.
     if !isKnown { opening[latest].half = half }
   }
 
   // MARK: - Keys kept by the first half of the nonce
 
-  /// A cipher that has been keyed for one first half of a nonce.
+  /// A cipher with the key for a nonce's first half.
   private struct DerivedCipher {
     let cipher = AES256GCM()
-    /// nil until a call under it has succeeded.
+    /// The nonce's first half, or `nil` until a call with its key succeeds.
     var half: NonceHalf?
   }
 
-  /// Size of the cache of derived keys for opening, about a kilobyte each: enough for four million seals of whole runs.
+  /// The maximum number of cached ciphers for opening, which use about a kilobyte each. They cover four million seals
+  /// in complete runs.
   private static let openingLimit = 16
 
-  /// Makes `latest` the cipher to open with; false when it is yet to be keyed.
+  /// Sets `latest` to the cipher for opening, and returns whether the cipher already has the key.
   @inline(__always)
   private func isKnown(_ half: NonceHalf) -> Bool {
     if opening[latest].half == half { return true }
@@ -98,7 +100,7 @@ package final class XAESKey {
 
   // MARK: - Derivation (C2SP XAES-256-GCM)
 
-  /// K1 = AES_K(0^16) shifted left by a bit, reduced: the subkey of CMAC for whole blocks.
+  /// Computes K1, which is AES_K(0^16) shifted left by one bit and reduced. K1 is CMAC's subkey for complete blocks.
   private func deriveK1() throws(SealingError) {
     try scratch.withUnsafeMutableBytes { memory throws(SealingError) in
       let bytes = memory.bytePointer!
@@ -109,9 +111,10 @@ package final class XAESKey {
     }
   }
 
-  /// The key for one nonce: two blocks of counter, "X", zero and the nonce's first half, as CMAC computes them.
+  /// Derives the key for a nonce. The key consists of the CMACs of two blocks, each with a counter, "X", zero and the
+  /// nonce's first half.
   ///
-  /// It stays in scratch memory until the next one is derived.
+  /// The key is in scratch memory, and is valid until the next derivation.
   @inline(__always)
   private func derivedKey(_ nonce: UnsafeRawBufferPointer) throws(SealingError) -> UnsafeRawBufferPointer {
     precondition(nonce.count == Self.nonceCount, "internal error: an XAES nonce has 24 bytes")
@@ -141,7 +144,7 @@ package final class XAESKey {
 // MARK: - One blob: nonce, ciphertext, tag
 
 extension XAESKey {
-  /// Seals into one blob under a fresh nonce of the run.
+  /// Seals into one blob with a fresh nonce from the run.
   package func seal(
     _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer, nonces: RandomBytes,
     into blob: UnsafeMutableRawBufferPointer
@@ -178,12 +181,12 @@ extension XAESKey {
       tag: UnsafeRawBufferPointer(rebasing: blob[(blob.count - Self.tagCount)...]), plaintext: plaintext)
   }
 
-  /// Seals into one blob under a nonce that is random as a whole.
+  /// Seals into one blob with a completely random nonce.
   package func seal(_ plaintext: [UInt8], authenticating additional: [UInt8]) throws(SealingError) -> [UInt8] {
     try plaintext.withBytes { plaintext throws(SealingError) in try seal(plaintext, authenticating: additional) }
   }
 
-  /// Seals a secret into one blob under a nonce that is random as a whole.
+  /// Seals a secret into one blob with a completely random nonce.
   package func seal(_ secret: Secret, authenticating additional: [UInt8]) throws(SealingError) -> [UInt8] {
     try secret.withUnsafeBytes { secret throws(SealingError) in try seal(secret, authenticating: additional) }
   }
@@ -215,7 +218,7 @@ extension XAESKey {
 }
 
 extension Secret {
-  /// Scratch memory of a context that one thread uses at a time.
+  /// Calls `body` with the secret's bytes as scratch memory for a context on one thread at a time.
   func withUnsafeMutableBytes<R, E: Error>(_ body: (UnsafeMutableRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBytes { bytes throws(E) in try body(UnsafeMutableRawBufferPointer(mutating: bytes)) }
   }

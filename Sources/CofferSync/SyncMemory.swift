@@ -2,7 +2,7 @@ package import CofferEngine
 package import CofferRecords
 internal import CofferSealing
 
-/// What a store remembers of the folder that it syncs by. It's sealed with the store's replicas (Sync-Format, "Memory").
+/// A store's memory of its sync folder, sealed with the store's replicas (Sync-Format, "Memory").
 package struct SyncMemory: Sendable, Equatable {
   /// A published file.
   struct File: Sendable, Hashable {
@@ -10,33 +10,33 @@ package struct SyncMemory: Sendable, Equatable {
     var hash = SyncFileHeader.noFile
   }
 
-  /// A device's file, and its counter up to which the device's commits were published then.
+  /// A device's file, and the counter up to which the device's commits were published at that time.
   struct Publication: Sendable, Equatable {
     var file = File()
     var counter: UInt64 = 0
   }
 
-  /// The files of a device in order, each of which names the one before it.
+  /// A device's files in order. Each file names its predecessor.
   ///
-  /// A device that was copied has several histories. Its line ends with the last file that they have in common, and each
-  /// history goes on as a line of its own, which has the device's folder and a name that follows from its first file.
+  /// A copied device has several histories. Its line ends with their last common file, and each history continues in a
+  /// separate line. Such a line has the device's folder, and a name derived from its first file.
   struct Line: Sendable, Equatable {
     /// The device that the files name as their author.
     let device: UniqueID
-    /// The last known files, in ascending order. The line of a copy begins with the file before its own first one.
+    /// The last known files, in ascending order. A copy's line begins with the file before the copy's own first file.
     var publications: [Publication]
-    /// The hash of a copy's first file, as long as it isn't taken.
+    /// The first file's hash in a copy's line, until the file is taken.
     var first: [UInt8]?
-    /// Whether the histories of copies go on in lines of their own.
+    /// Whether the copies' histories continue in separate lines.
     var isForked = false
     /// Whether this store wrote the files under a former name.
     var isFormer = false
     /// The date of the last file.
     var date = Timestamp(millisecondsSince1970: 0)
     var label = ""
-    /// The last file that a snapshot includes.
+    /// The number of the last file that a snapshot includes.
     var covered: UInt64 = 0
-    /// The public key by which the device gets a new secret of the folder, or zeros.
+    /// The public key that seals a new folder secret for the device, or zeros.
     var recipient = SyncMemory.noRecipient
     /// Whether the device was removed from the folder.
     var isRemoved = false
@@ -58,17 +58,17 @@ package struct SyncMemory: Sendable, Equatable {
     }
   }
 
-  /// A secret that the folder had before a device was removed.
+  /// A folder secret that was in use before the removal of a device.
   struct Former: Sendable, Equatable {
     var secret: [UInt8]
-    /// The file by which this device told the others of the next secret, or `nil` if another device did.
+    /// The file in which this device published the next secret, or `nil` if another device published it.
     var notice: File?
-    /// Whether this device's files of that time are still in the folder.
+    /// Whether this device's files from that time are still in the folder.
     var hasFiles = true
   }
 
   static let noRecipient = [UInt8](repeating: 0, count: 32)
-  /// The secrets of earlier times that a store remembers, to tell late files of removed devices.
+  /// The maximum number of former secrets. A store keeps them to recognize late files from removed devices.
   static let maximumFormers = 8
   static let maximumPublications = 16
   static let maximumLines = 256
@@ -76,30 +76,31 @@ package struct SyncMemory: Sendable, Equatable {
 
   /// The folder's random identity.
   package var folder: UniqueID
-  /// The folder's random secret, which only its devices have.
+  /// The random secret that only the folder's devices have.
   var secret: [UInt8]
-  /// The secrets before it, in order.
+  /// The folder's former secrets, in order.
   var formers: [Former] = []
-  /// The private key of this device's recipient, and the one that it had under its former name or zeros.
+  /// The private key for this device's recipient. `formerAgreement` is the key under its former name, or zeros.
   var agreement: [UInt8]
   var formerAgreement = noRecipient
-  /// The replica that the store was when it last synced.
+  /// The store's replica at the last sync.
   var device: UniqueID
-  /// The generation of this store since which its changes aren't published.
+  /// The generation after which this store's changes are unpublished.
   var generation: UInt64 = 0
-  /// The counters, by the numbers of the store's replicas, that the folder's files include.
+  /// The counters that the folder's files include, by replica number in the store.
   var shared: [UInt64] = []
-  /// The lines of all devices and of their copies, by the replicas whose commits they publish.
+  /// The lines of all devices and their copies, by the replicas whose commits they publish.
   var lines: [UniqueID: Line] = [:]
-  /// Whether this store, or another one whose files it has, gave commits other names.
+  /// Whether this store renamed commits, or includes files from a store that did.
   var hasRenamed = false
-  /// Whether other devices need a snapshot of this one, because its files build on commits that have other names now.
+  /// Whether other devices need a snapshot from this device, because its files build on renamed commits, or because the
+  /// folder's secret changed.
   var owesSnapshot = false
   /// The attachments that another device lacks.
   var owed: Set<UniqueID> = []
-  /// The attachments that this store lacks, because it had deleted their documents when others kept them.
+  /// The attachments missing from this store because it deleted their documents and other stores kept them.
   var wanted: Set<UniqueID> = []
-  /// The ones of these that this device's files ask for.
+  /// The wanted attachments that this device's files request.
   var asked: Set<UniqueID> = []
 
   /// - Parameters:
@@ -115,7 +116,7 @@ package struct SyncMemory: Sendable, Equatable {
     try renewAgreement()
   }
 
-  /// Returns the public key of a private one.
+  /// Returns a private key's public key.
   static func recipient(of agreement: [UInt8]) throws(StoreError) -> [UInt8] {
     try translatingErrors { () throws(SealingError) in
       try X25519.publicKey(of: agreement.withUnsafeBytes { Secret(copying: $0) })
@@ -126,7 +127,7 @@ package struct SyncMemory: Sendable, Equatable {
     try translatingErrors { () throws(SealingError) in try SystemRandom.bytes(SyncKeys.secretByteCount) }
   }
 
-  /// Gives this device another pair of keys, which no copy of it has.
+  /// Replaces this device's key pair with a pair that its copies don't have.
   private mutating func renewAgreement() throws(StoreError) {
     agreement = try Self.newSecret()
     own.recipient = try Self.recipient(of: agreement)
@@ -142,7 +143,7 @@ package struct SyncMemory: Sendable, Equatable {
   /// The other lines in a fixed order.
   var others: [UniqueID] { lines.keys.filter { $0 != device }.sorted() }
 
-  /// Notes that the folder's files include all commits of other replicas.
+  /// Records that the folder's files include other replicas' commits up to their counters.
   ///
   /// - Parameter own: The store's replicas.
   mutating func share(_ entries: [Replica], in own: Replicas) {
@@ -155,18 +156,18 @@ package struct SyncMemory: Sendable, Equatable {
     shared[Int(number)] = max(shared[Int(number)], counter)
   }
 
-  /// Notes that the folder's files don't include a replica's commits after a counter.
+  /// Records that the folder's files don't include a replica's commits after a counter.
   mutating func unshare(_ identity: UniqueID, after counter: UInt64, in own: Replicas) {
     guard let number = own.number(of: identity), Int(number) < shared.count else { return }
     shared[Int(number)] = min(shared[Int(number)], counter)
   }
 
-  /// The counters that the folder's files include, for each of the store's replicas.
+  /// Returns the counters that the folder's files include, for each of the store's replicas.
   func base(of own: Replicas) -> [UInt64] {
     zip(own.entries, shared + [UInt64](repeating: 0, count: own.entries.count)).map { min($0.counter, $1) }
   }
 
-  /// Goes on as another device, and follows the former one like any other.
+  /// Continues as another device, and treats the former device like any other device.
   mutating func become(_ device: UniqueID, counter: UInt64) throws(StoreError) {
     let label = own.label
     self.device = device
@@ -176,7 +177,7 @@ package struct SyncMemory: Sendable, Equatable {
     try renewAgreement()
   }
 
-  /// Goes on with another secret of the folder. Its files begin again, so none that was there before is missed.
+  /// Continues with another folder secret. Treats the earlier files as covered, so they aren't reported as missing.
   mutating func begin(with new: [UInt8], notice: File? = nil) {
     formers.append(Former(secret: secret, notice: notice))
     formers.removeFirst(max(0, formers.count - Self.maximumFormers))
@@ -185,7 +186,7 @@ package struct SyncMemory: Sendable, Equatable {
     for name in lines.keys { lines[name]!.covered = max(lines[name]!.covered, lines[name]!.file.sequence) }
   }
 
-  /// The other devices that get a new secret of the folder.
+  /// The other devices that receive a new folder secret.
   var members: [UniqueID] {
     others.filter { name in
       let line = lines[name]!
@@ -286,7 +287,7 @@ extension ByteReader {
 }
 
 extension ByteBuilder {
-  /// Appends lines in the form that memories and files have in common.
+  /// Appends lines in the format that memories and files share.
   mutating func append(_ lines: [UniqueID: SyncMemory.Line]) {
     append(varint: UInt64(lines.count))
     for (name, line) in lines.sorted(by: { $0.key < $1.key }) {
@@ -312,7 +313,7 @@ extension ByteBuilder {
 }
 
 extension ByteReader {
-  /// Reads lines, or returns `nil` for invalid ones.
+  /// Reads lines, or returns `nil` if they're invalid.
   mutating func syncLines() -> [UniqueID: SyncMemory.Line]? {
     guard let count = varint(), count <= UInt64(SyncMemory.maximumLines) else { return nil }
     var lines: [UniqueID: SyncMemory.Line] = [:]
@@ -354,7 +355,7 @@ extension ByteReader {
 }
 
 extension StoreTransaction {
-  /// Returns what the store remembers of its folder, or `nil` if it doesn't sync.
+  /// Returns the store's memory of its sync folder, or `nil` if the store doesn't sync.
   package func syncMemory() throws(StoreError) -> SyncMemory? {
     guard let bytes = try replicas.syncMemory else { return nil }
     guard let memory = bytes.withBytes({ SyncMemory($0) }) else {
@@ -363,12 +364,12 @@ extension StoreTransaction {
     return memory
   }
 
-  /// Whether the store syncs through a folder, also if a later version wrote what it remembers of it.
+  /// Whether the store syncs through a folder, even if a later version wrote its sync memory.
   package var isSyncing: Bool {
     get throws(StoreError) { try replicas.syncMemory != nil }
   }
 
-  /// Replaces what the store remembers of its folder.
+  /// Replaces the store's memory of its sync folder, or removes it if `memory` is `nil`.
   func setSyncMemory(_ memory: SyncMemory?) throws(StoreError) {
     try writer.changeReplicas { replicas throws(StoreError) in replicas.syncMemory = memory?.bytes }
   }

@@ -3,17 +3,17 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-// Two files of one device with the same predecessor show that the device's store was copied, or put back, and that both
-// copies went on. Their commits have the same names then. Every device that learns of it gives the commits of each copy a
-// name of their own, which follows from the copy's first file, so all devices give them the same one.
+// If two files of one device have the same predecessor, the device's store was copied or restored, and both copies
+// continued. Both copies' commits then have the same names. Every device that detects this renames each copy's commits.
+// The new name is derived from the copy's first file, so all devices use the same name.
 extension SyncSession {
-  /// Takes a new identity if the store's file was restored or copied since it last synced.
+  /// Takes a new identity if the store's file was restored or copied since the last sync.
   func settleIdentity() throws(StoreError) {
     let (own, isRestored) = try engine.reading { transaction throws(StoreError) in
       (try transaction.replicas.ownReplica.identity, try transaction.isRestored)
     }
     guard !isRestored, own == memory.device else { return try become(after: memory.own.publications.last!) }
-    // A run that was stopped has left the file under its temporary name.
+    // An interrupted run leaves the file under its temporary name.
     let last = memory.last
     if last.sequence > 0, try !listing.contains(last, of: own) {
       let isThere = try directory.publish(
@@ -22,15 +22,15 @@ extension SyncSession {
     }
     _ = try learnForks(of: own)
     let later = try listing.newFiles(of: own, beyond: lines(of: own)).last { $0.file.sequence > last.sequence }
-    // The files between may have been removed.
+    // The files in between may have been removed.
     if memory.device == own, later != nil { try become(after: memory.own.publications.last!) }
   }
 
-  /// Goes on as another device, because this one's history is another store's, too.
+  /// Continues as another device, because another store shares this device's history.
   ///
   /// - Parameters:
   ///   - common: The last common publication.
-  ///   - copy: The name of this store's later publications, if there are any.
+  ///   - copy: The name for this store's later publications, if there are any.
   private func become(after common: SyncMemory.Publication, as copy: UniqueID? = nil) throws(StoreError) {
     let (old, line) = (memory.device, memory.own)
     try engine.writing { transaction throws(StoreError) in
@@ -55,7 +55,7 @@ extension SyncSession {
     report.isNewDevice = true
   }
 
-  /// Ends a line with a publication, and goes on with another line from there.
+  /// Ends a line with a publication, and continues with another line from there.
   private func divide(_ name: UniqueID, after common: SyncMemory.Publication, as copy: UniqueID, isFormer: Bool) {
     let line = memory.lines[name]!
     var rest = line
@@ -69,14 +69,14 @@ extension SyncSession {
     memory.owesSnapshot = true
   }
 
-  /// The name of a copy's commits.
+  /// Returns the name for a copy's commits.
   static func name(of device: UniqueID, beginningWith file: SyncMemory.File) throws(StoreError) -> UniqueID {
     try UniqueID(hashing: "coffer3/sync-copy", device.bytes + file.hash)
   }
 
-  // MARK: Learning of copies
+  // MARK: Detecting copies
 
-  /// Compares the known lines of a device with its files in the folder.
+  /// Compares a device's known lines with its files in the folder.
   ///
   /// - Returns: Whether lines changed.
   func learnForks(of device: UniqueID) throws(StoreError) -> Bool {
@@ -87,7 +87,7 @@ extension SyncSession {
     return memory.lines != before
   }
 
-  /// Compares the known lines with those of another device.
+  /// Compares the known lines with another device's lines, and detects whether this store is an older copy.
   func learnForks(from preamble: SyncPreamble) throws(StoreError) {
     for (_, theirs) in preamble.lines.sorted(by: { $0.key < $1.key }) {
       for (previous, next) in zip(theirs.publications, theirs.publications.dropFirst())
@@ -98,7 +98,7 @@ extension SyncSession {
         let next = SyncMemory.File(sequence: theirs.file.sequence + 1, hash: first)
         try learn(next, after: theirs.file, of: theirs.device)
       }
-      // This store is an older copy if others have later files of its device.
+      // This store is an older copy if other devices have later files from its device.
       if theirs.device == memory.device, let mine = preamble.lines[memory.device],
         mine.file.sequence > memory.last.sequence || mine.isForked && mine.file == memory.last
       {
@@ -108,7 +108,7 @@ extension SyncSession {
     try learnEnds(from: preamble.lines)
   }
 
-  /// Ends the lines that others know as ended.
+  /// Ends the lines that another device has ended.
   private func learnEnds(from lines: [UniqueID: SyncMemory.Line]) throws(StoreError) {
     for (name, theirs) in lines.sorted(by: { $0.key < $1.key }) where theirs.isForked {
       guard let mine = memory.lines[name], !mine.isForked else { continue }
@@ -122,7 +122,8 @@ extension SyncSession {
     }
   }
 
-  /// Compares a file of a device with the device's lines, and divides the line that has another file at its place.
+  /// Compares a device's file with the device's lines, and divides the line if it has another file with the same
+  /// number.
   private func learn(
     _ file: SyncMemory.File, after previous: SyncMemory.File, of device: UniqueID
   ) throws(StoreError) {
@@ -135,12 +136,12 @@ extension SyncSession {
       else { continue }
       if index == line.publications.count - 1 {
         if line.isForked { return try addCopy(of: name, beginningWith: file) }
-        // This device didn't write the file.
+        // This device didn't write the file, so a copy of the store did.
         if name == memory.device { try become(after: line.publications[index]) }
         return
       }
       let next = line.publications[index + 1].file
-      // A snapshot can lead beyond files.
+      // The line skips numbers if a snapshot replaced the files in between.
       guard next.sequence == file.sequence, next != file else { return }
       try fork(name, after: line.publications[index], as: try Self.name(of: device, beginningWith: next))
       return try addCopy(of: name, beginningWith: file)
@@ -153,7 +154,7 @@ extension SyncSession {
     try noteCopies(of: name)
   }
 
-  /// Ends a line with an earlier file, because another file follows it, too, and gives the later commits another name.
+  /// Ends a line with an earlier file, because another file also follows it, and renames the later commits.
   private func fork(
     _ name: UniqueID, after common: SyncMemory.Publication, as copy: UniqueID
   ) throws(StoreError) {
@@ -176,7 +177,7 @@ extension SyncSession {
       "the device was copied or put back, and both copies went on: this run merges what both of them published")
   }
 
-  /// Adds the line of a copy that begins after the end of a device's line.
+  /// Adds a line for a copy that begins after the end of a device's line.
   func addCopy(of name: UniqueID, beginningWith file: SyncMemory.File) throws(StoreError) {
     let common = memory.lines[name]!
     let copy = try Self.name(of: common.device, beginningWith: file)
@@ -188,7 +189,7 @@ extension SyncSession {
 
   // MARK: Names
 
-  /// Returns the parts of a device's publications by the lines that they belong to here, or `nil` if that's unknown.
+  /// Returns the parts of a device's publications by their lines in this store, or `nil` if a line is unknown.
   func segments(
     of publications: [SyncMemory.Publication], named name: UniqueID
   ) throws(StoreError) -> [(name: UniqueID, publications: [SyncMemory.Publication])]? {
@@ -211,7 +212,7 @@ extension SyncSession {
     return segments
   }
 
-  /// Returns the copy whose line goes on with publications where a line ends, or `nil` if that's unknown.
+  /// Returns the copy whose line contains the publications after the end of a line, or `nil` if the copy is unknown.
   private func copy(
     of name: UniqueID, with publications: ArraySlice<SyncMemory.Publication>, in lines: [UniqueID: SyncMemory.Line]
   ) throws(StoreError) -> UniqueID? {
@@ -222,7 +223,7 @@ extension SyncSession {
     {
       return try Self.name(of: device, beginningWith: first.file)
     }
-    // The files between aren't known anymore, so a line with one of the later files leads back.
+    // The files in between are no longer known, so start from a line with one of the later files and search backwards.
     let files = Set(later.map(\.file))
     for start in lines.keys.sorted() where lines[start]!.device == device {
       guard lines[start]!.publications.dropFirst().contains(where: { files.contains($0.file) }) else { continue }
@@ -239,9 +240,10 @@ extension SyncSession {
     return nil
   }
 
-  /// Gives a changeset's commits the names that they have here.
+  /// Renames a changeset's commits to their names in this store.
   ///
-  /// - Returns: The line of the changeset's file, or `nil` if the sender's commits of a copied device can't be told apart.
+  /// - Returns: The line of the changeset's file, or `nil` if it's unknown which of the sender's copies made the
+  ///   commits.
   func translate(
     _ changeset: ChangesetReader, _ preamble: SyncPreamble, _ file: SyncFile
   ) throws(StoreError) -> UniqueID? {

@@ -3,11 +3,11 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-// Removing a device gives the folder a new secret, which the removed device doesn't get. The device that removes it
-// publishes the secret in a last file of the former time, sealed for each remaining device. Every device then publishes a
-// snapshot with the new secret, so the folder begins again.
+// Removing a device gives the folder a new secret, which the removed device doesn't receive. The device that removes it
+// publishes the secret in its last file with the former secret, sealed for each remaining device. Every device then
+// publishes a snapshot with the new secret, so the folder starts over.
 extension SyncSession {
-  // MARK: Telling
+  // MARK: Removing a device
 
   /// Removes a device, and syncs with the new secret.
   package func remove(_ device: SyncDevice.ID) throws -> FolderSyncReport {
@@ -26,7 +26,7 @@ extension SyncSession {
         hint: "name one of the devices that \(.syncStatus) lists")
     }
     try publishChanges()
-    // Copies of a device have one pair of keys, so they're removed together.
+    // A device's copies share one key pair, so remove them together.
     for other in memory.others where memory.lines[other]!.recipient == line.recipient || other == name {
       memory.lines[other]!.isRemoved = true
     }
@@ -71,7 +71,7 @@ extension SyncSession {
     try useNewSecret()
   }
 
-  /// Gives the files with a new secret their names, if a run was stopped before that.
+  /// Renames the files with a new secret to their final names, in case a run was interrupted before the rename.
   func completeNotices() throws(StoreError) {
     for former in memory.formers {
       guard let notice = former.notice else { continue }
@@ -82,12 +82,12 @@ extension SyncSession {
     }
   }
 
-  // MARK: Learning
+  // MARK: Receiving a new secret
 
-  /// Notes the files with a new secret for the folder if there are several.
+  /// Reports the files with a new folder secret if there are several, and returns whether there are.
   ///
-  /// Two devices can remove others at the same time, and a removed device can make such a file, too. This device can't
-  /// tell which of them to follow, so it neither takes nor publishes anything.
+  /// Two devices can remove other devices at the same time, and a removed device can also make such a file. This device
+  /// can't determine which file to follow, so it doesn't take or publish files.
   func hasSeveralSecrets() throws(StoreError) -> Bool {
     guard !memory.own.isRemoved else { return false }
     var found: [[UInt8]: (device: UniqueID, entry: SyncListing.Entry)] = [:]
@@ -105,9 +105,9 @@ extension SyncSession {
     return true
   }
 
-  /// Takes the folder's next secret from a later file of a line.
+  /// Takes the folder's next secret from a later file in a line.
   ///
-  /// - Returns: Whether this device goes on with it.
+  /// - Returns: Whether this device continues with the secret.
   func takeSecret(of name: UniqueID) throws(StoreError) -> Bool {
     let line = memory.lines[name]!
     guard !memory.own.isRemoved, let entry = try laterFiles(of: name).last(where: { $0.kind == .secret }),
@@ -140,7 +140,7 @@ extension SyncSession {
     return true
   }
 
-  // MARK: Afterwards
+  // MARK: Later files
 
   private static let lateFile =
     "the device was removed, and this later file of it isn't taken: if its changes are needed, let it join again and "
@@ -150,10 +150,10 @@ extension SyncSession {
     + "this device no longer exchange, and one of them needs a new store from the other's invitation; if not, a removed "
     + "device made the file, so remove it"
 
-  /// Notes files that removed devices published since, and that nobody takes, and other new secrets.
+  /// Reports files that removed devices published later, which other devices don't take, and other new secrets.
   func findFilesOfRemoved() throws(StoreError) {
     if memory.own.isRemoved {
-      // Nothing else that this device sees in the folder concerns it.
+      // Other problems in the folder don't concern a removed device.
       report.problems = []
       return try note(
         .removed, memory.device, memory.last.sequence,
@@ -164,7 +164,7 @@ extension SyncSession {
       let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
       for name in memory.others {
         let line = memory.lines[name]!
-        // Copies of a device have a subfolder in common.
+        // A device's copies share a subfolder.
         guard line.isRemoved || name == line.device else { continue }
         let known = line.isRemoved ? line.file.sequence : lines(of: line.device).map(\.file.sequence).max() ?? 0
         let subfolder = try old.subfolder(of: line.device)
@@ -186,8 +186,8 @@ extension SyncSession {
     }
   }
 
-  /// Removes this device's files of former times, which nobody needs after its snapshot. The file with the new secret
-  /// stays, because a device can be offline for any time.
+  /// Removes this device's files from before the secret changed, because its snapshot replaces them. Keeps the file
+  /// with the new secret, because a device can be offline indefinitely.
   func removeFormerFiles() throws(StoreError) {
     guard !memory.owesSnapshot else { return }
     var isChanged = false
@@ -207,12 +207,12 @@ extension SyncSession {
   }
 }
 
-/// A secret of a folder, sealed for one device.
+/// A folder's secret, sealed for one device.
 private enum SyncSecretBox {
   private static let byteCount = 32 + XAESKey.overhead + SyncKeys.secretByteCount
   private static let maximumBoxes = SyncMemory.maximumLines
 
-  /// - Parameter file: The identity of the file with the box.
+  /// - Parameter file: The identity of the file that contains the box.
   static func seal(
     _ secret: [UInt8], for recipient: [UInt8], in file: UniqueID, _ folder: UniqueID
   ) throws(StoreError) -> [UInt8] {
@@ -225,7 +225,7 @@ private enum SyncSecretBox {
     }
   }
 
-  /// Returns the secret from a file's box for a device, or `nil` if there is none.
+  /// Returns the secret from a device's box in a file, or `nil` if the file doesn't have one for this device.
   ///
   /// - Throws: `damaged`.
   static func find(

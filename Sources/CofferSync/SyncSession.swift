@@ -5,10 +5,12 @@ package import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// One exchange of a store with its folder: takes what other devices published, and then publishes its own changes.
+/// An exchange between a store and its folder. It takes the changes that other devices published, and then publishes
+/// the store's own changes.
 ///
-/// Every step is complete in itself. The store's commit names a file before the file has its name in the folder, and
-/// names another device's file in the commit that takes it, so a killed run is continued by the next one.
+/// Each step is complete in itself. A commit records the store's own file before the file gets its name in the folder,
+/// and the commit that takes another device's file also records the file. A new run can therefore continue after a
+/// killed run.
 package final class SyncSession {
   let engine: StoreEngine
   let directory: any SyncDirectory
@@ -20,13 +22,13 @@ package final class SyncSession {
   let family: Secret
   var memory: SyncMemory
   var report = FolderSyncReport()
-  /// The memory as the store has it.
+  /// The memory in the store.
   private var stored: SyncMemory
   private var isMemoryChanged: Bool { memory != stored }
   var hasTaken = false
-  /// Whether the folder lost files of this device, so that others need a snapshot.
+  /// Whether the folder lost this device's files, so other devices need a snapshot.
   var isFolderBehind = false
-  /// Whether the folder has several new secrets, so that this run takes and publishes nothing.
+  /// Whether the folder has several new secrets, so this run doesn't take or publish files.
   var isHeld = false
 
   /// - Parameters:
@@ -58,13 +60,13 @@ package final class SyncSession {
     }
   }
 
-  /// Goes on with the folder's next secret.
+  /// Switches to the folder's next secret.
   func useNewSecret() throws(StoreError) {
     keys = try SyncKeys(family: family, folder: memory.folder, secret: memory.secret)
     listing = SyncListing(directory, keys)
   }
 
-  /// Requires files of a device that this store knows, because an empty folder is more often one that isn't mounted.
+  /// Requires the subfolder of at least one known device, because a folder without one usually isn't mounted.
   ///
   /// - Throws: `noSuchFile`.
   package func requireFiles() throws(StoreError) {
@@ -80,7 +82,7 @@ package final class SyncSession {
       hint: "mount it, or name the right folder; if all its files are lost, \(.syncAgain) publishes the store again")
   }
 
-  /// Takes and publishes.
+  /// Takes and publishes changes.
   package func run() throws -> FolderSyncReport {
     try completeNotices()
     try settleIdentity()
@@ -97,7 +99,8 @@ package final class SyncSession {
     return report
   }
 
-  /// Takes a snapshot into a new store, and then everything else.
+  /// Takes a snapshot into a new store, and then all other files. Then publishes a file, even without changes, to make
+  /// the device visible.
   func run(
     joiningWith snapshot: (changeset: ChangesetReader, preamble: SyncPreamble, file: SyncFile)
   ) throws -> FolderSyncReport {
@@ -109,7 +112,7 @@ package final class SyncSession {
 
   // MARK: Status
 
-  /// Looks at the folder without changing the store or the folder.
+  /// Returns the folder's status without changing the store or the folder.
   package func status() throws(StoreError) -> FolderSyncStatus {
     let stored = memory
     try findDevices()
@@ -137,7 +140,8 @@ package final class SyncSession {
       devices: devices, problems: report.problems, otherVersions: versions, hasUnpublishedChanges: hasChanges)
   }
 
-  /// Notes a file of a device that isn't there, although a later one is.
+  /// Notes a device's next file if it's incomplete, belongs to another history, or is missing although a later file of
+  /// changes exists.
   private func findMissingFiles(of name: UniqueID) throws(StoreError) {
     let last = memory.lines[name]!.file
     let later = try laterFiles(of: name)
@@ -167,11 +171,12 @@ package final class SyncSession {
 
   // MARK: Memory
 
-  /// Saves the memory in a commit of its own, if it changed.
+  /// Saves the memory in a separate commit, if the memory changed.
   func saveMemory() throws(StoreError) {
     guard isMemoryChanged else { return }
     try engine.writing { transaction throws(StoreError) in
-      // If nobody else has committed since the last publication, there's nothing to publish after this commit either.
+      // If the store hasn't changed since the last publication, it also doesn't have unpublished changes after this
+      // commit.
       if memory.generation == transaction.start.generation {
         memory.generation = try transaction.writer.revision
       }
@@ -182,7 +187,7 @@ package final class SyncSession {
 
   /// Saves the memory in a transaction.
   ///
-  /// - Throws: `locked` if another session saved one since.
+  /// - Throws: `locked` if another session has saved the memory since this session read or saved it.
   func save(in transaction: StoreTransaction) throws(StoreError) {
     guard try transaction.syncMemory() == stored else {
       throw StoreError(
@@ -195,7 +200,7 @@ package final class SyncSession {
 
   // MARK: Problems
 
-  /// Returns the lines of a device and of its copies.
+  /// Returns the lines of a device and its copies.
   func lines(of device: UniqueID) -> [SyncMemory.Line] { memory.lines.values.filter { $0.device == device } }
 
   /// Notes a problem with a line's file.
@@ -215,7 +220,7 @@ package final class SyncSession {
     if !report.problems.contains(problem) { report.problems.append(problem) }
   }
 
-  /// Notes files that were here and aren't anymore.
+  /// Notes each device's last file if it has disappeared from the folder.
   func findLostFiles() throws(StoreError) {
     guard !memory.own.isRemoved else { return }
     for name in memory.others {

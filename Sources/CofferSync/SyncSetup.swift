@@ -4,21 +4,22 @@ package import CofferEngine
 package import CofferRecords
 package import CofferSealing
 
-/// The beginning and the end of syncing by a folder.
+/// The functions that begin, join and end syncing by a folder.
 package enum SyncSetup {
-  /// The file by which other devices join: an empty store that shares the family key, in the subfolder of the device that
-  /// began.
+  /// The invitation's file name. Other devices join through the invitation, which is an empty store that shares the
+  /// family key, in the subfolder of the device that created it.
   static let invitationName = "join.coffer"
 
   // MARK: Beginning
 
-  /// Makes a store sync by a folder that doesn't exist or is empty.
+  /// Begins syncing a store by a folder that doesn't exist or is empty.
   ///
   /// - Parameters:
-  ///   - slots: The keys that open the invitation, by which other devices join.
-  ///   - label: What people call this device.
+  ///   - slots: The keys that open the invitation, which other devices use to join.
+  ///   - label: This device's name, as people call it.
   /// - Returns: The invitation's path and pin.
-  /// - Throws: `alreadyExists` if the folder isn't empty, or `invalidArgument` if the store syncs already.
+  /// - Throws: `alreadyExists` if the folder isn't empty, `invalidArgument` if the store already syncs, or `tooLarge`
+  ///   if the label is too long.
   package static func begin(
     _ engine: StoreEngine, in directory: SystemDirectory, slots: [NewSlot], label: String
   ) throws -> (path: String, pin: StorePin) {
@@ -36,7 +37,7 @@ package enum SyncSetup {
     }
   }
 
-  /// Asks for the keys of an invitation, before anything is changed.
+  /// Asks for the invitation's keys. Call this function before changing the store or the folder.
   private static func asked(
     _ slots: [NewSlot], for engine: StoreEngine, _ directory: SystemDirectory
   ) throws(StoreError) -> [NewSlot] {
@@ -46,7 +47,7 @@ package enum SyncSetup {
     ).asked(slots, allowsTestKeys: engine.options.allowsTestKeys)
   }
 
-  /// Makes another invitation, for instance if the folder lost it.
+  /// Creates another invitation, for example if the folder lost it.
   ///
   /// - Throws: `invalidArgument` if the store doesn't sync, or if this device was removed.
   package static func invite(
@@ -60,9 +61,9 @@ package enum SyncSetup {
     return try invite(engine, to: directory, session.memory, try asked(slots, for: engine, directory))
   }
 
-  /// Makes an invitation in this device's subfolder.
+  /// Creates an invitation in this device's subfolder.
   ///
-  /// - Parameter slots: The keys, which were asked for.
+  /// - Parameter slots: The keys, which have already been asked for.
   private static func invite(
     _ engine: StoreEngine, to directory: SystemDirectory, _ memory: SyncMemory, _ slots: [NewSlot]
   ) throws -> (path: String, pin: StorePin) {
@@ -80,7 +81,7 @@ package enum SyncSetup {
       heritage: StoreHeritage(family: family, replicas: replicas, counter: counter, hasOwnRange: true))
     do {
       let pin = try maker.make(slots, allowsTestKeys: engine.options.allowsTestKeys, begin: {}) { transaction in
-        // Whoever joins needs the folder and its secret only.
+        // Joining devices need only the folder and its secret.
         try transaction.setSyncMemory(
           SyncMemory(folder: memory.folder, secret: memory.secret, device: memory.device, label: "", counter: 0))
         return StorePin(transaction.keys.session.header)
@@ -92,7 +93,7 @@ package enum SyncSetup {
     }
   }
 
-  /// Gives a store the memory of a new folder.
+  /// Adds the memory of a new folder to a store.
   package static func begin(_ engine: StoreEngine, label: String) throws(StoreError) -> SyncMemory {
     try check(label)
     try requireNoFolder(engine)
@@ -125,14 +126,15 @@ package enum SyncSetup {
 
   // MARK: Joining
 
-  /// Makes a store with the documents of a folder, which syncs by it from then on.
+  /// Creates a store with a folder's documents, and begins syncing the store by the folder.
   ///
   /// - Parameters:
-  ///   - path: The new store.
+  ///   - path: The path of the new store.
   ///   - key: The key that opens the invitation.
-  ///   - pin: The invitation's pin, or `nil` to accept any that the key opens.
+  ///   - pin: The invitation's pin, or `nil` to accept any pin that the key opens.
   ///   - slots: The new store's keys.
-  /// - Throws: `noSuchFile` without an invitation or a snapshot, and errors of opening one.
+  /// - Throws: `noSuchFile` if the invitation or the snapshot is missing, `notAStore` if the invitation doesn't contain
+  ///   a folder, or an error from opening them.
   package static func join(
     _ directory: SystemDirectory, at path: String, key: StoreKey, pin: StorePin?, slots: [NewSlot], label: String,
     journal: CreateOptions.Journal, options: OpenOptions, progress: ProgressHandler?
@@ -157,7 +159,7 @@ package enum SyncSetup {
       label: label, options: options, progress: progress)
   }
 
-  /// What a device needs to know of a folder.
+  /// The data that a device needs to join a folder.
   package struct Invitation {
     let family: Secret
     let folder: UniqueID
@@ -169,7 +171,7 @@ package enum SyncSetup {
     }
   }
 
-  /// Makes a store with the documents of a folder.
+  /// Creates a store with a folder's documents.
   package static func join(
     _ directory: any SyncDirectory, _ invitation: Invitation, at path: String, slots: [NewSlot], label: String,
     options: OpenOptions, now: @escaping () -> Timestamp = { .now() }, progress: ProgressHandler? = nil
@@ -218,12 +220,13 @@ package enum SyncSetup {
 
   // MARK: Removing
 
-  /// Removes a device from a folder, which begins again with a secret that the device doesn't get.
+  /// Removes a device from a folder, which restarts with a secret that the device doesn't get.
   ///
   /// - Parameters:
-  ///   - slots: The keys that open the new invitation. Keys that the removed device has would let it join again.
-  /// - Returns: The new invitation's path and pin, and what the run did.
-  /// - Throws: `invalidArgument` for this device, and for one that the folder doesn't have.
+  ///   - slots: The keys that open the new invitation. Keys that the removed device has would let it rejoin.
+  /// - Returns: The new invitation's path and pin, and the sync report.
+  /// - Throws: `invalidArgument` if the device is this device or isn't in the folder, if this device was removed, or if
+  ///   the folder already has several new secrets.
   package static func remove(
     _ device: SyncDevice.ID, from directory: SystemDirectory, _ engine: StoreEngine, slots: [NewSlot],
     progress: ProgressHandler? = nil
@@ -237,7 +240,7 @@ package enum SyncSetup {
 
   // MARK: Ending
 
-  /// Makes a store forget its folder, whose files stay.
+  /// Removes a store's memory of its folder. The folder's files remain.
   package static func end(_ engine: StoreEngine) throws(StoreError) {
     try engine.writing { transaction throws(StoreError) in
       try transaction.setSyncMemory(nil)
@@ -255,7 +258,8 @@ extension SystemDirectory {
     }
   }
 
-  /// Returns the path of the newest invitation, because devices that didn't sync lately leave an older one.
+  /// Returns the path of the newest invitation, because devices that didn't sync recently can have left an older
+  /// invitation.
   fileprivate func invitation() throws(StoreError) -> String {
     var newest: (path: String, date: Int)?
     for subfolder in try subfolders() ?? [] {

@@ -3,7 +3,7 @@ internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// Prints errors: `dbtool: error: …`, at most one `hint: …`, and under `--json` an object as the last line.
+/// The output for an error: `dbtool: error: …`, at most one `hint: …`, and with `--json` an object on the last line.
 struct ErrorReport {
   private let arguments: [String]
   private let isJSON: Bool
@@ -32,26 +32,28 @@ struct ErrorReport {
     return failure.status
   }
 
-  /// Returns a message with the paths of the arguments as they were given, because the library names absolute paths.
+  /// Returns a message that contains the paths exactly as the user typed them, because the library reports absolute
+  /// paths.
   private func withPathsAsGiven(_ message: String) -> String {
     let words = arguments.map { $0.hasPrefix("-") ? String($0.drop { $0 != "=" }.dropFirst()) : $0 }
     let relative = words.filter { !$0.isEmpty && !$0.hasPrefix("/") }
-    // Leave out the root, because it's a part of every path.
+    // Omit the root, because it's a part of every path.
     let paths = relative.map { (absolute: URL(filePath: $0).path, given: $0) }.filter { $0.absolute != "/" }
     return paths.sorted { $0.absolute.utf8.count > $1.absolute.utf8.count }.reduce(message) { message, path in
       message.replacing(path.absolute, with: path.given)
     }
   }
 
-  /// Handles an error of the argument parser: help and version are data on standard output, all others usage errors.
+  /// Handles an argument parser error. Help and version are data on standard output, and all other errors are usage
+  /// errors.
   func print(parsing error: any Error) -> ExitStatus {
     let message = Dbtool.message(for: error)
     if Dbtool.exitCode(for: error) == .success {
-      // The parser takes the letters of `-xh` one by one.
+      // The parser reads the letters of `-xh` one by one, so it takes the `h` for a help request.
       if let cluster = helpInCluster {
         return print(.usage("there is no option \(cluster)", hint: "-h or --help explains; \(patternHint)"))
       }
-      // The parser explains the whole command to those who misspell a verb behind `help`.
+      // If the verb after `help` is misspelled, the parser explains the whole command instead of reporting an error.
       if arguments.first == "help", let failure = missingVerb(in: Array(arguments.dropFirst())) {
         return print(failure)
       }
@@ -68,7 +70,7 @@ struct ErrorReport {
     return print(missingVerb(in: arguments) ?? unknownOption ?? misplacedWord(harmless) ?? usage(harmless))
   }
 
-  /// The error for an option that the verb doesn't have. The parser reports the words behind it first.
+  /// The error for an option that the verb doesn't have. The parser would first report the words after the option.
   private var unknownOption: Failure? {
     let options = HelpPage.options(of: verbsSoFar.known)
     guard !options.isEmpty else { return nil }
@@ -83,14 +85,14 @@ struct ErrorReport {
         let question = meant.isEmpty ? "" : "; did you mean \(meant.joined(separator: " or "))?"
         return .usage("unknown option '\(name)'\(question)", hint: patternHint)
       }
-      // In a cluster of letters, the last one can take the next word.
+      // In a cluster of letters, the last letter can take the next word.
       let last = word.hasPrefix("--") ? takesValue : options["-\(word.last ?? "-")"] ?? false
       takesWord = last && !word.contains("=")
     }
     return nil
   }
 
-  /// Returns the hint for a store behind other words, or `nil` for a verb that takes a second store there.
+  /// The hint for a store that follows other words, or `nil` if the verb takes a second store there.
   private var orderHint: String? {
     let (known, _) = verbsSoFar
     guard let name = known.first, !StoreWord.takesTwo(name) else { return nil }
@@ -101,7 +103,7 @@ struct ErrorReport {
     return "the store is the first word behind the verb: dbtool \(verb)\(Shell.quoted(store)) …"
   }
 
-  /// The page in place of the parser's own.
+  /// The help page that replaces the parser's page.
   private var helpPage: HelpPage {
     let words = arguments.first == "help" ? Array(arguments.dropFirst()) : arguments
     return HelpPage(
@@ -109,8 +111,8 @@ struct ErrorReport {
       width: Terminal.width(of: STDOUT_FILENO))
   }
 
-  /// An option such as `-xh`, whose `h` the parser takes for a request for help; nil if the user asks for help in a
-  /// separate word.
+  /// An option such as `-xh`, whose `h` the parser takes for a help request. The option is `nil` if the user asks for
+  /// help in a separate word.
   private var helpInCluster: String? {
     let options = arguments.prefix { $0 != "--" }
     let requests: Set = ["-h", "--help", "-help", "--help-hidden", "-help-hidden", "help", "--version"]
@@ -122,7 +124,7 @@ struct ErrorReport {
     verb == "search " ? "a text that begins with a dash: -e TEXT, or -- in front of it" : "see 'dbtool \(verb)--help'"
   }
 
-  /// The parser's message as an error on one line; the values that it lists go to the hint.
+  /// Returns the parser's message as a one-line error. Values that the message lists move to the hint.
   private func usage(_ message: String) -> Failure {
     let lines = message.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
     let words = lines.joined(separator: " ")
@@ -145,8 +147,8 @@ struct ErrorReport {
     words.prefix(1).lowercased() + words.dropFirst()
   }
 
-  /// The error for a word in place of a verb. A word that is no verb's misspelling is not repeated: it may be a key
-  /// typed in the wrong place.
+  /// Returns the error for an unknown verb. The message repeats the word only if it resembles a verb or another
+  /// program's command. Any other word may be a key typed in the wrong position.
   private func missingVerb(in arguments: [String]) -> Failure? {
     let (known, verbs) = Self.verbs(of: arguments)
     let words = arguments.dropFirst(known.count)
@@ -163,7 +165,8 @@ struct ErrorReport {
     return .usage("there is no verb \(place)\(word); did you mean \(place)\(meant)?", hint: hint)
   }
 
-  /// The error for a word where none belongs, or of another form than belongs there, which is not repeated either.
+  /// Returns the error for an unexpected word, or for a word with an invalid form. The message doesn't repeat this word
+  /// either.
   private func misplacedWord(_ message: String) -> Failure? {
     let isUnexpected = message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '")
     let place = message.hasPrefix("The value '") ? message.firstRange(of: "' is invalid for '<") : nil
@@ -186,7 +189,7 @@ struct ErrorReport {
       || name.hasPrefix("--") && (name.hasSuffix("key-command") || name.hasSuffix("provider"))
   }
 
-  /// Does not repeat a passphrase given on the command line (`--passphrase hunter2`).
+  /// Returns a message that doesn't repeat a passphrase given on the command line (`--passphrase hunter2`).
   private func withoutMisplacedSecrets(_ message: String) -> String {
     for (index, argument) in arguments.enumerated() {
       let parts = argument.split(separator: "=", maxSplits: 1)
@@ -199,12 +202,12 @@ struct ErrorReport {
     return message
   }
 
-  /// The verb of the command line, as far as it is a known one, for the hint.
+  /// The known part of the verb on the command line, for the hint.
   private var verb: String { verbsSoFar.known.map { $0 + " " }.joined() }
 
   private var verbsSoFar: (known: [String], next: [any ParsableCommand.Type]) { Self.verbs(of: arguments) }
 
-  /// The words of the verb, and the verbs that may follow them.
+  /// Returns the verb's known words, and the verbs that can follow them.
   private static func verbs(of arguments: [String]) -> (known: [String], next: [any ParsableCommand.Type]) {
     var known: [String] = []
     var verbs = Dbtool.verbs
@@ -224,7 +227,7 @@ extension Dbtool {
     word == "help" || verbs.contains { $0.configuration.commandName == word }
   }
 
-  /// Whether a verb has verbs of its own: `key list`.
+  /// Whether a verb has subcommands, as `key` has `list`.
   static func isGroup(_ word: String) -> Bool {
     verbs.contains { $0.configuration.commandName == word && !$0.configuration.subcommands.isEmpty }
   }

@@ -2,23 +2,23 @@ internal import ArgumentParser
 internal import CofferFoundation
 internal import CofferTerminal
 
-/// The help of the command or of a verb, laid out for one screen from what the parser knows of it.
+/// A help page for the command or a verb, based on the parser's description and laid out for a single screen.
 ///
-/// `Tools/generators` makes the manual pages and the command's pages from the same facts.
+/// `Tools/generators` creates the manual pages and the command's pages from the same facts.
 struct HelpPage {
-  /// Options of every verb, and rarely used ones: `--help` only names them.
+  /// The sections with rarely used options and the options of every verb, which `--help` lists only by name.
   private static let namedSections: Set = ["Everywhere", "More"]
-  /// The options of the first page, as `ls` explains them.
+  /// The options on the command's page, with their explanations from `ls`.
   private static let oftenUsed = ["--key-file", "--passphrase", "--collection", "-t", "--json", "--quiet", "--verbose"]
   private static let indent = 27
-  /// A longer list of values is cut, except in `--help-hidden`.
+  /// The maximum number of listed values for an option, except in `--help-hidden`.
   private static let shownValues = 8
 
   private let words: [String]
   private let width: Int
   private let includesHidden: Bool
 
-  /// - Parameter words: the verb: `["key", "add"]`; none for the command itself.
+  /// - Parameter words: The verb, such as `["key", "add"]`, or an empty array for the command itself.
   init(of words: [String], includesHidden: Bool, width: Int) {
     self.words = words
     self.includesHidden = includesHidden
@@ -81,14 +81,14 @@ struct HelpPage {
     return wrapped("Usage: dbtool " + (words + positionals + ["[OPTIONS]"]).joined(separator: " "), indent: 7)
   }
 
-  /// Options under the headings of their groups; those of the named sections only by name.
+  /// Returns the options under their group headings, but only a list of names for the named sections.
   private func optionBlocks(of arguments: [Argument]) -> [String] {
     let shown = arguments.filter { ($0.shouldDisplay || includesHidden) && !$0.isOneOf(["--help", "--version"]) }
     let positionals = shown.filter { $0.kind == "positional" && $0.abstract != nil && $0.valueName != "store" }
     let options = shown.filter { $0.kind != "positional" }
     var titles: [String] = []
     for option in options where !titles.contains(option.sectionTitle ?? "") { titles.append(option.sectionTitle ?? "") }
-    // Those without a heading first, those of every verb last.
+    // Options without a heading come first, and the named sections last.
     func rank(_ title: String) -> Int { title.isEmpty ? 0 : Self.namedSections.contains(title) ? 2 : 1 }
     titles = (0...2).flatMap { wanted in titles.filter { rank($0) == wanted } }
     var blocks: [String] = []
@@ -109,7 +109,7 @@ struct HelpPage {
     entry(argument.head, argument.explanation(listing: includesHidden ? .max : Self.shownValues), indent: Self.indent)
   }
 
-  /// A name, and its text in a column beside it.
+  /// Returns a name and its text in the next column.
   private func entry(_ head: String, _ text: String, indent: Int) -> String {
     let text = wrapped(text, indent: indent)
     let room = indent - 2 - displayWidth(head)
@@ -117,13 +117,13 @@ struct HelpPage {
     return "  " + head + gap + text
   }
 
-  /// Examples stay as they are, prose is wrapped.
+  /// Returns examples unchanged, and wraps prose.
   private func paragraph(_ block: Substring) -> String {
     if block.hasPrefix("  ") { return String(block) }
     return block.split(separator: "\n").map { wrapped(String($0)) }.joined(separator: "\n")
   }
 
-  /// Lines of at most the width, which all but the first begin with an indentation.
+  /// Returns lines that fit the width, with an indentation in all lines except the first.
   private func wrapped(_ text: String, indent: Int = 0) -> String {
     var lines: [String] = []
     var line = ""
@@ -140,7 +140,7 @@ struct HelpPage {
 }
 
 extension HelpPage {
-  /// The parser's description of a verb, as it prints it for generators.
+  /// A verb's description in the form that the parser prints for generators.
   private struct Description: Decodable {
     let command: Command
   }
@@ -176,20 +176,21 @@ extension HelpPage {
 
     func isOneOf(_ wanted: [String]) -> Bool { names?.contains { wanted.contains($0.text) } ?? false }
 
-    /// What stands for the value: `FILE`. A name with other characters than letters is shown as it is.
+    /// The placeholder for the value, such as `FILE`. A name remains unchanged if it contains characters other than
+    /// lowercase letters and hyphens.
     var placeholder: String {
       let name = valueName ?? ""
       return name.allSatisfy { $0.isLowercase || $0 == "-" } ? name.uppercased() : name
     }
 
-    /// Names and value: `-c, --collection NAME`. Long names are below each other.
+    /// The names and value, such as `-c, --collection NAME`. Long names are aligned below each other.
     var head: String {
       guard kind != "positional" else { return placeholder }
       let isLong = shortestName.hasPrefix("--")
       return (isLong ? "    " : "") + sortedNames.joined(separator: ", ") + (kind == "option" ? " \(placeholder)" : "")
     }
 
-    /// The text, with values and default where it doesn't name them.
+    /// Returns the text, followed by the values and the default if the text doesn't contain them.
     func explanation(listing most: Int) -> String {
       let text = abstract ?? ""
       var facts: [String] = []
@@ -201,7 +202,7 @@ extension HelpPage {
     }
   }
 
-  /// Returns a verb's options, and whether each takes a value, or none for a verb that has verbs.
+  /// Returns a verb's options and whether each takes a value. The result is empty for verb groups and unknown verbs.
   static func options(of words: [String]) -> [String: Bool] {
     guard let verb = verb(words), verb.configuration.subcommands.isEmpty else { return [:] }
     var options = ["-h": false, "--help": false, "--help-hidden": false, "--version": false]
@@ -221,7 +222,7 @@ extension HelpPage {
 
   private static func withoutPeriod(_ text: String) -> String { text.hasSuffix(".") ? String(text.dropLast()) : text }
 
-  /// Nil for no verb.
+  /// Returns the verb with these words, or `nil` if it doesn't exist.
   private static func verb(_ words: [String]) -> (any ParsableCommand.Type)? {
     var found: (any ParsableCommand.Type)?
     var verbs = Dbtool.verbs

@@ -13,40 +13,42 @@ extension DocumentStore {
   /// if !report.isMerged { show(report.conflicts) }
   /// ```
   ///
-  /// The two stores must descend from one store. They can be an original and its editable copies, copies of copies, or
-  /// promoted, restored or salvaged files. You can merge them in any order and any number of times. Each store keeps a
-  /// version vector, which says which changes of every copy it includes, so a merge takes only the changes that this
-  /// store lacks:
-  /// - The parts of a document merge separately: text, title, key, place (collection, position and parent) and each
-  ///   top-level attribute. A part that changed only in the other store takes the other store's value.
-  /// - A document has the attachments of both stores, except those that either store removed. Of two names, the later
-  ///   one wins. A new attachment or name is an edit of its document.
-  /// - A document that was deleted in either store is deleted, unless the other store edited it. A document that the
-  ///   other store lacks without having deleted it isn't deleted here.
+  /// The two stores must descend from one store. They can be an original and its editable copies, copies made from
+  /// other copies, or promoted, restored or salvaged files. You can merge them in any order and any number of times.
+  /// Each store keeps a version vector, which records which changes it includes from every copy, so a merge takes only
+  /// missing changes:
+  /// - A document's parts merge separately: text, title, key, place (collection, position and parent) and each
+  ///   top-level attribute. If the other store changed a part and this store didn't, the part takes the other store's
+  ///   value.
+  /// - A document has both stores' attachments, except attachments that either store removed. If an attachment's
+  ///   names differ, the later name wins. A new attachment or name is an edit of its document.
+  /// - If either store deleted a document, the document is deleted, unless the other store edited it. If the other
+  ///   store lacks a document without having deleted it, the document isn't deleted here.
   /// - Positions travel with their documents, so stores that include the same changes have the same order.
   /// - A document keeps its ID if the ID is free in this store. Otherwise, it gets a new ID.
   ///
-  /// The policy resolves conflicts, which are changes that neither store knew of the other: two different values of the
-  /// same part, or an edit and a deletion. ``MergeReport/Reason`` lists the kinds of conflicts. Equal changes in both
-  /// stores aren't a conflict and count as the later change.
+  /// The policy resolves conflicts. A conflict consists of two changes that the stores made without including each
+  /// other's change. The changes set different values for the same part, or are an edit and a deletion.
+  /// ``MergeReport/Reason`` lists the kinds of conflicts. Equal changes in both stores aren't a conflict and count as
+  /// the later change.
   ///
-  /// Equal keys and names aren't conflicts either. The document that got a key first holds it, and the other reads as
-  /// having none until the key is free. Collections with the same name that both stores created are one collection.
-  /// Of two collections that were renamed to the same name, one reads as `name~1a2b3c4d`. A dropped collection stays
-  /// listed while it contains documents that were added or changed elsewhere. A cycle of parents is cut at the latest
-  /// move.
+  /// Equal keys and names aren't conflicts either. The document that got a key first holds it, and the other document's
+  /// key reads as `nil` until the key is free. Collections with the same name that both stores created are one
+  /// collection. If two collections were renamed to the same name, one of them reads as `name~1a2b3c4d`. A dropped
+  /// collection remains listed while it contains documents added or changed elsewhere. A cycle of parents is cut at the
+  /// latest move.
   ///
-  /// The later change is the one with the higher count. Each store counts its commits, starting above every count that
-  /// it has merged, so clocks don't matter.
+  /// The change with the higher count is the later change. Each store counts its commits, starting above every merged
+  /// count, so clocks don't matter.
   ///
-  /// A byte copy of a store is the same store. If you write to both files, they give different changes the same names,
+  /// A byte-for-byte copy is the same store. If you write to both files, they give different changes the same names,
   /// and the merge throws `anchorMismatch`. Promote one of the files before you write to it, or pass the file that both
-  /// were copied from as `base`. Then continue with this store and give the other file up.
+  /// were copied from as `base`. Then continue with this store and stop using the other file.
   ///
   /// Changes are verified before they're applied, either by the last changes in the other store's encrypted state,
   /// whose generations the rows must have, or by one scan of all rows in both stores, whose sums must match the states.
-  /// The first method has a limit. An attacker with another branch of the other store can insert that branch's row of a
-  /// document, if both branches changed the document in the same generation. ``MergeOptions/verifiesOther`` verifies
+  /// The first method has a limit. An attacker with another branch of the other store can insert that branch's row for
+  /// a document, if both branches changed the document in the same generation. ``MergeOptions/verifiesOther`` verifies
   /// all rows.
   ///
   /// Costs a few lookups for each changed document if the other store's state lists the changes, which covers about the
@@ -55,19 +57,19 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - other: The open store with the changes, which is only read.
-  ///   - base: The file that both stores were copied from, or an older one, if both are files of the same store and
+  ///   - base: The file that both stores were copied from, or an older file, if both are files of the same store and
   ///     were written to. The other store's later changes get a new name. `nil` for all other stores.
   ///   - policy: Resolves conflicts. With `fail`, a merge with conflicts reports them without changing the store.
   ///   - options: The options for a dry run, for damaged documents, and for verifying both stores.
   ///   - progress: Called with the number of compared documents. Throwing from it leaves the store unchanged.
   /// - Returns: The changed documents and collections, and the conflicts.
-  /// - Throws: `invalidArgument` if the stores don't descend from one store, or have no use for `base`.
-  ///   `anchorMismatch` if both are files of the same store and were written to, or if `base` isn't an older file of
-  ///   both. `rolledBack` if both are files of the same store with different root keys, unless the options allow
-  ///   it. `otherFormat` if one store has made a migration that the other hasn't (``OpenOptions/migrations``).
-  ///   `setMismatch` if the changes can't be verified. `damaged` if a document of either store can't be
-  ///   decrypted. `noNumberLeft` if the store would have too many replicas. `rekeyUnfinished`, and errors of
-  ///   `progress`. This store is unchanged then. The other store is never changed.
+  /// - Throws: `invalidArgument` if the stores don't descend from one store, if they are one file, or if `base` isn't
+  ///   allowed for them or belongs to another store. `anchorMismatch` if both are files of the same store and were
+  ///   written to, or if `base` isn't an older file of both. `rolledBack` if both are files of the same store with
+  ///   different root keys, unless the options allow it. `otherFormat` if one store has made a migration that the other
+  ///   hasn't (``OpenOptions/migrations``). `setMismatch` if the changes can't be verified. `damaged` if a document of
+  ///   either store can't be decrypted. `noNumberLeft` if the store would have too many replicas. `rekeyUnfinished`,
+  ///   and errors of `progress`. This store is unchanged then. The other store is never changed.
   public func merge(
     _ other: DocumentStore, base: DocumentStore? = nil, policy: MergePolicy = .fail,
     options: MergeOptions = MergeOptions(),
@@ -96,14 +98,14 @@ extension DocumentStore {
   /// nearest document that follows it in the backup. A dropped collection is created again. A parent that isn't in the
   /// collection anymore is omitted.
   ///
-  /// First verifies all rows of the backup, at the cost of `verify(.quick)`.
+  /// First verifies all backup rows, at the cost of `verify(.quick)`, unless `allowsDamage` is `true`.
   ///
   /// - Parameters:
   ///   - ids: The documents' IDs in the backup.
   ///   - backup: An open backup of this store, or another store that can be merged with it. It's only read.
-  ///   - allowsDamage: Whether to accept a backup that fails the verification. Restored documents are intact, but may
-  ///     be older than they were in the backup, or in another place. Documents that an unfinished rekey of the backup
-  ///     hasn't sealed again are refused, because a former key holder can have changed them.
+  ///   - allowsDamage: Whether to skip the verification to accept a damaged backup. Restored documents are intact, but
+  ///     may be older than they were in the backup, or in another place. Documents that an unfinished rekey of the
+  ///     backup hasn't sealed again are refused, because a former key holder can have changed them.
   ///   - allowsRekey: Whether to accept a backup with another root key. Whoever had a former key can have written it.
   /// - Returns: The outcomes in the order of `ids`.
   /// - Throws: `noSuchDocument` for an ID that isn't in the backup. `alreadyExists` if the ID belongs to another

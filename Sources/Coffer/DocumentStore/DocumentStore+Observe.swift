@@ -22,9 +22,9 @@ extension DocumentStore {
   /// A missing collection is an empty list, which fills when its first document is inserted. A dropped collection
   /// becomes empty, and a renamed collection is followed.
   ///
-  /// Each iteration uses about 40 bytes of memory for each row. A change costs reading the changed headers, and for each
-  /// new place some headers beside it. If it inserts, moves or deletes documents, it also copies 16 bytes for each row.
-  /// The list is reread if more than a quarter of it changed, or if a change isn't complete
+  /// Each iteration uses about 40 bytes in memory for each row. A change requires reading the changed headers, and some
+  /// neighboring headers for each new position. If it inserts, moves or deletes documents, it also copies 16 bytes for
+  /// each row. The list is reread if more than a quarter of it changed, or if a change isn't complete
   /// (``StoreChange/isComplete``).
   ///
   /// - Returns: A sequence whose iterators each start with the list. The iteration ends with an error if reading fails,
@@ -35,7 +35,7 @@ extension DocumentStore {
     list(of: collection, .headers, limit)
   }
 
-  /// Returns a sequence of the list of a collection's values, and its changes.
+  /// Returns a sequence of a collection's value list and its changes.
   ///
   /// ```swift
   /// var open: [StoredValue<Task>] = []
@@ -44,21 +44,22 @@ extension DocumentStore {
   /// }
   /// ```
   ///
-  /// The elements are differences, as those of ``observe(_:first:)``. A value that changes so that `isWanted` returns
-  /// `false` is deleted from the list, and a value that changes the other way is inserted.
+  /// The elements are differences, like the elements of ``observe(_:first:)``. If a change causes `isWanted` to return
+  /// `false` for a value, the value is deleted from the list. In the opposite case, the value is inserted.
   ///
-  /// The first element decrypts the collection's texts until the limit is reached. After a commit, only the texts of
-  /// changed documents are decrypted, and those that move up into the list. Values don't stay in memory: each iteration
-  /// uses about 40 bytes for each row.
+  /// The first element decrypts the collection's texts until the limit is reached. After a commit, the iteration
+  /// decrypts just the changed documents' texts and the texts that move up into the list. It doesn't keep values in
+  /// memory, so it uses about 40 bytes for each row.
   ///
   /// - Parameters:
   ///   - type: The type of the values. Older values are converted (``VersionedValue``).
   ///   - collection: The collection, which doesn't need to exist yet.
   ///   - limit: The maximum number of rows.
-  ///   - isSkippingOthers: Whether to skip documents that aren't values of this type, instead of throwing.
-  ///   - isWanted: Returns `false` for values to omit. The result must depend only on the value.
+  ///   - isSkippingOthers: A Boolean value that indicates whether to skip documents that aren't values of this type,
+  ///     instead of throwing an error.
+  ///   - isWanted: Returns `false` for values to omit. The value must fully determine the result.
   /// - Returns: A sequence whose iterators each start with the list. The iteration ends with an error if reading fails,
-  ///   for example with `notDecodable` and the ID of a document that isn't such a value.
+  ///   for example with `notDecodable` and the document's ID if a document isn't such a value.
   public func observe<Value: Decodable & Sendable>(
     _ type: Value.Type, in collection: DocumentCollection, first limit: Int = .max,
     skippingOthers isSkippingOthers: Bool = false, where isWanted: @escaping @Sendable (Value) -> Bool = { _ in true }
@@ -75,20 +76,20 @@ extension DocumentStore {
   /// for try await count in counts { show(count.open, count.all) }
   /// ```
   ///
-  /// The closure runs in one read transaction, first for the current result, and again after commits, by this process or
-  /// other processes, to what it last read: to the documents that it read by ID, and to the collections that it read
-  /// otherwise. Any commit counts for a statement that reads `documents`, for `generation`, `collections`, `children`
-  /// and information about the store, and for more than 65,536 documents by ID. A slow task receives one result for
-  /// several commits.
+  /// Each run of the closure is one read transaction. The first run returns the current result. The closure runs again
+  /// after commits by this process or other processes that change documents read by ID in the last run, or collections
+  /// read in other ways. Any commit reruns a closure that reads `documents` in a statement, that reads `generation`,
+  /// `collections`, `children` or information about the store, or that reads more than 65,536 documents by ID. A slow
+  /// task receives one result for several commits.
   ///
-  /// If the result is `Equatable`, a result that equals the one before is omitted, and an iteration keeps the last
+  /// If the result is `Equatable`, a result that equals the previous result is omitted, and an iteration keeps the last
   /// result to compare it. For the differences between results, use ``StoreObservation/differences(by:)``.
   ///
-  /// - Parameter reads: Reads with the scope of the call, on a thread of this library. It must not depend on anything
-  ///   but the store that changes meanwhile, because such a change doesn't run it again.
-  /// - Returns: A sequence whose iterators each start with the current result. The iteration ends with an error of the
-  ///   closure. An error that isn't a ``StoreError`` is thrown as `queryFailed`. To observe errors of your own, return
-  ///   a `Result`.
+  /// - Parameter reads: Reads in the scope of the call, on a thread of this library. The result must not depend on
+  ///   changing values outside the store, because a change outside the store doesn't rerun the closure.
+  /// - Returns: A sequence whose iterators each start with the current result. The iteration ends with an error that
+  ///   the closure throws. An error that isn't a ``StoreError`` is thrown as `queryFailed`, and a `CancellationError`
+  ///   ends the iteration without an error. To observe your own errors, return a `Result`.
   public func observe<Result: Sendable>(
     _ reads: @escaping @Sendable (inout ReadTransaction) throws -> Result
   ) -> StoreObservation<Result> {

@@ -10,19 +10,20 @@ internal import CofferSealing
 extension DocumentStore {
   /// Verifies the store in full, and signs its contents as its next release.
   ///
-  /// Whoever opens a copy of the store with ``OpenOptions/publisher`` then knows that these are the documents that the
-  /// owner of the signing key released, whatever keys and IDs the copy has. Editing the store doesn't change its
-  /// releases; it's no longer as released until the next one.
+  /// Opening a copy of the store with ``OpenOptions/publisher`` then proves that the owner of the signing key released
+  /// these documents, regardless of the copy's keys and IDs. Editing the store doesn't change its releases, but the
+  /// store no longer matches its newest release until you make another release.
   ///
   /// - Parameters:
   ///   - key: The signing key.
-  ///   - time: The time of the release, which is after the previous release.
+  ///   - time: The time of the release. Must be later than the time of the previous release.
   ///   - expires: The time after which readers should expect a newer release, or `nil`.
   ///   - next: The publisher of the following releases if the signing key changes.
   ///   - progress: Called after each batch. Throwing from it leaves the store unchanged.
-  /// - Throws: The error of ``Verdict/error`` if the store isn't sound. `invalidArgument` for another key than readers
-  ///   expect, a time that isn't later, or documents of which two copies could read differently. `testKeyRefused` for a
-  ///   test key of a store that isn't a TEST store. `misuse` if the store changes meanwhile.
+  /// - Throws: ``Verdict/error`` if the store isn't sound. `invalidArgument` if readers expect another signing key, if
+  ///   the time isn't later, if `expires` isn't after `time`, or if two copies of the store could read its contents
+  ///   differently. `testKeyRefused` if the signing key or `next` is for tests and the store isn't, or the reverse.
+  ///   `misuse` if the store changes during the call.
   @discardableResult
   public func makeRelease(
     signedBy key: SigningKey, at time: Timestamp = Timestamp(Date()), expires: Timestamp? = nil,
@@ -36,18 +37,19 @@ extension DocumentStore {
 
   /// Writes the files that lead to this store's newest release to a folder for static hosting.
   ///
-  /// The folder has a file with all documents, and files with what changed from one release to the next. They're sealed
-  /// under a key of the release, which a small file for each customer wraps. To revoke a customer, leave the customer out.
-  /// The signed index is written last, and files that no reader needs are removed.
+  /// The folder contains a file with all documents, and files with the changes from one release to the next. They're
+  /// sealed with a release key, which a small file for each customer wraps. To revoke a customer, omit the customer.
+  /// The method writes the signed index last, and removes unneeded files.
   ///
   /// - Parameters:
-  ///   - url: The folder, which is made if it's missing.
-  ///   - customers: Who may read the release.
+  ///   - url: The folder, which is created if it doesn't exist.
+  ///   - customers: The customers that can read the release.
   ///   - key: The key that signed the newest release.
   ///   - progress: Called for the documents. Throwing from it leaves the folder with its earlier release.
-  /// - Throws: `notAsReleased` if the store was edited after its release. `invalidArgument` for another key than the one
-  ///   that signed it, a release that another store made, or a folder of releases that this store lacks. `alreadyExists`
-  ///   for a folder with other files. `locked` while another program publishes to the folder.
+  /// - Throws: `notAsReleased` if the store doesn't have a release, or if it was edited after the release.
+  ///   `invalidArgument` if another key signed the release, if another store made it or this store made it before a
+  ///   rekey, if this store lacks the folder's newest release, or if two customers have the same name. `alreadyExists`
+  ///   if the folder contains other files. `locked` while another program publishes to the folder.
   @discardableResult
   public func publishRelease(
     to url: URL, for customers: [ReleaseCustomer], signedBy key: SigningKey, progress: ProgressHandler? = nil
@@ -55,27 +57,29 @@ extension DocumentStore {
     try engine.publishRelease(to: url.path, for: customers, signedBy: key, progress: progress)
   }
 
-  /// Returns the files that an update from a folder would read, in their order, and proves the index.
+  /// Returns the files that an update from a folder would read, in order, and verifies the index.
   ///
-  /// - Parameter source: The folder, and whose releases it has.
+  /// - Parameter source: The folder, and the publisher of its releases.
   /// - Throws: Like ``update(from:policy:progress:)``.
   public func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     try engine.planUpdate(from: source)
   }
 
-  /// Updates this copy of a release to the newest release of a folder.
+  /// Updates this copy of a release to the newest release in a folder.
   ///
-  /// Takes the files with the fewest bytes that lead there, each in one transaction, so an update that was stopped goes on
-  /// at the release that it reached. Nothing in a file is read before its signature and its SHA-256 are proved. Merges as
-  /// `merge(_:base:policy:options:progress:)` does, so documents that the copy's user edited keep the edits.
+  /// Selects the files with the fewest bytes that lead there, and merges each file in a separate transaction. An
+  /// interrupted update therefore continues from the last release it reached. The method verifies the index's signature
+  /// and a file's SHA-256 before reading the file's contents. It merges like `merge(_:base:policy:options:progress:)`,
+  /// so documents that the copy's user edited keep the edits.
   ///
   /// - Parameters:
-  ///   - source: The folder, and whose releases it has.
+  ///   - source: The folder, and the publisher of its releases.
   ///   - policy: Resolves conflicts with edits in this copy.
-  ///   - progress: Called for the documents. Throwing from it undoes the file that is being merged.
-  /// - Throws: `notAsReleased` if the folder isn't the publisher's, or a file was changed. `rolledBack` for an older or
-  ///   expired release. `keyNeeded` without a key file for the customer, or `cannotUnlock` for another customer's.
-  ///   `noSuchFile` for a missing file. The store has the last release that it reached then.
+  ///   - progress: Called for the documents. Throwing from it undoes the current file's merge.
+  /// - Throws: `notAsReleased` if the folder isn't the publisher's, or if a file was changed. `rolledBack` if the
+  ///   folder's newest release is older than the copy's release, or expired. `keyNeeded` if the customer doesn't have a
+  ///   key file, or `cannotUnlock` if the key file is for another customer. `noSuchFile` if a file is missing. After an
+  ///   error, the store has the last release that it reached.
   @discardableResult
   public func update(
     from source: ReleaseSource, policy: MergePolicy = .mine, progress: ProgressHandler? = nil
@@ -83,24 +87,25 @@ extension DocumentStore {
     try engine.update(from: source, policy, progress: progress)
   }
 
-  /// Returns the files that making a store from a folder would read, in their order, and proves the index.
+  /// Returns the files that creating a store from a folder would read, in order, and verifies the index.
   ///
-  /// - Parameter source: The folder, and whose releases it has.
+  /// - Parameter source: The folder, and the publisher of its releases.
   /// - Throws: Like ``update(from:policy:progress:)``.
   public static func planStore(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     try StoreEngine.planStore(from: source)
   }
 
-  /// Makes an editable copy of the newest release of a folder.
+  /// Creates an editable copy of the newest release in a folder.
   ///
   /// - Parameters:
   ///   - url: The new store.
-  ///   - source: The folder, and whose releases it has.
+  ///   - source: The folder, and the publisher of its releases.
   ///   - keys: The new store's keys.
   ///   - recipients: The new store's recipients.
-  ///   - options: The options of the new store, which is closed afterwards.
-  ///   - progress: Called for the documents. Throwing from it leaves no file.
-  /// - Throws: Like ``update(from:policy:progress:)``, and `alreadyExists`. No file is left then.
+  ///   - options: The options for the new store, which the method closes before it returns.
+  ///   - progress: Called for the documents. Throwing from it cancels the creation without leaving a file.
+  /// - Throws: Like ``update(from:policy:progress:)``, and `alreadyExists`. The method doesn't leave a new file after
+  ///   an error.
   @discardableResult
   public static func create(
     at url: URL, from source: ReleaseSource, keys: [StoreKey], recipients: [Recipient] = [],
@@ -111,16 +116,17 @@ extension DocumentStore {
       progress: progress)
   }
 
-  /// Returns what this copy's user changed since the release that the copy is based on, and proves that release.
+  /// Returns the changes by this copy's user since the copy's release, and verifies that release.
   ///
-  /// Makes the release from the folder in a temporary store of its own, requires its contents to be those that the
-  /// publisher signed, and compares the copy with them. This takes as long as making the copy again, and as much room in
-  /// `TMPDIR`. The temporary store is sealed under a key that nobody has, and is gone afterwards.
+  /// Creates the release from the folder in a temporary store, requires its contents to match the publisher's
+  /// signature, and compares the copy with them. This takes as much time as creating the copy, and as much space in
+  /// `TMPDIR`. The temporary store is sealed with a random key that exists only during the call, and is deleted
+  /// afterwards.
   ///
   /// - Parameters:
-  ///   - source: A folder with the copy's release as its newest one, and with the files to make it.
+  ///   - source: A folder whose newest release is the copy's release, with the files to create it.
   ///   - progress: Called for the documents, first of the release and then of the comparison.
-  /// - Returns: The documents that differ from the release to this copy. It's empty if nobody edited the copy.
+  /// - Returns: The differences from the release to this copy. It's empty if the copy wasn't edited.
   /// - Throws: Like ``update(from:policy:progress:)``, and `invalidArgument` if the copy doesn't have the folder's
   ///   newest release.
   public func changes(
@@ -147,24 +153,25 @@ extension DocumentStore {
   /// The release that the store was opened as, or `nil` without ``OpenOptions/publisher``.
   public var release: Release? { engine.release }
 
-  /// Returns the releases of the store at `url`, without a key and without checking signatures.
+  /// Returns the releases of the store at `url`, without a key and without verifying signatures.
   ///
-  /// - Throws: Like ``info(at:wait:)``. `damaged` for a release that isn't one.
+  /// - Throws: Like ``info(at:wait:)``. `damaged` if a release is invalid.
   public static func releases(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> [Release] {
     try StoreEngine.releases(at: url.path, wait: wait)
   }
 }
 
 extension ReleaseSource {
-  /// Names a folder, and how a customer reads it.
+  /// Creates a source from a folder, and a customer's access to it.
   ///
   /// - Parameters:
   ///   - url: The folder.
-  ///   - publisher: Who signs the releases.
+  ///   - publisher: The publisher that signs the releases.
   ///   - customer: The customer's name in the publisher's list.
   ///   - key: The identity of the customer's recipient.
-  ///   - time: The present time, with which the expiry of a release is compared.
-  ///   - allowsOlder: Whether to accept releases that are older than a store's, which change nothing, and expired ones.
+  ///   - time: The current time, to compare with a release's expiry.
+  ///   - allowsOlder: A Boolean value that indicates whether to accept expired releases, and releases older than a
+  ///     store's release. Older releases don't change the store.
   public init(
     at url: URL, by publisher: Publisher, as customer: String, key: StoreKey, time: Timestamp = .now(),
     allowsOlder: Bool = false

@@ -4,7 +4,7 @@ internal import CofferSealing
 
 /// The replicas of two stores with joint numbers, and the commits that each store includes.
 ///
-/// This store's replicas keep their numbers, followed by the replicas that only the other store has.
+/// This store's replicas keep their numbers, followed by the other store's additional replicas.
 struct JointReplicas {
   /// The joint replicas, with this store's counters and marks after a merge.
   private(set) var joined: Replicas
@@ -29,7 +29,7 @@ struct JointReplicas {
 
   /// Compares the histories of a store and of commits from elsewhere.
   ///
-  /// - Parameter areOfStore: Whether the commits are those of a whole store, not of a changeset.
+  /// - Parameter areOfStore: Whether the commits come from a whole store rather than a changeset.
   init(
     _ mine: StoreTransaction, _ theirCommits: Commits, areOfStore: Bool, base: CloneBase? = nil
   ) throws(StoreError) {
@@ -113,10 +113,11 @@ struct JointReplicas {
     theirs[Int(own)] = counter
   }
 
-  /// Returns the identity for the other file's commits since the base, which every merge of this file gives them.
+  /// Returns the identity for the other file's commits since the base. Every merge of this file uses the same
+  /// identity.
   ///
-  /// The first commit since the base tells files of one base apart. Once it isn't listed anymore, the marks from an
-  /// earlier merge do.
+  /// The first commit since the base distinguishes files with the same base. When this commit is no longer listed, the
+  /// marks from an earlier merge distinguish them. If there wasn't an earlier merge, the last commit is used instead.
   private func identity(of others: Commits, since base: CloneBase) throws(StoreError) -> UniqueID {
     let own = others.replicas.ownReplica
     var isUnknown = false
@@ -141,8 +142,8 @@ struct JointReplicas {
     return try base.identity(of: first.mark)
   }
 
-  /// Requires each replica to have a single history: only this store raises its own counter, and a commit has equal
-  /// marks in both stores.
+  /// Requires each replica to have a single history. Only this store may raise its own counter, and each commit must
+  /// have equal marks in both stores.
   private mutating func requireOneHistory(
     _ here: Commits, _ there: Commits, areOfStore: Bool
   ) throws(StoreError) {
@@ -155,15 +156,16 @@ struct JointReplicas {
       guard comparison != .different else {
         throw areOneStore ? Self.clone : isTheirs && !isMine ? Self.putBack : Self.copiedFile
       }
-      // A third copy knows fewer commits of a file that was put back.
+      // This store has marks only for another replica's last commits, so comparing the marks can miss a restored older
+      // file.
       if areOfStore, isTheirs, !isMine, comparison == .unknown, theirs[Int(known)] > 0,
         theirs[Int(known)] <= mine[Int(known)]
       {
-        // This store took over the vector with the commits that it knows.
+        // This store also took the other store's vector when it took these commits.
         guard zip(theirs, mine).allSatisfy({ $0 <= $1 }) else { throw Self.putBack }
         needsDocuments = true
       }
-      // Only this store makes commits under its name, unless the other file is a copy of it.
+      // Only this store makes commits under its name, unless the other file is this store's copy.
       guard !isMine || isTheirs || theirs[Int(known)] <= mine[Int(known)] else { throw Self.copiedFile }
       guard isMine, isTheirs, theirs[Int(known)] != mine[Int(known)] else { continue }
       guard comparison == .equal else { throw Self.unknownClone }
@@ -182,7 +184,7 @@ struct JointReplicas {
     )
   }
 
-  /// The error for a file that was put back and written to after its store was merged.
+  /// The error for an older file that was restored and written to after its store was merged.
   static var putBack: StoreError {
     StoreError(
       .anchorMismatch,
@@ -191,7 +193,7 @@ struct JointReplicas {
       hint: enterMissingChanges)
   }
 
-  /// The error for two files of one replica that were both written to, if one of them is another replica now.
+  /// The error for two files of one replica that were both written to, if one file is now another replica.
   private static var copiedFile: StoreError {
     StoreError(
       .anchorMismatch, "two files of one store were both written to, so their changes have the same names",
@@ -306,7 +308,9 @@ struct CloneBase {
     }
   }
 
-  /// The identity for the commits of a file since this base, whose first commit has a mark.
+  /// Returns the identity for a file's commits since this base.
+  ///
+  /// - Parameter first: The mark of the commit that distinguishes the file, or 0 if the file doesn't list one.
   fileprivate func identity(of first: UInt64) throws(StoreError) -> UniqueID {
     var builder = ByteBuilder()
     builder.append(first)
@@ -320,7 +324,7 @@ struct CloneBase {
 }
 
 extension Replicas {
-  /// Returns whether other replicas include all commits of these.
+  /// Returns whether other replicas include all of these replicas' commits.
   fileprivate func isIncluded(in others: Replicas) -> Bool {
     entries.allSatisfy { entry in
       entry.counter == 0 || others.number(of: entry.identity).map { others[$0].counter >= entry.counter } ?? false
@@ -329,12 +333,13 @@ extension Replicas {
 }
 
 extension Replica {
-  /// Whether a replica stands for commits of another file of `own`'s store, because other replicas have other IDs.
+  /// Returns whether this replica represents commits from another file of `own`'s store. The equal ID range shows this,
+  /// because other replicas have other ranges.
   fileprivate func isClone(of own: Replica) -> Bool { identity != own.identity && range == own.range }
 }
 
 extension StoreTransaction {
-  /// The replicas at the start of the transaction, with an up-to-date own entry.
+  /// Returns the replicas at the start of the transaction, with an up-to-date own entry.
   package func replicasOfStart() throws(StoreError) -> Replicas {
     var replicas = try replicas
     replicas.noteOwn(

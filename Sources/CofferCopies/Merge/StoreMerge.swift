@@ -22,11 +22,11 @@ extension StoreEngine {
     }
   }
 
-  /// Takes a changeset in one transaction, so that this store includes the commits that it's made of.
+  /// Applies a changeset in one transaction, so this store includes the changeset's commits.
   ///
   /// - Parameters:
-  ///   - name: What errors call the changeset.
-  ///   - isRenamed: Whether the sender gave commits other names than this store may know them by.
+  ///   - name: The changeset's name in errors.
+  ///   - isRenamed: Whether the changeset and this store can have different names for the same commits.
   ///   - note: Called before the commit.
   package func take(
     _ changeset: ChangesetReader, named name: String, isRenamed: Bool, _ policy: MergePolicy,
@@ -67,7 +67,7 @@ extension StoreEngine {
     let changes = try other.changes(whole: options.verifiesOther)
     let merge = try StoreMerge(
       here, other, changes, isChangeset: input.isChangeset, isRenamed: input.isRenamed, policy, options, progress)
-    // Without changes, a commit would only be news for the other store. A changeset's commits are news for this one.
+    // Without changes, a commit would only be news for the other store. A changeset's commits are news for this store.
     let needsCommit = input.isChangeset || !changes.isEmpty
     guard needsCommit || !merge.attachments.isEmpty else { return MergeReport(isMerged: !options.isDryRun) }
     func requireSameMigrations() throws(StoreError) {
@@ -92,15 +92,15 @@ extension StoreEngine {
   }
 }
 
-/// The attachments of which a changeset leaves one of the stores without the content.
+/// The attachments whose contents one of the stores lacks after the merge of a changeset.
 package struct AttachmentDebts: Sendable {
-  /// The attachments that the sender lacks, although it knew them.
+  /// The attachments that the sender lacks, although it includes their dots.
   package var owed: Set<UniqueID> = []
-  /// The attachments that the changeset names without their contents, and that this store doesn't have.
+  /// The attachments that the changeset lists without contents, and that this store doesn't have.
   package var wanted: Set<UniqueID> = []
 }
 
-/// What a merge reads besides its own store.
+/// The other side of a merge, and the other stores that the merge reads.
 private struct MergeInput {
   enum Other {
     case store(StoreTransaction)
@@ -108,12 +108,12 @@ private struct MergeInput {
   }
 
   private let other: Other
-  /// What errors call the other side.
+  /// The other side's name in errors.
   let path: String
-  /// The stores that the merge reads, whose files must remain unchanged meanwhile.
+  /// The stores that the merge reads. Their files must not change during the merge.
   var read: [StoreEngine] = []
   var base: CloneBase?
-  /// Whether the other side gave commits other names than this store may know them by.
+  /// Whether the other side and this store can have different names for the same commits.
   var isRenamed = false
   /// Called before the commit.
   var note: (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void = { _, _ throws(StoreError) in }
@@ -166,21 +166,21 @@ final class StoreMerge {
   var attachmentDecisions: [AttachmentDecision] = []
   /// This store's attachments that the other store removed.
   var removed: Set<UniqueID> = []
-  /// The documents that get, lose or rename an attachment, with the other store's IDs if it has them.
+  /// The documents that get, lose or rename an attachment, with the other store's IDs if it has the documents.
   var changedByAttachments: [Int64: Int64?] = [:]
-  /// The documents whose attachments the other store lacks, although it includes their dots.
+  /// The documents with attachments or attachment names that the other store lacks, although it includes their dots.
   var untold: Set<Int64> = []
   /// The attachments whose contents one of the stores lacks, after the merge of a changeset.
   var debts = AttachmentDebts()
-  /// The documents of this store, by the other store's IDs.
+  /// The documents in this store after the merge, by the other store's IDs.
   var homes: [Int64: MergeHome?] = [:]
   var entries: [MergeReport.Entry] = []
   /// The identities of the other store's changed documents.
   private var theirs: Set<UniqueID> = []
 
   /// - Parameters:
-  ///   - isChangeset: Whether only the rows of a changeset say something.
-  ///   - isRenamed: Whether the other side gave commits other names than this store may know them by.
+  ///   - isChangeset: Whether the other side is a changeset, so missing rows don't have a meaning.
+  ///   - isRenamed: Whether the other side and this store can have different names for the same commits.
   init(
     _ here: PairedStore, _ other: any OtherSide, _ changes: OtherChanges, isChangeset: Bool,
     isRenamed: Bool, _ policy: MergePolicy, _ options: MergeOptions, _ progress: ProgressHandler?
@@ -195,7 +195,7 @@ final class StoreMerge {
     fresh = Dot(
       replica: replicas.joined.own, counter: max(replicas.greatestCounter, here.transaction.start.counter) + 1)
     documents = MyDocuments(here, lookingUpAll: isRenamed)
-    // A deletion can be of any attachment. Otherwise, a changeset only concerns those of its documents.
+    // A deletion can apply to any attachment. Otherwise, a changeset affects just its own documents' attachments.
     let mine =
       isChangeset && changes.deletions.isEmpty
       ? try Self.attachments(here, of: changes.documents, other, documents)
@@ -240,7 +240,7 @@ final class StoreMerge {
     !collections.isEmpty || !decisions.isEmpty || !copies.isEmpty || !attachmentDecisions.isEmpty
   }
 
-  /// Opens the texts and attachments that the decisions need, so a dry run finds the damage that the merge would find.
+  /// Opens the texts and attachments that the decisions need, so a dry run finds the same damage as the merge.
   func openContents() throws(StoreError) {
     for decision in decisions {
       switch decision {
@@ -257,7 +257,7 @@ final class StoreMerge {
     for case .copy(let theirs, _) in attachmentDecisions { try other.prove(theirs, advance: tell) }
   }
 
-  /// Reports to the caller, who can end the merge, during work on contents.
+  /// Reports progress during work on contents. The caller can stop the merge.
   func tell() throws(StoreError) {
     try WorkProgress(done: theirs.count, total: theirs.count, phase: .finishing)
       .tell(progress, stopped: "the merge was stopped; nothing was changed")
@@ -302,7 +302,7 @@ final class StoreMerge {
 
   // MARK: Both have it
 
-  /// - Parameter isKnown: Whether this store includes the other state, so that they can only differ because one of the
+  /// - Parameter isKnown: Whether this store includes the other state. The states can then differ only if one of the
   ///   stores compared commits under other names.
   private func join(_ here: MergeDocument, _ there: MergeDocument, isKnown: Bool) throws {
     var joined = try JoinedDocument(here, there, replicas)
@@ -322,8 +322,8 @@ final class StoreMerge {
     let values = joined.memberValues(here, there)
     let memberDots = joined.members.mapValues(\.dot).filter { !$0.value.isZero || values[$0.key] != nil }
     dots.setMembers(memberDots, present: Array(values.keys))
-    // Each side may have kept the document against a deletion that the other one doesn't know yet. Only a new dot tells
-    // the others that the result outlives both.
+    // Each side may have kept the document despite a deletion that the other side doesn't include yet. Use a new dot to
+    // show the other replicas that the result outlives both deletions.
     let areKeptApart =
       here.dots.kept != there.dots.kept && !replicas.iInclude(there.dots.kept) && !replicas.theyInclude(here.dots.kept)
     dots.kept = joined.takesByChoice || areKeptApart ? fresh : replicas.later(here.dots.kept, there.dots.kept)
@@ -331,7 +331,7 @@ final class StoreMerge {
     let isTheirs = joined.parts.allSatisfy(\.isTheirs) && dots.kept == there.dots.kept
     switch (isMine, isTheirs) {
     case (true, true): dots.stamp = replicas.later(here.dots.stamp, there.dots.stamp)
-    // The other store decided for another side, so it needs this one's decision.
+    // The other store decided for a different side, so it needs this store's decision.
     case (true, false) where isUndone: dots.stamp = fresh
     case (true, false): dots.stamp = here.dots.stamp
     case (false, true): dots.stamp = there.dots.stamp
@@ -429,7 +429,8 @@ final class StoreMerge {
   private func decideDeletedHere(_ there: MergeDocument, _ deletion: DeletionRecord) throws {
     let theyKnow = replicas.theyInclude(deletion.dots)
     if replicas.iInclude(dots(ofTheirs: there)) {
-      // The other store kept the document for an edit that this store also deleted, so renew the stamp to pass that on.
+      // The other store kept the document because of an edit, which this store also deleted. Renew the stamp to pass
+      // that on.
       if replicas.theyInclude(deletion.stamp) { decisions.append(.deletion(deletion, deletion.dots, fresh)) }
       return
     }
@@ -449,7 +450,7 @@ final class StoreMerge {
 
   /// Returns the dots of a kept document that the other side deleted.
   ///
-  /// The new stamp passes the decision on to every other store. It's also the `kept` dot, because a restored document
+  /// The new stamp passes the decision on to every other store. The `kept` dot is the same, because a restored document
   /// can be older than the deleted document, and must then win. A person's choice is an edit.
   private func kept(_ dots: DocumentDots, byChoice: Bool) -> DocumentDots {
     var dots = dots
@@ -476,7 +477,7 @@ final class StoreMerge {
 
   // MARK: Choices
 
-  /// Whether the policy decides for one side, rather than keeping both versions.
+  /// Whether the policy chooses a side, instead of keeping both versions.
   private var isDecided: Bool {
     switch policy {
     case .mine, .theirs, .custom: true
@@ -484,7 +485,7 @@ final class StoreMerge {
     }
   }
 
-  /// Returns the policy's choice for a conflict, or calls the caller's closure.
+  /// Returns the policy's choice for a conflict, or the choice that the caller's closure makes.
   ///
   /// - Parameter withTexts: Whether the caller's closure receives the texts.
   func choose(
@@ -533,17 +534,17 @@ final class StoreMerge {
   func add(_ decision: CollectionDecision) { collections.append(decision) }
 }
 
-/// What a merge does with one document.
+/// The action for one document in a merge.
 enum DocumentDecision {
   /// Adds the other store's document, and removes this store's deletion of the document, if any.
   case add(MergeDocument, DocumentDots, deletion: DeletionRecord?)
   /// Gives a document the joined parts of both stores.
   case join(MergeDocument, MergeDocument, JoinedDocument, DocumentDots)
-  /// Keeps this store's document against a deletion.
+  /// Keeps this store's document despite a deletion.
   case keep(MergeDocument, DocumentDots)
   /// Deletes a document. Carries the other store's deletion, the dots of all deletions, and a stamp.
   case delete(MergeDocument, DeletionRecord, [Dot], Dot)
-  /// Removes a document that is created anew by the same merge.
+  /// Removes a document because the same merge creates it anew.
   case remove(MergeDocument)
   /// Changes the dots and the stamp of this store's deletion.
   case deletion(DeletionRecord, [Dot], Dot)
@@ -551,7 +552,7 @@ enum DocumentDecision {
   case newDeletion(DeletionRecord, [Dot], Dot)
 }
 
-/// What a merge does with one collection.
+/// The action for one collection in a merge.
 enum CollectionDecision {
   case add(CollectionRecord)
   case change(CollectionRecord, from: CollectionRecord)

@@ -3,34 +3,36 @@ package import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// What a publication wrote to a release folder.
+/// A report about the files that a publication wrote to a release folder.
 public struct PublicationReport: Sendable, Hashable {
   /// The newest release.
   public let release: Int64
   /// The new files, without key files.
   public internal(set) var files: [File] = []
-  /// The number of documents in the file that leads from the release before, or `nil` if there's no such file. A release
-  /// after a rekey or a restore has none.
+  /// The number of documents in the file that leads from the folder's previous release, or `nil` without such a file. A
+  /// release after a rekey or a restore doesn't have this file.
   public internal(set) var changedDocuments: Int?
 
-  /// A file that was written.
+  /// A written file.
   public struct File: Sendable, Hashable {
-    /// The name in the folder.
+    /// The file's name in the folder.
     public let name: String
-    /// The size in bytes.
+    /// The file's size in bytes.
     public let byteCount: Int
   }
 }
 
 extension StoreEngine {
-  /// Writes the files that lead to this store's newest release to a folder for static hosting (FORMAT, "Release folders").
+  /// Writes the files that lead to this store's newest release to a folder for static hosting (FORMAT, "Release
+  /// folders").
   ///
   /// - Parameters:
-  ///   - path: The folder, which is made if it's missing.
-  ///   - customers: Who may read the release.
+  ///   - path: The folder, which is created if it doesn't exist.
+  ///   - customers: The customers that can read the release.
   ///   - key: The key that signed the release.
-  /// - Throws: `notAsReleased` if the store was edited after its release. `invalidArgument` for another key than the one
-  ///   that signed it, or a folder of other releases.
+  /// - Throws: `notAsReleased` if the store doesn't have a release, or if it was edited after the release.
+  ///   `invalidArgument` if another key signed the release, if another store made it or this store made it before a
+  ///   rekey, if this store lacks the folder's newest release, or if two customers have the same name.
   package func publishRelease(
     to path: String, for customers: [ReleaseCustomer], signedBy key: SigningKey, progress: ProgressHandler?
   ) throws -> PublicationReport {
@@ -48,7 +50,7 @@ extension StoreEngine {
   }
 }
 
-/// A store that is published as its newest release.
+/// A store to publish as its newest release.
 private struct PublishedStore {
   let transaction: StoreTransaction
   let releases: [SignedRelease]
@@ -83,7 +85,7 @@ private struct PublishedStore {
   }
 }
 
-/// The work of one publication.
+/// A publication to a folder.
 private struct Publication {
   private let store: PublishedStore
   private let folder: ReleaseFolder
@@ -99,7 +101,7 @@ private struct Publication {
     -> PublicationReport
   {
     let index = try folder.index()
-    // The lines of another key can't be proved here, so that its files aren't carried on.
+    // If another key signed the index, its lines can't be verified here, so don't keep its files.
     let isContinued = try index?.isContinued(by: store.releases, signedBy: key) ?? false
     let updates = try updates(after: index, isContinued: isContinued)
     var names: Set<String> = Set(updates.map(\.name))
@@ -107,27 +109,27 @@ private struct Publication {
     for customer in customers {
       let name = try ReleaseCustomer.keyName(customer.name, of: release.number)
       names.insert(name)
-      // So that a revocation leaves the other customers' files alone.
+      // Keep valid key files, so a revocation doesn't change the other customers' files.
       if isContinued, index?.newest == store.newest, try folder.hasKey(name, for: customer.recipient, isTest: isTest) {
         continue
       }
       try folder.write(
         name, text: try ReleaseKeyFile(store.secret.key, of: release, for: customer.recipient, isTest: isTest).text)
     }
-    // The index comes last, so that a reader finds all files that it lists.
+    // Write the index last, so a reader always finds every file that the index lists.
     try folder.write(ReleaseIndex.name, text: try ReleaseIndex(store.releases, updates, signedBy: key).text)
     for name in try folder.names() where !names.contains(name) { try folder.remove(name) }
     return report
   }
 
-  /// Makes the new files, and returns all files that lead to the newest release.
+  /// Writes the new files, and returns all files that lead to the newest release.
   private mutating func updates(after index: ReleaseIndex?, isContinued: Bool) throws -> [ReleaseUpdate] {
     let number = store.newest.release.number
     guard let index else {
       try folder.requireUnused()
       return [try write(from: nil)]
     }
-    // Files that somebody removed are made again.
+    // Omit files that somebody removed, so new files replace them.
     var updates = isContinued ? index.updates.filter { folder.has($0) } : []
     let last = index.newest
     if last.release.number == number, updates == index.updates { return updates }
@@ -138,7 +140,7 @@ private struct Publication {
       let later = updates.filter { $0.from >= whole?.to ?? 1 }
       let byteCount = later.reduce(delta.byteCount) { $0 + $1.byteCount }
       updates.append(delta)
-      // The way from the whole file to the newest release stays shorter than one and a half whole files.
+      // Limit the path from the whole file to the newest release to one and a half times the whole file's size.
       isLong = whole.map { byteCount > $0.byteCount / 2 } ?? true
     } else {
       isLong = true
@@ -155,7 +157,7 @@ private struct Publication {
 
   /// Writes the file that leads to the newest release.
   ///
-  /// - Parameter base: The release that it leads from, or `nil` for a file with all documents.
+  /// - Parameter base: The release that the file starts from, or `nil` for a file with all documents.
   private mutating func write(from base: (release: SignedRelease, secret: ReleaseSecret)?) throws -> ReleaseUpdate {
     let (transaction, release) = (store.transaction, store.newest.release)
     var replicas = try transaction.replicasOfStart()
@@ -193,14 +195,15 @@ private struct Publication {
   }
 }
 
-/// What a file with all documents says before its changeset: what a new store has in common with the publisher's.
+/// The preamble before the changeset in a file with all documents. It contains the family key and the settings that a
+/// new store shares with the publisher's store.
 struct UpdatePreamble {
   static let byteCount = ReleaseUpdate.sealedFamilyByteCount + 2
 
   let family: Secret
   let creation: CreateOptions
 
-  /// The family key is sealed by itself, because the payload passes through memory that isn't locked.
+  /// Writes the preamble. Seals the family key separately, because the payload passes through memory that isn't locked.
   fileprivate static func write(
     _ transaction: StoreTransaction, _ update: ReleaseUpdate, under release: Secret, to target: SealedPartsWriter
   ) throws(StoreError) {

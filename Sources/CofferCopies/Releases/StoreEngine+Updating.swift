@@ -3,10 +3,10 @@ public import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// How a customer gets a publisher's releases from a folder.
+/// A folder from which a customer gets a publisher's releases.
 public struct ReleaseSource: Sendable {
   let folder: ReleaseFolder
-  /// Who signs the releases.
+  /// The publisher who signs the releases.
   public let publisher: Publisher
   let customer: String
   package let key: StoreKey
@@ -22,14 +22,14 @@ public struct ReleaseSource: Sendable {
   }
 }
 
-/// The files that lead a store to a release.
+/// The files that update a store to a release.
 public struct UpdatePlan: Sendable, Hashable {
   /// The store's release, or 0 for a new store.
   public let from: Int64
-  /// The newest release of the folder.
+  /// The newest release in the folder, or the store's release if that's newer.
   public let to: Int64
-  /// The files in the order in which they're read: the customer's key file, and those with the documents. It's empty if the
-  /// store has the newest release.
+  /// The files in reading order, starting with the customer's key file, which is followed by the files with the
+  /// documents. Empty if the store has the newest release.
   public let files: [File]
 
   /// A file that an update would read.
@@ -38,30 +38,30 @@ public struct UpdatePlan: Sendable, Hashable {
     public let name: String
     /// The size in bytes.
     public let byteCount: Int
-    /// A Boolean value that indicates whether the folder has a file of this size.
+    /// A Boolean value that indicates whether the folder has a file with this name and size.
     public let isThere: Bool
   }
 }
 
 /// The outcome of an update.
 public struct UpdateReport: Sendable, Hashable {
-  /// The release before, or 0 for a new store.
+  /// The release before the update, or 0 for a new store.
   public let from: Int64
-  /// The release afterwards.
+  /// The release after the update.
   public let to: Int64
-  /// What changed, and the conflicts with edits in this copy.
+  /// The changes, and the conflicts with edits in this copy.
   public let merge: MergeReport
 }
 
 extension StoreEngine {
-  /// Returns what an update would read, without a key. Only the index is proved.
+  /// Returns the files that an update would read, without requiring a key. The index is proved, but the files aren't.
   package func planUpdate(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     let (index, number) = try provedIndex(of: source)
     return try source.plan(index, from: number, try source.way(index, from: number))
   }
 
-  /// Requires this store to have the newest release of a folder, with the publisher's signature. The documents can be
-  /// others.
+  /// Requires this store's release to be the newest release in a folder, with the publisher's signature. The documents
+  /// can differ.
   package func requireNewestRelease(of source: ReleaseSource) throws(StoreError) {
     let (index, number) = try provedIndex(of: source)
     guard number == index.newest.release.number else {
@@ -80,10 +80,11 @@ extension StoreEngine {
     return (index, number)
   }
 
-  /// Updates this store to the newest release of a folder, one file in each transaction.
+  /// Updates this store to the newest release in a folder, with one transaction for each file.
   ///
-  /// - Throws: `notAsReleased` if the folder isn't the publisher's, or a file was changed. `rolledBack` for an older or
-  ///   expired release. `keyNeeded` without a key file for the customer, or `cannotUnlock` for another customer's.
+  /// - Throws: `notAsReleased` if the folder isn't the publisher's, or a file was changed. `rolledBack` if the release
+  ///   is older or has expired. `keyNeeded` if the customer's key file is missing, or `cannotUnlock` if it's for
+  ///   another customer.
   package func update(
     from source: ReleaseSource, _ policy: MergePolicy, progress: ProgressHandler?
   ) throws -> UpdateReport {
@@ -99,7 +100,7 @@ extension StoreEngine {
       from: number, to: index.newest.release.number, merge: MergeReport(entries: entries, isMerged: true))
   }
 
-  /// Takes one file, so that this store includes the release that it leads to.
+  /// Applies one file, so this store includes the file's release.
   fileprivate func take(
     _ update: ReleaseUpdate, of index: ReleaseIndex, _ source: ReleaseSource, _ keys: [Int64: Secret],
     _ policy: MergePolicy, _ progress: ProgressHandler?
@@ -123,17 +124,17 @@ extension StoreEngine {
           "the update would keep an attachment that this store deleted, and the file lacks its content",
           hint: "decide for this store's side, or make a new copy from the folder")
       }
-      // Another process can have updated the store meanwhile.
+      // Check the index again, because another process can have updated the store since the first check.
       _ = try transaction.require(index, by: source.publisher, at: source.time, allowsOlder: source.allowsOlder)
       try transaction.addReleases(of: index, through: update.to)
     }
   }
 
-  /// Makes a store with the newest release of a folder.
+  /// Creates a store with the newest release in a folder.
   ///
   /// - Parameter slots: The new store's keys.
-  /// - Throws: Like ``update(from:_:progress:)``. `notAsReleased` if the documents aren't those of the release. No file is
-  ///   left then.
+  /// - Throws: The errors of ``update(from:_:progress:)``, or `notAsReleased` if the documents don't match the release.
+  ///   After an error, the new file is removed.
   package static func make(
     at path: String, from source: ReleaseSource, slots: [NewSlot], options: OpenOptions, progress: ProgressHandler?
   ) throws -> UpdateReport {
@@ -176,7 +177,8 @@ extension StoreEngine {
     }.result
   }
 
-  /// Returns what making a store would read, without a key. Only the index is proved.
+  /// Returns the files that creating a store would read, without requiring a key. The index is proved, but the files
+  /// aren't.
   package static func planStore(from source: ReleaseSource) throws(StoreError) -> UpdatePlan {
     let index = try source.index()
     try index.require(
@@ -187,7 +189,7 @@ extension StoreEngine {
 }
 
 extension ReleaseIndex {
-  /// A new store is a TEST store if its publisher is a test publisher.
+  /// Returns whether a new store is a TEST store, which is the case for a test publisher.
   fileprivate func isTest(_ publisher: Publisher) -> Bool { publisher.isTest }
 }
 
@@ -201,7 +203,7 @@ extension ReleaseSource {
     return index
   }
 
-  /// Returns the files to read, or nothing if the store has the newest release.
+  /// Returns the files to read, or an empty array if the store has the newest release.
   fileprivate func way(_ index: ReleaseIndex, from number: Int64) throws(StoreError) -> [ReleaseUpdate] {
     guard number < index.newest.release.number else { return [] }
     guard let way = index.way(from: number) else {
@@ -222,7 +224,7 @@ extension ReleaseSource {
       files: [keyFile] + way.map { UpdatePlan.File(name: $0.name, byteCount: $0.byteCount, isThere: folder.has($0)) })
   }
 
-  /// Returns the keys of releases, by their numbers.
+  /// Returns the releases' keys by release number.
   fileprivate func keys(
     _ index: ReleaseIndex, isTest: Bool, allowsTestKeys: Bool
   ) throws(StoreError) -> [Int64: Secret] {

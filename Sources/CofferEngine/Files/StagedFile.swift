@@ -2,7 +2,7 @@ internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferRecords
 
-/// A file that is written under a temporary name in the target's folder and renamed when it's complete.
+/// A file with a temporary name in the target's folder, which is renamed when it's complete.
 ///
 /// After a failure, the caller must discard the file. A killed process leaves the temporary file on disk, and the next
 /// staged file in that folder removes it.
@@ -10,7 +10,7 @@ package final class StagedFile {
   package let path: String
   /// Whether an existing file at `path` may be replaced.
   let replacesExisting: Bool
-  /// A file that is read at the same time and must not be replaced.
+  /// The path of a simultaneously read file, which must not be replaced.
   let source: String?
   private let folder: String
   /// The temporary file, from ``make()`` until it's renamed or discarded.
@@ -25,7 +25,7 @@ package final class StagedFile {
     TemporaryEntry.removeAbandoned(in: folder)
   }
 
-  /// The path of a file's folder.
+  /// Returns the path of a file's folder.
   package static func folder(of path: String) -> String { URL(filePath: path).deletingLastPathComponent().path }
 
   /// The path of the file until it's renamed. Call ``make()`` first.
@@ -90,7 +90,7 @@ package final class StagedFile {
 
   /// Verifies that `path` is free, or that the existing file may be replaced and isn't a store.
   ///
-  /// - Throws: `alreadyExists`, or `locked` for a store that this process has open.
+  /// - Throws: `alreadyExists`, or `locked` if this process has the existing file open.
   package func checkIsNoStore() throws(StoreError) {
     if try isReplacing(), try isStore() {
       throw StoreError(.alreadyExists, "\(path) is a store, and was left as it is", hint: "name another file")
@@ -170,18 +170,19 @@ package final class StagedFile {
     try Durability.confirmName(of: path)
   }
 
-  /// Replaces an existing store with the finished file, and keeps the store beside it with its journal and log.
+  /// Replaces an existing store with the finished file, and keeps the store in the same folder with its journal and
+  /// log.
   ///
-  /// The path always leads to a whole file, because the two are exchanged. A kill right before that leaves the finished
-  /// file with the name of the kept one.
+  /// The two files are exchanged, so the path always leads to a whole file, unless the file system can't exchange
+  /// files. If the process is killed right before the exchange, the finished file has the kept store's name.
   ///
-  /// - Returns: The kept store's path: `NAME.replaced`, or `NAME.replaced-2` and so on if that is taken.
+  /// - Returns: The kept store's path: `NAME.replaced`, or `NAME.replaced-2` and so on if that name is taken.
   package func publishKeepingReplaced() throws(StoreError) -> String {
     let kept = unusedKeptPath()
     try movingSideFiles(to: kept) { () throws(StoreError) in
       guard AtomicRename.withoutReplacing(temporary, as: kept) else { throw Self.failure(kept) }
       if AtomicRename.exchanging(kept, path) { return }
-      // The file system can't exchange: for a moment the path leads to no file.
+      // The file system can't exchange files, so the path briefly doesn't lead to a file.
       guard rename(kept, temporary) == 0, rename(path, kept) == 0 else { throw Self.failure(path) }
       guard rename(temporary, path) == 0 else {
         let failure = Self.failure(path)
@@ -204,7 +205,8 @@ package final class StagedFile {
     }
   }
 
-  /// Gives a killed writer's journal and log the name of the kept store, around `exchange`. SQLite makes `-shm` again.
+  /// Renames a killed writer's journal and log to match the kept store, and then runs `exchange`. If this fails,
+  /// restores the names. Deletes the `-shm` file, which SQLite rebuilds.
   private func movingSideFiles(
     to kept: String, _ exchange: () throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -230,7 +232,7 @@ package final class StagedFile {
       guard rename(temporary, path) == 0 else { throw Self.failure(path) }
       return
     }
-    // Don't replace a file that was created in the meantime.
+    // Don't replace a file that appeared after the first check.
     guard AtomicRename.withoutReplacing(temporary, as: path) else {
       let (isTaken, failure) = (errno == EEXIST, Self.failure(path))
       if isTaken { try isReplacing() }
@@ -248,7 +250,7 @@ package final class StagedFile {
     }
   }
 
-  /// Removes the temporary file. Does nothing before ``make()`` and after ``publish()``.
+  /// Removes the temporary file. Has no effect before ``make()`` and after ``publish()``.
   func discard() {
     guard let entry else { return }
     for suffix in ["-journal", "-wal", "-shm", ""] { unlink(entry.path + suffix) }

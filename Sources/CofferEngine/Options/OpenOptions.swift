@@ -6,11 +6,11 @@ public struct OpenOptions: Sendable {
   /// A Boolean value that indicates whether writes are rejected. The file is still opened for writing if possible, so
   /// SQLite can roll back a killed writer's journal.
   public var isReadOnly = false
-  /// A Boolean value that indicates whether the store is only read without ever changing its file or folder. Use it for
-  /// a store in an app bundle, on a read-only disk or with another owner, in either journal mode.
+  /// A Boolean value that indicates whether the store is read without ever changing its file or folder. Use it for a
+  /// store in an app bundle, on a read-only disk or with another owner, in either journal mode.
   ///
-  /// If a killed writer left a journal or log, the store is read through a private copy of the sealed files in
-  /// `TMPDIR`, which is deleted when the store closes.
+  /// If a killed writer left a journal or log, the sealed files are copied to a private directory in `TMPDIR`, and the
+  /// store is read from the copy. The copy is deleted when the store closes.
   public var leavesFileUnchanged = false
   /// A Boolean value that indicates whether published test keys may open TEST stores. Use it only in tests.
   public var allowsTestKeys = false
@@ -19,16 +19,16 @@ public struct OpenOptions: Sendable {
   public var pin: StorePin?
   /// The expected publisher, or `nil` to open any store.
   ///
-  /// The store is then opened for reading only, and only if its rows are those of the newest release in it, which this
-  /// publisher signed, or a publisher that this one named as the next. Opening reads all heads. Each document, collection
-  /// and attachment that is read later is compared with them, and texts with their digests, because a slot holder could
-  /// have forged them. Indexes aren't used.
+  /// The store is then opened for reading only, and its rows must match its newest release. The release must be signed
+  /// by this publisher, or by a publisher whom this publisher named as the next. Opening reads all heads. Each
+  /// document, collection and attachment read later is compared with them, and texts with their digests, because a slot
+  /// holder could have forged them. Indexes aren't used.
   public var publisher: Publisher?
-  /// The file that remembers which rows were proved to be a release's, or `nil` to prove them at each opening.
+  /// The file that records which rows were proved to belong to a release, or `nil` to prove them at each opening.
   ///
-  /// Opening the same state of the store again then reads no heads. The file is made if it's missing, and replaced when
-  /// the store has changed. Keep it where nobody but the reader can write, because whoever changes it decides which rows
-  /// are opened.
+  /// Reopening the same state of the store then doesn't read heads. The file is created if it's missing, and replaced
+  /// when the store has changed. Keep it where nobody but the reader can write, because whoever changes it decides
+  /// which rows are opened.
   public var proofFile: URL?
   /// A Boolean value that indicates whether the expected pin may come from the store's unfinished rekey. Otherwise,
   /// opening the store throws `pinUnfinished`.
@@ -36,21 +36,21 @@ public struct OpenOptions: Sendable {
   /// The maximum time to wait for another process's lock, or `nil` to wait indefinitely. Waits for this process's own
   /// reads and writes aren't limited, and end when the task is canceled or the store is closed.
   public var wait: Duration? = .seconds(10)
-  /// The maximum number of reads at the same time. Further reads wait, in the order of their calls.
+  /// The maximum number of concurrent reads. Further reads wait, in the order of their calls.
   ///
   /// Each read has a connection with caches (``pageCacheBytes``). A read inside another store's scope doesn't wait.
   public var maximumReaders = 8
-  /// The size in bytes of the cache for individually read texts, or 0 to disable it. Cached texts don't need their row.
+  /// The cache size in bytes for individually read texts, or 0 to disable the cache. Cached texts don't need their row.
   ///
   /// Texts are erased when they're evicted or changed, or when the store closes. The cache is never stale, because
   /// commits from other processes empty it.
   public var textCacheBytes = 8 << 20
-  /// The size in bytes of SQLite's page cache for each reading connection. Cached pages are sealed, as in the file.
+  /// The size of SQLite's page cache for each reading connection, in bytes. Cached pages are sealed, as in the file.
   /// There are as many connections as concurrent reads (``maximumReaders``), of which up to four remain open. The
-  /// writing connection has at least 64 MiB for the pages of a bulk transaction.
+  /// writing connection has at least 64 MiB, for a bulk transaction's pages.
   public var pageCacheBytes = 8 << 20
-  /// The total size in bytes of the caches for opened index pages. Each connection that searches, queries or lists has
-  /// an equal share, which it adjusts at its next operation. Up to four idle connections keep their previous share.
+  /// The total size of the caches for opened index pages, in bytes. Each connection that searches, queries or lists has
+  /// an equal share, which it adjusts in its next operation. Up to four idle connections keep their previous share.
   /// Queries that group or join a million rows in index order are several times faster if the index fits.
   public var indexCacheBytes = 64 << 20
   /// The maximum memory in bytes for the index pages that readers change, which all readers share. Beyond it, indexes
@@ -58,17 +58,17 @@ public struct OpenOptions: Sendable {
   public var indexMemoryBytes = 64 << 20
   /// The strategies for encoding Codable values as JSON.
   public var values = ValueCoding()
-  /// The app's migrations in their order, or `nil` for a program that isn't an app with migrations.
+  /// The app's migrations in order, or `nil` for a program that isn't an app with migrations.
   ///
-  /// Opening the store makes the migrations that the store lacks, in one transaction, so the store has all of them or
-  /// remains as before. If several processes open a store at once, one of them makes the migrations, and the others
-  /// wait. A new or emptied store makes all of them.
+  /// Opening the store applies the missing migrations in one transaction, so the store has all of them or remains
+  /// unchanged. If several processes open a store at the same time, one process applies the migrations, and the others
+  /// wait. A new or emptied store applies all migrations.
   ///
-  /// The names of a store's migrations are its application version. If a store has a migration that isn't listed here,
-  /// a newer version of the app changed it: opening it for reading or writing throws `otherFormat`, and if the newer
-  /// version opens the store while this one has it open, the next `read` or `write` throws `otherFormat`. So list
-  /// migrations from an app's first version on, even if there aren't any yet. Without this option, migrations are
-  /// neither made nor compared.
+  /// The migration names in a store are its application version. If a store has a migration that isn't listed here, a
+  /// newer app version changed the store. Opening it for reading or writing then throws `otherFormat`. If the newer
+  /// version opens the store while an older version has it open, the next `read` or `write` in the older version throws
+  /// `otherFormat`. Therefore, list migrations from the app's first version, even if there aren't any yet. Without this
+  /// option, migrations are neither applied nor compared.
   public var migrations: [Migration]?
   /// The only slot to try, with raised limits for its scrypt cost.
   public var slot: Int?
@@ -85,7 +85,7 @@ public struct OpenOptions: Sendable {
   public init() {}
 }
 
-/// The options for a new store. Only a rekey can change the title mode (``RekeyOptions/changeTitles(to:)``).
+/// The options for a new store. Changing the title mode later requires a rekey (``RekeyOptions/changeTitles(to:)``).
 public struct CreateOptions: Sendable {
   /// The title mode, which determines whether titles are sealed, in plaintext or not stored.
   public var titles: Titles = .sealed

@@ -2,12 +2,12 @@ package import CofferDocuments
 package import CofferRecords
 internal import CofferSealing
 
-/// The index of a release folder: which files lead to its newest release, signed, and the releases (FORMAT, "Release
-/// folders").
+/// A release folder's index, which contains the releases and a signed list of the files that lead to the newest release
+/// (FORMAT, "Release folders").
 package struct ReleaseIndex: Sendable {
-  /// The releases in their order.
+  /// The releases in order.
   package let releases: [SignedRelease]
-  /// The files, sorted by the releases that they lead from.
+  /// The files, sorted by their starting release.
   package let updates: [ReleaseUpdate]
   private let note: SignedNote
 
@@ -19,7 +19,7 @@ package struct ReleaseIndex: Sendable {
   /// The newest release.
   package var newest: SignedRelease { releases.last! }
 
-  /// Signs an index of files.
+  /// Creates and signs an index.
   package init(_ releases: [SignedRelease], _ updates: [ReleaseUpdate], signedBy key: SigningKey) throws(StoreError) {
     let last = releases.last!
     let lines =
@@ -31,15 +31,14 @@ package struct ReleaseIndex: Sendable {
     (self.releases, self.updates) = (releases, updates)
   }
 
-  /// The contents of the file: the signed list, and the notes of the releases, with an empty line after each but the
-  /// last.
+  /// The file's contents, which are the signed list and the releases' notes, separated by empty lines.
   package var text: String {
     ([note.description] + releases.map(\.note.description)).joined(separator: "\n")
   }
 
-  /// Reads the file's contents, or returns `nil` for anything else. Nothing is proved.
+  /// Reads the file's contents, or returns `nil` if they're invalid. Doesn't verify signatures.
   package init?(_ text: String) {
-    // Neither the text of a note nor its signatures have an empty line.
+    // A note's text and signatures don't contain empty lines.
     let parts = text.split(separator: "\n\n", omittingEmptySubsequences: false)
     guard parts.count.isMultiple(of: 2), parts.count >= 4 else { return nil }
     func note(_ index: Int, limit: Int) -> SignedNote? {
@@ -52,7 +51,8 @@ package struct ReleaseIndex: Sendable {
       guard let note = note(index, limit: SignedNote.maximumByteCount), let release = SignedRelease(note) else {
         return nil
       }
-      // A new store keeps the texts of releases that its publisher's chain doesn't need, so they're proved, too.
+      // Check each release's link to the previous release, because a new store also keeps release texts that its
+      // publisher's chain doesn't need.
       if let last = releases.last {
         guard release.release.number == last.release.number + 1, let digest = try? last.digest(),
           release.release.previous == digest
@@ -82,15 +82,15 @@ package struct ReleaseIndex: Sendable {
     }
   }
 
-  /// The releases after a number.
+  /// Returns the releases after a number.
   package func releases(after number: Int64) -> [SignedRelease] { releases.filter { $0.release.number > number } }
 
   // MARK: The way to the newest release
 
   /// Returns the files that lead to the newest release with the fewest bytes.
   ///
-  /// - Parameter number: The release to begin with, or 0 for none.
-  /// - Returns: `nil` if no files lead there.
+  /// - Parameter number: The release to start with, or 0 to start without a release.
+  /// - Returns: The files in order, or `nil` if they don't lead to the newest release.
   package func way(from number: Int64) -> [ReleaseUpdate]? {
     Self.way(among: updates, from: number, to: newest.release.number)
   }
@@ -98,7 +98,7 @@ package struct ReleaseIndex: Sendable {
   private static func way(
     among updates: [ReleaseUpdate], from number: Int64, to newest: Int64
   ) -> [ReleaseUpdate]? {
-    // Every file leads to a later release, so the ways of later releases are known first.
+    // Start with the latest releases, because every file leads to a later release, whose way must be known first.
     var ways: [Int64: (byteCount: Int, updates: [ReleaseUpdate])] = [newest: (0, [])]
     for update in updates.sorted(by: { ($0.to, $0.from) > ($1.to, $1.from) }) {
       guard let rest = ways[update.to] else { continue }
@@ -106,21 +106,21 @@ package struct ReleaseIndex: Sendable {
       if let known = ways[update.from], known.byteCount <= byteCount { continue }
       ways[update.from] = (byteCount, [update] + rest.updates)
     }
-    // All documents lead there from any release.
+    // A way from 0 is valid from any release, because it starts with a file that contains all documents.
     let candidates = [ways[number], ways[0]].compactMap { $0 }
     return candidates.min { $0.byteCount < $1.byteCount }?.updates
   }
 
-  /// Returns the files that are on a cheapest way from some release.
+  /// Returns the files on the way with the fewest bytes from at least one release.
   package static func useful(_ updates: [ReleaseUpdate], to newest: Int64) -> [ReleaseUpdate] {
     var used: Set<ReleaseUpdate> = []
     for number in Set(updates.map(\.from)) { used.formUnion(way(among: updates, from: number, to: newest) ?? []) }
     return updates.filter { used.contains($0) }
   }
 
-  /// Returns the key of each release that files of a way lead to or from.
+  /// Returns the keys of the releases that the files lead to or from, by release number.
   ///
-  /// - Parameter key: The key of the newest release.
+  /// - Parameter key: The newest release's key.
   package func keys(_ key: Secret) throws(StoreError) -> [Int64: Secret] {
     var keys = [newest.release.number: key]
     for update in updates.sorted(by: { $0.to > $1.to }) {
@@ -132,7 +132,7 @@ package struct ReleaseIndex: Sendable {
 }
 
 extension SignedRelease {
-  /// - Returns: `nil` unless the note is the note of a release.
+  /// Creates a release from a note, or returns `nil` if the note doesn't contain a release.
   init?(_ note: SignedNote) {
     guard let release = Release(note.text) else { return nil }
     self.init(release: release, note: note)
@@ -142,14 +142,14 @@ extension SignedRelease {
 // MARK: - Proving an index
 
 extension StoreTransaction {
-  /// Requires an index to be a publisher's, and to continue this store's releases.
+  /// Requires an index to be signed by a publisher and to continue this store's releases.
   ///
   /// - Parameters:
-  ///   - time: The present time.
-  ///   - allowsOlder: Whether to accept an index that ends with an older release than the store's newest, which changes
-  ///     nothing, or with one that has expired.
+  ///   - time: The current time.
+  ///   - allowsOlder: Whether to accept an index whose newest release has expired, or is older than the store's newest
+  ///     release, which leaves the store unchanged.
   /// - Returns: The number of the store's newest release.
-  /// - Throws: `notAsReleased`, or `rolledBack` for an older or expired release.
+  /// - Throws: `notAsReleased`, `testKeyRefused`, or `rolledBack` for an older or expired release.
   package func require(
     _ index: ReleaseIndex, by publisher: Publisher, at time: Timestamp, allowsOlder: Bool
   ) throws(StoreError) -> Int64 {
@@ -178,7 +178,7 @@ extension StoreTransaction {
     return number
   }
 
-  /// Records the releases of an index up to one of them.
+  /// Records an index's new releases, up to and including a number.
   package func addReleases(of index: ReleaseIndex, through number: Int64) throws(StoreError) {
     let table = ReleaseTable(database)
     let known = try table.notes().last?.number ?? 0
@@ -189,35 +189,35 @@ extension StoreTransaction {
     hasReleasesAfter = true
   }
 
-  /// Requires the contents to be those of a release.
+  /// Requires the contents to match a release.
   ///
   /// - Throws: `notAsReleased`.
   package func requireContents(of release: Release, progress: ProgressHandler?) throws(StoreError) {
     try release.require(try ContentWalk.contents(of: self, progress: progress), in: self)
   }
 
-  /// The store's releases, of which none is proved.
+  /// Returns the store's releases without verifying them.
   package func signedReleases() throws(StoreError) -> [SignedRelease] {
     try hasReleases ? try ReleaseChain(ReleaseTable(database)).releases : []
   }
 
-  /// Returns what this store keeps of a release, or `nil` for one that another store made, or that was made under a former
-  /// root key.
+  /// Returns this store's secret for a release, or `nil` if another store made the release, or if it was made under a
+  /// former root key.
   package func secret(of release: SignedRelease) throws(StoreError) -> ReleaseSecret? {
     guard let sealed = try ReleaseTable(database).privatePart(of: release.release.number) else { return nil }
     return try ReleaseSecret(sealed, keys.session, of: try release.digest())
   }
 
-  /// The identity of the data set (FORMAT, "Releases").
+  /// Returns the data set's identity (FORMAT, "Releases").
   package func dataSet() throws(StoreError) -> [UInt8] { try Release.dataSet(of: keys.session.keyring.family) }
 }
 
 extension ReleaseIndex {
-  /// Requires this index to be a publisher's.
+  /// Requires this index to be signed by a publisher.
   ///
   /// - Parameters:
-  ///   - own: The releases that a store has before those of the index.
-  ///   - time: The present time.
+  ///   - own: A store's earlier releases, which the index's releases follow.
+  ///   - time: The current time.
   ///   - allowsOlder: Whether the newest release may have expired.
   /// - Throws: `notAsReleased`, `testKeyRefused`, or `rolledBack`.
   package func require(
@@ -246,10 +246,9 @@ extension ReleaseIndex {
     }
   }
 
-  /// Requires this index to be one that a signing key made, of releases that a store has.
+  /// Returns whether a signing key signed this index. Requires a store to have the index's newest release.
   ///
-  /// - Returns: Whether the key signed it.
-  /// - Throws: `invalidArgument` if the store lacks one of the releases.
+  /// - Throws: `invalidArgument` if the store doesn't have this release.
   package func isContinued(by own: [SignedRelease], signedBy key: SigningKey) throws(StoreError) -> Bool {
     guard own.contains(newest) else {
       throw StoreError(

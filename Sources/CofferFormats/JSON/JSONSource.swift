@@ -1,18 +1,20 @@
 public import CofferDocuments
 
-/// A document for each element of a JSON array, read one after the other, or one document for any other root.
+/// A source with a document for each element of a JSON array, or a single document for any other root.
 ///
-/// An element becomes the same document as a line of ``NDJSONSource``. Only the current element is in memory, so that
-/// an array may have any length. Strict RFC 8259 in any supported encoding; at most 512 nested arrays and objects.
+/// An element becomes the same document as a line in ``NDJSONSource``. Only the current element is in memory, so arrays
+/// can have any length. The input must be strict RFC 8259 in a supported encoding, with at most 512 nested arrays and
+/// objects.
 ///
-/// ``RecordErrorMode/skip`` skips a bad element up to the comma or bracket that seems to end it; a bad root is one bad
-/// record.
+/// ``RecordErrorMode/skip`` skips an invalid element up to the comma or bracket that seems to end it. An invalid root
+/// is a single invalid record.
 public struct JSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: ParsedRecords<JSONTextParser>
 
-  /// Reads JSON from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  /// Creates a source that reads JSON, starting with the first byte of `source`. The source doesn't read until the
+  /// first ``read(into:)``.
   ///
-  /// With a `mapping`, members of objects become the parts that they are mapped to.
+  /// With a `mapping`, object members become the parts in the mapping.
   public init(
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {
@@ -36,14 +38,14 @@ public struct JSONSource: DraftSource, ReportingSource, Sendable {
 struct JSONTextParser: RecordParser {
   static let keepsRejectedBytes = false
 
-  /// The parser's state: the next expected part.
+  /// The part that the parser expects next.
   private enum Expected {
     case root
     case element(isFirst: Bool)
     /// The rest of a rejected element.
     case rest(JSONRest)
     case end
-    /// A fault behind the root was reported.
+    /// The end of parsing, because the input has ended or a fault after the root was reported.
     case nothing
   }
 
@@ -71,7 +73,7 @@ struct JSONTextParser: RecordParser {
   ) -> RecordOutcome {
     var scanner = JSONScanner(bytes, in: start..<bytes.count)
     scanner.skipWhitespace()
-    // White space is consumed at once, so that it never fills the buffer.
+    // Consume whitespace immediately to prevent it from filling the buffer.
     guard let next = scanner.next else {
       return isFinal ? end(of: bytes) : scanner.position > start ? .nothing(end: scanner.position) : .needsMore
     }
@@ -106,7 +108,7 @@ struct JSONTextParser: RecordParser {
     }
   }
 
-  /// Reads the value that begins here.
+  /// Reads the value at the scanner's position.
   private mutating func value(
     _ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer, isFinal: Bool, _ output: inout RecordOutput
   ) -> RecordOutcome {
@@ -115,10 +117,10 @@ struct JSONTextParser: RecordParser {
     let fault: RecordFault?
     do throws(JSONError) {
       fault = try documents.read(&scanner, bytes, into: &output)
-      // A number at the end may go on.
+      // A number at the end of the buffer may continue with the next input.
       if scanner.next == nil, !isFinal, bytes[start] < JSONByte.openBracket { return .needsMore }
     } catch {
-      // An incomplete value is noticed at the very end, an incomplete escape at most 12 bytes before.
+      // An incomplete value is detected at the very end, and an incomplete escape at most 12 bytes before the end.
       if !isFinal, error.byteOffset + 12 >= bytes.count { return .needsMore }
       output.source = start..<max(start, min(error.byteOffset, bytes.count))
       return .bad(RecordFault(position: error.byteOffset, reason: error.reason), end: giveUp(bytes, from: start))
@@ -129,7 +131,7 @@ struct JSONTextParser: RecordParser {
     return .record(end: scanner.position)
   }
 
-  /// Handles the end of the input, complete or not.
+  /// Handles the end of the input, and reports a missing value or an unclosed array.
   private mutating func end(of bytes: UnsafeRawBufferPointer) -> RecordOutcome {
     let fault: RecordFault? =
       switch expected {
@@ -143,7 +145,7 @@ struct JSONTextParser: RecordParser {
 
   /// Rejects the value that begins at `start`.
   ///
-  /// - Returns: its end, or the end of the buffer.
+  /// - Returns: The end of the value or of the buffer.
   private mutating func giveUp(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var isRoot = false
     if case .root = expected { isRoot = true }
@@ -157,7 +159,7 @@ struct JSONTextParser: RecordParser {
     if case .rest(let begun) = expected {
       rest = begun
     } else {
-      // An element too long to be kept, with the comma before it.
+      // The element was too long to keep, so skip the comma before it.
       var scanner = JSONScanner(bytes, in: start..<bytes.count)
       scanner.skipWhitespace()
       if scanner.take(JSONByte.comma) { position = scanner.position }
@@ -171,9 +173,9 @@ struct JSONTextParser: RecordParser {
   }
 }
 
-/// Finds the end of an element that is not JSON, by its brackets and quotes alone.
+/// Finds the end of an element that isn't valid JSON, by counting brackets and quotes.
 struct JSONRest: Sendable {
-  /// Nothing follows a root.
+  /// Whether the element is the root, which extends to the end of the input.
   let isRoot: Bool
   private var depth = 0
   private var isInString = false
@@ -183,7 +185,7 @@ struct JSONRest: Sendable {
     self.isRoot = isRoot
   }
 
-  /// Skips to the comma or bracket behind the element; false if it is not in this buffer.
+  /// Skips to the comma or bracket after the element. Returns `false` if the buffer doesn't contain it.
   mutating func skip(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) -> Bool {
     guard !isRoot else {
       position = bytes.count
@@ -192,7 +194,7 @@ struct JSONRest: Sendable {
     while position < bytes.count {
       let byte = bytes[position]
       if isInString {
-        // A string never spans lines: this one was not closed.
+        // A string can't span lines, so a string at the end of a line wasn't closed.
         if byte == Byte.lineFeed || byte == JSONByte.quote && !isEscaped { isInString = false }
         isEscaped = byte == JSONByte.backslash && !isEscaped
       } else {

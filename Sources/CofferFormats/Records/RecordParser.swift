@@ -1,33 +1,35 @@
 internal import CofferDocuments
 
-/// The grammar of one format: finds the end of a record and the ranges of its parts.
+/// A parser for one format, which finds a record's end and the ranges of its parts.
 protocol RecordParser: Sendable {
-  /// A rejected record is reported with its bytes in the input.
+  /// Whether a rejected record is reported with its bytes in the input.
   static var keepsRejectedBytes: Bool { get }
-  /// All parts of a record are in ``RecordOutput/generated``, none in the buffer.
+  /// Whether all parts of a record are in ``RecordOutput/generated`` instead of the buffer.
   static var generatesEverything: Bool { get }
   static var usualEmptyText: Document.EmptyText { get }
   static var usualMaximum: Int { get }
-  /// A byte order mark in front of the first record is a fault, and not a part of a text.
+  /// Whether a byte order mark before the first record is an error instead of a part of a text.
   static var refusesMark: Bool { get }
-  /// The fault of the input as a whole, once its end is reached.
+  /// The error in the input as a whole, or `nil`. The reader throws it at the end of the input.
   var endFault: FormatError? { get }
-  /// False while the parser is incomplete: it is called once more at the end of the input, with no bytes left.
+  /// Whether the parser is complete. At the end of the input, the reader calls an incomplete parser even if all bytes
+  /// are parsed.
   var mayEnd: Bool { get }
 
   /// See ``DraftBatch/readParts``.
   var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { get }
 
-  /// Parses the record that begins at `start`; called again for the same record when more input has arrived.
+  /// Parses the record at `start`. After ``RecordOutcome/needsMore``, the reader repeats the call with more input.
   ///
   /// - Parameters:
-  ///   - bytes: valid UTF-8; the input's end if `isFinal`.
-  ///   - output: receives the record's parts.
+  ///   - bytes: Valid UTF-8, which includes the end of the input if `isFinal` is `true`.
+  ///   - output: Receives the record's parts.
   mutating func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
   ) -> RecordOutcome
 
-  /// Skips the rest of a record that is too long; `end` is the beginning of the next one.
+  /// Skips the rest of an oversized record. The next record begins at `end` if `isDone` is `true`. Otherwise, the
+  /// record continues there.
   mutating func skipRest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isDone: Bool)
 }
 
@@ -41,7 +43,7 @@ extension RecordParser {
   var mayEnd: Bool { true }
   var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { nil }
 
-  /// Most records are lines.
+  /// Skips the rest of the line, because most records are lines.
   func skipRest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isDone: Bool) {
     guard let lineEnd = bytes.firstOffset(of: Byte.lineFeed, from: start) else { return (bytes.count, false) }
     return (lineEnd + 1, true)
@@ -49,19 +51,19 @@ extension RecordParser {
 }
 
 enum RecordOutcome {
-  /// A document, in ``RecordOutput/draft``.
+  /// A document, which is in ``RecordOutput/draft``.
   case record(end: Int)
-  /// No document: a blank line.
+  /// A part without a document, such as a blank line.
   case nothing(end: Int)
-  /// No document: the row of names.
+  /// The header row, which isn't a document.
   case header(end: Int)
-  /// The row of names is faulty, so that no other can be read.
+  /// An invalid header row. Other rows can't be read without it.
   case badHeader(RecordFault)
   /// The record continues beyond the buffer.
   case needsMore
-  /// A bad record; the next one begins at `end`.
+  /// An invalid record. The next record begins at `end`.
   case bad(RecordFault, end: Int)
-  /// The input does not match the options.
+  /// An input that doesn't match the options.
   case failure(FormatError)
 }
 
@@ -69,7 +71,7 @@ struct RecordFault {
   var code = FormatError.Code.malformed
   var position: Int
   let reason: String
-  /// What to do about it, if that is known.
+  /// The way to fix the fault, if it's known.
   var advice: String?
 
   init(code: FormatError.Code = .malformed, position: Int, reason: String, advice: String? = nil) {
@@ -83,7 +85,7 @@ struct RecordFault {
     self.init(position: position, reason: fault.reason, advice: fault.advice)
   }
 
-  /// The same fault of a column or member of that name.
+  /// Returns the fault with a column or member name in its reason.
   func naming(_ what: StaticString, _ name: String) -> RecordFault {
     RecordFault(code: code, position: position, reason: "\(what) \(name): \(reason)", advice: advice)
   }
@@ -93,43 +95,44 @@ struct RecordFault {
   }
 }
 
-/// The parts of one record: ranges of the parsed buffer for unchanged bytes, of ``generated`` for others.
+/// The parts of one record. Unchanged bytes are ranges in the parsed buffer, and other bytes are ranges in
+/// ``generated``.
 struct RecordOutput: Sendable {
   var draft = DraftBatch.Draft(text: nil, record: 0)
-  /// Generated bytes: unescaped, or canonical.
+  /// Generated bytes, which are unescaped or canonical.
   var generated: [UInt8] = []
-  /// The offset of ``generated``, which will follow the buffer.
+  /// The offset of ``generated``, which later follows the buffer.
   var generatedBase = 0
   /// The attachments of the batch's documents.
   private(set) var attachments: [DraftAttachment] = []
-  /// The number of bytes of attachments in memory.
+  /// The number of attachment bytes in memory.
   private(set) var attachedByteCount = 0
-  /// The record's range, if it differs from the parsed one.
+  /// The record's range, if it differs from the parsed range.
   var source: Range<Int>?
-  /// The record has no text: it is a value as a whole.
+  /// Whether the entire record is a value, because it doesn't have a text.
   var isValue: Bool { draft.isWholeRecord }
 
-  /// Makes attachments those of the draft.
+  /// Adds attachments to the draft.
   mutating func attach(_ new: [DraftAttachment]) {
     draft.attachments = attachments.count..<attachments.count + new.count
     attachments += new
     for case .bytes(let bytes) in new.map(\.content) { attachedByteCount += bytes.count }
   }
 
-  /// Moves the attachments to a batch, in which they keep their places.
+  /// Removes and returns the attachments for a batch, in which they keep their indexes.
   mutating func takeAttachments() -> [DraftAttachment] {
     defer { (attachments, attachedByteCount) = ([], 0) }
     return attachments
   }
 
-  /// The range of the bytes appended to ``generated`` since it had `count` bytes.
+  /// Returns the range of the bytes appended to ``generated`` since it had `count` bytes.
   func range(generatedSince count: Int) -> Range<Int> {
     generatedBase + count..<generatedBase + generated.count
   }
 }
 
 extension DocumentID {
-  /// Reads a positive decimal number; nil for anything else.
+  /// Creates an ID from a positive decimal number, or returns `nil` for other bytes.
   init?(digits: UnsafeRawBufferPointer) {
     guard (1...19).contains(digits.count) else { return nil }
     var value: UInt64 = 0

@@ -1,22 +1,24 @@
 internal import CofferPlatform
 internal import CofferSQLite
 
-/// A stranger's database, opened so that reading it changes nothing: not the file, nor anything beside it.
+/// An untrusted database. Opening and reading it doesn't change its file, and doesn't create or change files in its
+/// directory.
 ///
-/// Triggers, views and virtual tables never run, and the schema is not trusted. If SQLite must write before it
-/// can read the database correctly, it writes to a private copy.
+/// Triggers, views and virtual tables never run, and the schema isn't trusted. If SQLite must write before it can read
+/// the database correctly, it writes to a private copy.
 final class SQLiteFile {
   let database: Database
-  /// Why a private copy is read in place of the file; nil where none is.
+  /// The reason for reading a private copy, or `nil` if the original is read.
   private(set) var copyReason: String?
   private let copy: PrivateCopy?
-  /// The state on opening of a file that is read without locks.
+  /// The file's state when it was opened, if it's read without locks.
   private let unlocked: FileSetState?
 
-  /// Opens a database and begins the one transaction that all of it is read in.
+  /// Opens a database, and begins a single transaction for all reads.
   ///
-  /// - Throws: `malformed` for what is no database, or a damaged one, or one with an unsafe file beside it; `locked`
-  ///   while it is being written; `unreadable`.
+  /// - Throws: `malformed` if the file isn't a database or is damaged, or if its journal or log is unsafe.
+  ///   `unsupportedFormat` for a store. `locked` if another program is writing to it. `unreadable`, or `unwritable` if
+  ///   the private copy can't be written.
   init(path: String, options: ReadingOptions) throws(FormatError) {
     let path = Self.resolved(path)
     let beside = try FileSetState(path)
@@ -31,7 +33,8 @@ final class SQLiteFile {
         (database, copy) = try Self.openCopy(of: path, options)
         unlocked = nil
       } else {
-        // A process that has such a database open keeps a log beside it: without a log, none has.
+        // A process that opens such a database keeps a log next to it, so without a log, the database isn't open
+        // anywhere.
         database = try Self.open(path, .immutable)
         copy = nil
         unlocked = beside
@@ -46,8 +49,8 @@ final class SQLiteFile {
       try direct.beginReading(options)
     } catch {
       try? direct.close()
-      // A transaction that a killed writer left open must be undone first, and that is writing. If its journal names a
-      // super-journal, the code is `unsafeFile`, and the copy of the journal is without that name.
+      // If a writer was killed during a transaction, SQLite must roll it back first, which requires writing. If its
+      // journal names a super-journal, the code is `unsafeFile`. The copied journal doesn't contain that name.
       guard error.code == .readOnly || error.code == .cantOpen || error.code == .unsafeFile, beside.hasJournal else {
         throw FormatError(error)
       }
@@ -76,7 +79,7 @@ final class SQLiteFile {
     self.copy = copy
   }
 
-  /// To be called when all has been read: of a file without locks, it must still be what it was.
+  /// Verifies that a file without locks hasn't changed since it was opened. Call this method after reading all data.
   func requireUnchanged() throws(FormatError) {
     guard let unlocked else { return }
     guard try FileSetState(unlocked.path) == unlocked else { throw Self.changing }
@@ -86,7 +89,7 @@ final class SQLiteFile {
     FormatError(.locked, "the database is written by another program: try again, or make a copy of it")
   }
 
-  /// Symbolic links resolved, as SQLite does before it looks for a journal.
+  /// Returns the path with symbolic links resolved, because SQLite does the same before it looks for a journal.
   private static func resolved(_ path: String) -> String {
     guard let real = realpath(path, nil) else { return path }
     defer { free(real) }
@@ -113,11 +116,11 @@ final class SQLiteFile {
     }
   }
 
-  /// Copies the file with its journal or log, lets SQLite recover the copy, and takes the copy's names away.
+  /// Copies the file with its journal or log, lets SQLite recover the copy, and removes the copy's names.
   private static func openCopy(
     of path: String, _ options: ReadingOptions
   ) throws(FormatError) -> (Database, PrivateCopy) {
-    // A file that is being written is copied again, a few times.
+    // Retry a few times, because another program can write to the file during the copy.
     for _ in 0..<4 {
       let before = try FileSetState(path)
       let copy = try PrivateCopy(options) { (files) throws(FormatError) in
@@ -147,7 +150,7 @@ final class SQLiteFile {
 }
 
 extension Database {
-  /// Opens a read transaction and reads the schema, which is where most damage shows.
+  /// Begins a read transaction, and reads the schema to detect most damage early.
   fileprivate func beginReading(_ options: ReadingOptions) throws(SQLiteError) {
     try begin(.deferred)
     if let shouldStop = options.shouldStop { try setStopCondition(shouldStop) }
@@ -156,7 +159,7 @@ extension Database {
 }
 
 extension Database {
-  /// Refuses a file shorter than its pages: SQLite would read zeros for the missing bytes.
+  /// Throws an error if the file is shorter than its pages, because SQLite would read zeros for the missing bytes.
   fileprivate func requireWhole() throws(FormatError) {
     do throws(SQLiteError) {
       let pageSize = try integerPragma("page_size") ?? 0
@@ -170,7 +173,7 @@ extension Database {
   }
 }
 
-/// The state of a database's file, journal and log, as far as opening depends on it.
+/// The state of a database's file, journal and log, as far as it affects opening.
 private struct FileSetState: Equatable {
   private struct File: Equatable {
     var number: UInt64
@@ -182,7 +185,7 @@ private struct FileSetState: Equatable {
   private static let headerSize = 100
 
   let path: String
-  /// The first bytes of the database.
+  /// The database's first bytes.
   private let header: [UInt8]
   private let files: [File?]
 
@@ -205,7 +208,7 @@ private struct FileSetState: Equatable {
     self.header = Array(header[..<count])
   }
 
-  /// A store is a database, too, but of sealed texts.
+  /// Requires the file to be a database that isn't a store, because a store's texts are sealed.
   func requireForeignDatabase() throws(FormatError) {
     guard isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
     guard !header[68..<72].elementsEqual("COFR".utf8) else {
@@ -215,21 +218,21 @@ private struct FileSetState: Equatable {
   }
 
   private var isDatabase: Bool { header.count == Self.headerSize && header.starts(with: "SQLite format 3\0".utf8) }
-  /// The read version (byte 19) is 2 with a write-ahead log.
+  /// Whether the database uses a write-ahead log. The read version (byte 19) is then 2.
   var usesLog: Bool { header[19] == 2 }
-  /// One of the two versions is 1.
+  /// Whether the database has a rollback journal. The write version (byte 18) or the read version is then 1.
   var keepsRollbackJournal: Bool { header[18] == 1 || header[19] == 1 }
   var hasJournal: Bool { (files[1]?.size ?? 0) > 0 }
   var hasLog: Bool { (files[2]?.size ?? 0) > 0 }
 
-  /// Nil if the file does not exist.
+  /// Returns the file's state, or `nil` if the file doesn't exist.
   private static func file(_ path: String) throws(FormatError) -> File? {
     var status = stat()
     guard stat(path, &status) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
       throw .system(.unreadable, "cannot look at the file", path: path)
     }
-    // A pipe of that name would make SQLite wait for ever.
+    // SQLite would wait indefinitely if the name belonged to a pipe.
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw FormatError(.unreadable, "a database must be a file", path: path)
     }
@@ -240,7 +243,7 @@ private struct FileSetState: Equatable {
 }
 
 extension FormatError {
-  /// Translates an error of SQLite.
+  /// Creates an error from a SQLite error.
   init(_ error: SQLiteError) {
     let code: Code =
       switch error.code {

@@ -2,9 +2,9 @@ internal import CofferDocuments
 internal import CofferSQLite
 internal import CofferText
 
-/// Reads the rows of one table one by one, each as the parts of a document.
+/// A reader for a table's rows, which become the parts of one document each.
 final class SQLiteRows {
-  /// A fault of one row; the next one can still be read.
+  /// A row's fault. The following rows can still be read.
   struct Fault: Error {
     let error: FormatError
   }
@@ -15,17 +15,17 @@ final class SQLiteRows {
   private let statement: Statement
   private let decoder: ValueDecoder
   private let options: ReadingOptions
-  /// Rows have no text: they are values.
+  /// Whether rows are values, because the table doesn't have a text column.
   var areValues: Bool { layout.text == nil }
   /// See ``DraftBatch/readParts``.
   let readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)?
   private let maximum: Int
-  /// The blobs of the row that is read, if they become attachments.
+  /// The current row's blobs, if blobs become attachments.
   private var extracted: ExtractedData?
   private var dates: DateReader
-  /// The last row: rows must be in order, or a damaged tree could repeat them for ever.
+  /// The last row's position. Rows must be in order, because a damaged tree could otherwise repeat them forever.
   private var last: (Int64, Int64)?
-  /// The most further rows of a table without row ids.
+  /// The maximum number of remaining rows if the table doesn't have row IDs.
   private var rowsLeft: Int64
 
   init(
@@ -50,7 +50,7 @@ final class SQLiteRows {
     decoder = ValueDecoder(encoding, onError: options.onError == .replace ? .replace : .fail)
   }
 
-  /// Goes to the next row; false behind the last one.
+  /// Moves to the next row. Returns `false` after the last row.
   func next() throws(FormatError) -> Bool {
     do throws(SQLiteError) {
       guard try statement.step() else { return false }
@@ -61,7 +61,7 @@ final class SQLiteRows {
     return true
   }
 
-  /// The row's number is the column behind the table's own.
+  /// The row's ID, which the statement returns after the table's columns.
   private var rowID: Int64? {
     table.rowID == nil ? nil : statement.int64(at: table.columns.count)
   }
@@ -94,7 +94,7 @@ final class SQLiteRows {
 
   /// Fills the draft with the row's parts.
   ///
-  /// - Returns: The attachments that the row's blobs become, if they do.
+  /// - Returns: The attachments from the row's blobs, or an empty array if blobs don't become attachments.
   func fill(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) -> [DraftAttachment] {
     extracted = options.attachesData ? ExtractedData() : nil
     defer { extracted = nil }
@@ -161,7 +161,7 @@ final class SQLiteRows {
     return range
   }
 
-  /// A value as text: a number in decimal, a blob as JSON has it; nil for NULL.
+  /// Appends a value as text, with numbers in decimal and blobs in JSON's form. Returns `nil` for NULL.
   private func value(_ column: Int, _ bytes: inout [UInt8]) throws(Fault) -> Range<Int>? {
     let start = bytes.count
     switch statement.storageClass(at: column) {
@@ -174,7 +174,7 @@ final class SQLiteRows {
     return start..<bytes.count
   }
 
-  /// A text in UTF-8, valid until the next call.
+  /// Returns a text in UTF-8, which is valid until the next call.
   private func text(_ column: Int) throws(Fault) -> UnsafeRawBufferPointer {
     do throws(TextCodingError) {
       return try decoder.utf8(from: statement.storedTextPointer(at: column, isUTF16: encoding != .utf8))
@@ -185,14 +185,15 @@ final class SQLiteRows {
 
   // MARK: Objects
 
-  /// The members of the layout as an object.
+  /// Appends the layout's members as an object.
   ///
-  /// - Parameter isCanonical: by RFC 8785, as attributes are: numbers are doubles, so that a longer integer is a string.
+  /// - Parameter isCanonical: Whether the object is canonical (RFC 8785), which attributes must be. Numbers are then
+  ///   doubles, so integers with a magnitude above 2^53 become strings.
   private func object(isCanonical: Bool, _ bytes: inout [UInt8]) throws(Fault) -> Range<Int> {
     let start = bytes.count
     var separator = JSONByte.openBrace
     for (column, prefix) in layout.members {
-      // NULL is no attribute.
+      // NULL doesn't become an attribute.
       if isCanonical, case .null = statement.storageClass(at: column) { continue }
       bytes.append(separator)
       bytes += prefix
@@ -220,9 +221,10 @@ final class SQLiteRows {
     }
   }
 
-  /// Appends a value as `JSONEncoder` writes one of the Swift type that its column is declared for.
+  /// Appends a value in `JSONEncoder`'s form for the Swift type of the declared column type. Other blobs are appended
+  /// as data or attachments.
   ///
-  /// - Returns: false, with nothing appended, for a value that isn't of that type.
+  /// - Returns: `false`, without appending, if the value doesn't match the column's type.
   private func appendDeclared(_ column: Int, _ bytes: inout [UInt8]) throws(Fault) -> Bool {
     let value = statement.storageClass(at: column)
     switch table.types[column] {
@@ -244,7 +246,7 @@ final class SQLiteRows {
     return true
   }
 
-  /// Fills the parts that only tables of ``SQLiteSink`` have.
+  /// Fills the additional parts in ``SQLiteSink`` tables.
   private func fillOwn(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) {
     draft.isComplete = true
     if let column = layout.parent, !statement.isNull(at: column) {

@@ -1,29 +1,33 @@
 public import CofferDocuments
 
-/// A document for each row of a table in a SQLite database, in the order of the rows' numbers.
+/// A document source for a table in a SQLite database. Each row becomes a document, in the order of the row IDs.
 ///
-/// The table is the one that is named, or the only one with an id, a title and a text column (`text`, `txt` or `body`;
-/// `records` is preferred). Its columns become the parts assigned by ``ColumnMapping``, every other one an attribute;
-/// without a text column, each row is a value, a JSON object, and its title `title` or else `name`. In JSON a
-/// blob is `{"$base64":"…"}`, a real that is not finite `{"$real":"inf"}`, and integers are exact: as attributes,
-/// beyond 2^53, they are strings. A table that ``SQLiteSink`` made is read back in its order, with keys, dates and
-/// attributes.
+/// If you don't name a table, the source reads the only table with the mapped columns. Without a mapping, it reads the
+/// only table with an ID, a title and a text column (`text`, `txt` or `body`). If several tables match, it reads
+/// `records`. ``ColumnMapping`` assigns columns to a document's parts, and other columns become attributes. Without a
+/// text column, each row becomes a value, which is a JSON object, and its title is in the column `title`, or otherwise
+/// `name`. By default, JSON represents a blob as `{"$base64":"…"}`, and a real number that isn't finite as
+/// `{"$real":"inf"}`. Integers are exact, so attributes represent integers beyond 2^53 as strings. A table that
+/// ``SQLiteSink`` created is read in its original order, with keys, dates and attributes.
 ///
-/// Any text encoding and tables WITHOUT ROWID are read. Generated columns are left out
-/// (``ReadingReport/generatedColumns``); expressions, views, virtual tables and triggers of the file never run. The file and those beside it never change: if SQLite would have to write in order to read (a journal
-/// of a killed writer, a write-ahead log), it reads a private copy under `TMPDIR`, whose name is removed at once, and
-/// ``ReadingReport/privateCopy`` has the reason. Nothing is opened before the first ``read(into:)``; one read
-/// transaction lasts to the end.
+/// The source reads any text encoding, and tables declared WITHOUT ROWID. It skips generated columns
+/// (``ReadingReport/generatedColumns``), and never runs the file's expressions, views, virtual tables and triggers. The
+/// database and its adjacent files never change. If SQLite would have to write before it can read, because a killed
+/// writer left a journal or the write-ahead log contains changes, the source reads a private copy in
+/// ``ReadingOptions/temporaryDirectory``. The copy's name is removed as soon as SQLite has opened the copy.
+/// ``ReadingReport/privateCopy`` contains the reason for the copy. The first ``read(into:)`` opens the database, and a
+/// single read transaction lasts until the end.
 public struct SQLiteSource: DraftSource, ReportingSource, Sendable {
   private let reader: SQLiteReader
 
-  /// Reads a table of the database at `path`; nothing is opened before the first ``read(into:)``.
+  /// Creates a source for a table in the database at `path`, which the first ``read(into:)`` opens.
   ///
   /// - Parameters:
-  ///   - path: an existing file.
-  ///   - table: the table's name; nil finds it.
-  ///   - mapping: the columns of the parts; other columns are found by their usual names.
-  ///   - options: bad records, kept ids; their encoding is ignored in favour of the database's own.
+  ///   - path: The path of an existing file.
+  ///   - table: The table's name, or `nil` to find the table.
+  ///   - mapping: The columns for the document's parts. Unmapped parts come from columns with the usual names.
+  ///   - options: The options for reading, such as the treatment of invalid records and IDs. The encoding is ignored,
+  ///     because the database determines it.
   public init(
     path: String, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
     options: ReadingOptions = ReadingOptions()
@@ -33,9 +37,10 @@ public struct SQLiteSource: DraftSource, ReportingSource, Sendable {
     }
   }
 
-  /// Reads a table of a database from a stream: SQLite needs a file, so that a private copy is made first.
+  /// Creates a source for a database table from a stream.
   ///
-  /// The copy is in ``ReadingOptions/temporaryDirectory``, in plaintext like the stream; its name is removed at once.
+  /// SQLite needs a file, so the first ``read(into:)`` makes a private copy in ``ReadingOptions/temporaryDirectory``.
+  /// The copy is in plaintext, like the stream. Its name is removed as soon as SQLite has opened the copy.
   public init(
     copying source: some ByteSource, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
     options: ReadingOptions = ReadingOptions()

@@ -1,19 +1,22 @@
 internal import CofferDocuments
 
-/// Makes file names that are valid on any system from arbitrary titles and keys, unique in one directory.
+/// A generator of file names from arbitrary titles and keys. The names are valid on any system and unique in a
+/// directory.
 struct FileNames: Sendable {
-  /// Assigned paths, in the form in which case-insensitive systems compare them; as hashes, since a collision only adds a
-  /// number.
+  /// The assigned paths, in the form that case-insensitive systems compare. The set contains hashes, because a
+  /// collision only changes a name.
   private var taken: Set<Int> = []
-  /// Assigned folders: the bytes of each path, by the same hash.
+  /// The path bytes for each assigned folder, by the same hash.
   private var folders: [Int: [UInt8]] = [:]
 
-  /// - Parameter reserved: a name that is never assigned.
+  /// Creates a generator.
+  ///
+  /// - Parameter reserved: A name to reserve, which is never assigned.
   init(reserving reserved: String? = nil) {
     if let reserved { taken.insert(Self.hash(reserved)) }
   }
 
-  /// The name for a document's file; the id follows the title if another file has that name.
+  /// Returns the name for a document's file. If another file has that name, the ID follows the title.
   mutating func name(title: String?, id: Int64, ending: String) -> String {
     let stem = Self.stem(title: title, id: id)
     for name in ["\(stem)\(ending)", "\(stem)-\(id)\(ending)"] {
@@ -23,7 +26,7 @@ struct FileNames: Sendable {
     return "document-\(id)-\(id)\(ending)"
   }
 
-  /// The same with the ending of the title if it has one, such as `.md`, otherwise `.txt`.
+  /// Returns the name for a document's file, with the title's extension, such as `.md`, or otherwise `.txt`.
   mutating func name(title: String?, id: Int64) -> String {
     guard let title, let dot = title.lastIndex(of: "."), dot > title.startIndex,
       Self.isEnding(title[dot...].dropFirst())
@@ -31,10 +34,10 @@ struct FileNames: Sendable {
     return name(title: String(title[..<dot]), id: id, ending: String(title[dot...]))
   }
 
-  /// The path that a key is: it has several components, or is the title as well, and each component is a name that is
-  /// safe as it is.
+  /// Returns the key if it's a path for the document's file. The key must have several components or match the title,
+  /// and each component must be a safe name.
   ///
-  /// - Returns: nil if the key is no path, or clashes with a path that is assigned.
+  /// - Returns: The key, or `nil` if it isn't a path or conflicts with an assigned path.
   mutating func path(key: String, title: String?) -> String? {
     let components = key.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard components.count > 1 || title?.utf8.elementsEqual(key.utf8) == true,
@@ -53,27 +56,27 @@ struct FileNames: Sendable {
     return key
   }
 
-  /// The folder for the attachments of a document, beside its text.
+  /// Returns the folder for a document's attachments, which is next to the document's text.
   ///
-  /// - Parameter stem: The path of the text without its extension.
+  /// - Parameter stem: The text's path without its extension.
   mutating func folder(beside stem: String, id: DocumentID) -> String {
     unused(stem, ending: ".files", number: id.rawValue)
   }
 
-  /// The name for the file of an attachment, with the extension of the attachment's name.
+  /// Returns the name for an attachment's file, with the extension from the attachment's name.
   ///
-  /// - Parameter number: The attachment's number among those of its document, for a name of which nothing can stay.
+  /// - Parameter number: The attachment's number in its document, which replaces a name without usable characters.
   mutating func name(ofAttachment name: String, number: Int) -> String {
     let whole = Self.replacingUnsafe(name)
     let dot = whole.lastIndex(of: ".").flatMap { $0 > whole.startIndex ? $0 : nil } ?? whole.endIndex
-    // A long extension is a part of the name.
+    // Treat a long extension as part of the name, so the name's limit applies to it.
     let ending = whole[dot...].utf8.count <= Self.longestEnding ? whole[dot...] : ""
     let trimmed = ending.trimming([".", " "])
     let stem = Self.safe(String(whole.dropLast(ending.count))) ?? "attachment-\(number)"
     return unused(stem, ending: trimmed.isEmpty ? "" : ".\(trimmed)", number: 2)
   }
 
-  /// Assigns the name, or the name with a number from `number` on.
+  /// Assigns the name, or the name with the first unused number, starting with `number`.
   private mutating func unused(_ stem: String, ending: String, number: Int64) -> String {
     var name = stem + ending
     var number = number
@@ -86,7 +89,8 @@ struct FileNames: Sendable {
 
   private static func hash(_ path: String) -> Int { path.uppercased().hashValue }
 
-  /// True for what usually follows the dot of a text file's name: a few letters of one case, or digits behind them.
+  /// Returns whether the extension is usual for a text file. It must have up to eight letters and digits, start with a
+  /// letter, and have letters in a single case.
   private static func isEnding(_ ending: Substring) -> Bool {
     let bytes = ending.utf8
     let isLower = bytes.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
@@ -94,18 +98,19 @@ struct FileNames: Sendable {
     return (1...8).contains(bytes.count) && (isLower || isUpper) && bytes.first! >= 0x41
   }
 
-  /// True for a name that stays as it is, and is not that of an index.
+  /// Returns whether the name is safe without changes, and isn't an index's name.
   private static func isName(_ name: String) -> Bool {
     safe(replacingUnsafe(name))?.utf8.elementsEqual(name.utf8) == true
       && name.uppercased() != DirectorySource.indexName.uppercased()
   }
 
-  /// The longest name without its number, in bytes; well below the 255 of file systems.
+  /// The maximum length of a name in bytes, before its number and extension are added. It's well below the usual file
+  /// system limit, which is 255 bytes.
   private static let longest = 180
-  /// The longest extension of an attachment's file in bytes, with its dot.
+  /// The maximum length of an attachment file's extension in bytes, including the dot.
   private static let longestEnding = 17
 
-  /// The beginning of a file name: never empty, no path, not hidden, no device.
+  /// Returns the beginning of a file name. It's never empty, and isn't a path, a hidden name or a device.
   static func stem(title: String?, id: Int64) -> String {
     safe(replacingUnsafe(title ?? "")) ?? "document-\(id)"
   }
@@ -114,7 +119,7 @@ struct FileNames: Sendable {
     String(String.UnicodeScalarView(name.unicodeScalars.map { isSafe($0) ? $0 : "_" }))
   }
 
-  /// A short name that is neither hidden nor a device; nil if nothing remains.
+  /// Returns a short name that isn't hidden or a device, or `nil` if the name would be empty.
   private static func safe(_ stem: String) -> String? {
     var short = ""
     var count = 0
@@ -125,16 +130,16 @@ struct FileNames: Sendable {
     }
     let trimmed = short.trimming([".", " "])
     if trimmed.isEmpty { return nil }
-    // Windows takes a name for a device by the part before its first dot.
+    // Test the part before the first dot, because Windows recognizes devices by it.
     let base = trimmed.prefix { $0 != "." }
     return isDevice(String(base).trimming([" "])) ? base + "_" + trimmed.dropFirst(base.count) : trimmed
   }
 
-  /// False for characters with a special meaning in paths, terminals or other systems.
+  /// Returns `false` for characters with a special meaning in paths, terminals or other systems.
   private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "/", "\\", ":", "*", "?", "\"", "<", ">", "|": false
-    // Line and paragraph separators, bidirectional controls, and an invisible mark.
+    // These are line and paragraph separators, bidirectional controls, and an invisible mark.
     case "\u{2028}", "\u{2029}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{200E}", "\u{200F}",
       "\u{61C}", "\u{FEFF}":
       false
@@ -142,7 +147,7 @@ struct FileNames: Sendable {
     }
   }
 
-  /// Names that Windows takes for devices.
+  /// Returns whether Windows treats the name as a device.
   private static func isDevice(_ name: String) -> Bool {
     let name = name.uppercased()
     if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].contains(name) { return true }

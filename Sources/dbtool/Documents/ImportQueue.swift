@@ -2,11 +2,12 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferText
 
-/// All inputs of one import, one after the other, in portions of one transaction each.
+/// All inputs of one import in sequence, divided into portions with one transaction each.
 ///
-/// One object serves all transactions: a portion continues where the last one stopped, also within an input.
+/// A single object serves all transactions, because a portion continues at the end of the previous portion, even within
+/// an input.
 final class ImportQueue: DraftSource {
-  /// Totals of one input.
+  /// The totals of one input.
   struct InputReport {
     let path: String
     let format: InputFormat
@@ -20,10 +21,10 @@ final class ImportQueue: DraftSource {
   /// Documents read but not yet returned, from the last batch of an earlier portion.
   private var pending = DraftBatch()
   private var allowance = 0
-  /// The collection of documents whose input names none; `nil` for sources that go to one collection. Throws if there
-  /// are several that could be meant.
+  /// A closure that returns the collection for documents whose input doesn't name a collection, or `nil` for sources
+  /// that belong to a single collection. The closure throws if several collections are possible.
   var defaultCollection: (() throws -> String)?
-  /// The only collection that records may name; `nil` for any.
+  /// The only collection that records may name, or `nil` to allow any collection.
   var onlyCollection: String?
   private(set) var finished: [InputReport] = []
 
@@ -34,7 +35,7 @@ final class ImportQueue: DraftSource {
 
   /// Allows `count` more documents.
   ///
-  /// - Returns: false if there are no more documents.
+  /// - Returns: `false` if there are no more documents.
   func beginPortion(of count: Int) throws -> Bool {
     allowance = count
     if pending.isEmpty {
@@ -63,7 +64,7 @@ final class ImportQueue: DraftSource {
     return true
   }
 
-  /// The collection that the first of the portion's documents names.
+  /// The collection that the portion's first document names, or `nil` if it doesn't name a collection.
   var firstCollection: String? {
     pending.drafts.first?.collection.map { String(decoding: pending.bytes[$0], as: UTF8.self) }
   }
@@ -79,12 +80,12 @@ final class ImportQueue: DraftSource {
     }
   }
 
-  /// Totals of all inputs read so far, the current one included.
+  /// The totals of all inputs read so far, including the current input.
   var reports: [InputReport] {
     finished + (current.map { [InputReport($0.path, $0.source)] } ?? [])
   }
 
-  /// The highest id that the inputs ever assigned, as far as they record it.
+  /// The highest ID that the inputs ever assigned, if they record it.
   var highestID: Int64? { reports.compactMap(\.reading.highestID).max() }
 
   private func nameCollections(in batch: inout DraftBatch) throws {
@@ -104,10 +105,10 @@ final class ImportQueue: DraftSource {
         current = (paths[nextPath], try open(paths[nextPath]))
         nextPath += 1
       }
-      // From here on an interrupt is deferred, because a step may create and remove a private copy.
+      // This check defers later interrupts, because a step may create and remove a private copy.
       try Interrupt.check()
       let hasRead = Result { try current!.source.read(into: &batch) }
-      // An interrupt ends the input early: neither its documents nor its error count then.
+      // An interrupt ends the input early, so its documents and its error don't count.
       try Interrupt.check()
       if try hasRead.get() { return true }
       if let current { finished.append(InputReport(current.path, current.source)) }
@@ -153,7 +154,7 @@ extension ImportQueue.InputReport {
     return "\(path): \(counted(reading.documents, "document")) (\(kind)\(encoding))"
   }
 
-  /// The columns and members that became something else than their names say; nil if there is none.
+  /// A note about columns and members with a use that differs from their name, or `nil` if there aren't any.
   var columnNote: String? {
     func names(_ use: ColumnUse.Use) -> [String] { reading.columns.filter { $0.use == use }.map(\.name) }
     let renamed = reading.columns.filter {
@@ -175,7 +176,7 @@ extension ImportQueue.InputReport {
     return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
   }
 
-  /// The attachments that the input lists, and whose content it doesn't have; nil if there are none.
+  /// A note about attachments that the input lists without their contents, or `nil` if there aren't any.
   var attachmentNote: String? {
     guard reading.attachmentsWithoutContent > 0 else { return nil }
     let count = counted(reading.attachmentsWithoutContent, "attachment")
@@ -183,18 +184,19 @@ extension ImportQueue.InputReport {
     return "\(path): left out without their contents: \(count)\(option)"
   }
 
-  /// What each column or member became; nil if there is none.
+  /// The use of each column or member, or `nil` if there aren't any.
   var columnDetails: String? {
     guard !reading.columns.isEmpty else { return nil }
     return "\(path): " + reading.columns.map { "\(listed([$0.name])): \($0.use.rawValue)" }.joined(separator: "; ")
   }
 
-  /// An input without a record: an error of the program before a pipe may be the reason.
+  /// A note about an input without records, because an error in the program before a pipe may be the reason. Otherwise,
+  /// `nil`.
   var emptyNote: String? {
     reading.documents + reading.rejected + reading.skippedEmpty == 0 ? "\(path): no documents in it" : nil
   }
 
-  /// The entries of a folder that were not read; nil if there are none.
+  /// A note about directory entries that weren't read, or `nil` if there aren't any.
   var passedOverNote: String? {
     let parts = passedOver.map { counted($0.count, $0.words) + $0.option }
     return parts.isEmpty ? nil : "\(path): passed over: \(parts.joined(separator: ", "))"

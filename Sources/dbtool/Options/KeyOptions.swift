@@ -4,40 +4,40 @@ internal import CofferEngine
 internal import CofferPlatform
 internal import CofferSealing
 
-/// The prefix of a family of key options.
+/// A family of key options with the same prefix.
 protocol KeyFamily {
   static var prefix: String { get }
-  /// The key's name in help texts, and what the text of its file adds.
+  /// The key's name in help texts, and an addition to the help text of its key file option.
   static var purpose: (key: String, addition: String) { get }
 }
 
 extension KeyFamily {
-  /// The option's name, and its letter in the family without a prefix.
+  /// Returns the option's name, and its letter if the family doesn't have a prefix.
   static func names(_ name: String, _ letter: Character) -> NameSpecification {
     prefix.isEmpty ? [.customShort(letter), .customLong(name)] : [.customLong(prefix + name)]
   }
 
-  /// The option that a letter stands for.
+  /// Returns the option for a letter.
   static func option(_ letter: Character) -> String? {
     prefix.isEmpty ? ["k": "key-file", "p": "passphrase"][letter] : nil
   }
 }
 
-/// The key that opens a store, or that a store is made for.
+/// The options for an existing or new store's key.
 enum StoreFamily: KeyFamily {
   static let prefix = ""
   static let purpose = (key: "", addition: "; or set DBTOOL_KEY_FILE")
 }
 
-/// The key that replaces another: `--new-…`.
+/// The options for a new key, such as `--new-key-file`.
 enum NewFamily: KeyFamily {
   static let prefix = "new-"
   static let purpose = (key: "new ", addition: "")
 }
 
-/// One family of key options; the same in every verb.
+/// The key options of a family, which are the same in every verb.
 ///
-/// No option takes a secret: every process of the machine can read a command line, and shells keep it.
+/// Options don't take secrets, because every process on the machine can read command lines, and shells save them.
 struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   @Option(
     name: Family.names("key-file", "k"),
@@ -72,7 +72,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
 
   func validate() throws {
     for path in keyFiles + passphraseFiles where path.hasPrefix("coffer-") && path.contains("-1-") {
-      // The argument is the key itself: the message must not repeat it.
+      // The message must not repeat the argument, because the argument is the key itself.
       throw ValidationError("a key option takes the path of a file, not the key")
     }
     for provider in providers {
@@ -98,7 +98,7 @@ extension KeyOptions {
         return .provider(name: String(parts[0]), command: String(parts[1]))
       },
     ]
-    // The parser reports the values of each option, but not the order of different options: the arguments do.
+    // Read the order of different options from the arguments, because the parser reports only each option's values.
     var ordered: [KeyArgument] = []
     for word in CommandLine.arguments.dropFirst().prefix(while: { $0 != "--" }) {
       let names =
@@ -132,7 +132,7 @@ extension Recipient {
         line.trimmingPrefix { $0.isWhitespace }.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
       guard !word.isEmpty, !word.hasPrefix("#") else { continue }
       let place = "\(path), line \(number + 1)"
-      // The line may be a secret: it is not repeated.
+      // Don't repeat the line, because it may be a secret.
       guard word.hasPrefix("coffer-recipient-1-") || word.hasPrefix("coffer-test-recipient-1-") else {
         switch SecretForm(of: Secret(typed: String(line))).line {
         case .recipient:
@@ -151,7 +151,7 @@ extension Recipient {
     return recipients
   }
 
-  /// Refuses a secret given by mistake, without repeating it.
+  /// Rejects secrets and file paths given by mistake, without repeating a secret.
   static func requirePublic(_ recipients: [String], option: String = "--recipient") throws {
     let secrets = ["coffer-key-", "coffer-test-key-", "coffer-identity-", "coffer-test-identity-"]
     if recipients.contains(where: { text in secrets.contains { text.hasPrefix($0) } }) {
@@ -166,7 +166,7 @@ extension Recipient {
   }
 }
 
-/// One key as the command line or the environment names it.
+/// A key from the command line or the environment.
 enum KeyArgument {
   case keyFile(String)
   case passphrase
@@ -176,7 +176,7 @@ enum KeyArgument {
 }
 
 extension KeyArgument {
-  /// The key in words, and the option that gives a new one of its kind.
+  /// A description of the key, and the option for a new key of the same kind.
   var words: (key: String, newOption: String) {
     switch self {
     case .keyFile(let path): (path, "--new-key-file")
@@ -187,7 +187,7 @@ extension KeyArgument {
     }
   }
 
-  /// The key by its source, for messages.
+  /// A description of the key's source, for messages.
   var source: String {
     switch self {
     case .keyFile(let path): "the key from \(path)"
@@ -196,7 +196,7 @@ extension KeyArgument {
     }
   }
 
-  /// Whether the key may be of the slot's kind, as far as that is known without reading it.
+  /// Returns whether the key may be of the slot's kind, as far as this can be determined without reading the key.
   func mayOpen(_ slot: KeySlot) -> Bool {
     switch (self, slot.kind) {
     case (.keyFile, .keyFile), (.keyFile, .recipient): true
@@ -208,9 +208,9 @@ extension KeyArgument {
   }
 }
 
-/// Environment variables in place of key options: paths and commands, never a secret.
+/// Environment variables that are used instead of key options. They contain paths and commands, but never secrets.
 enum Environment {
-  /// The key of the first variable that is set; if it fails, the next one is not tried.
+  /// The key from the first nonempty variable. If this key fails, the following variables aren't tried.
   static var key: KeyArgument? {
     if let path = variable("DBTOOL_KEY_FILE") { return .keyFile(path) }
     if let path = variable("DBTOOL_PASSPHRASE_FILE") { return .passphraseFile(path) }
@@ -220,7 +220,7 @@ enum Environment {
 
   static var allowsTestKeys: Bool { variable("DBTOOL_ALLOW_TEST_KEYS") == "1" }
 
-  /// Nil if the variable is not set or empty.
+  /// Returns a variable's value, or `nil` if the variable is unset or empty.
   private static func variable(_ name: String) -> String? {
     guard let value = getenv(name) else { return nil }
     let text = String(cString: value)

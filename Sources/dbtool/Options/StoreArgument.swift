@@ -16,15 +16,15 @@ struct StoreArgument: ParsableArguments {
 
   var url: URL { URL(filePath: path) }
 
-  /// For verbs that need no key: reads the pin where one is expected.
+  /// Verifies the expected pin for a verb that doesn't need a key. Reads the store's pin only if `--pin` is given.
   func requireExpected() throws {
     guard access.expect != nil else { return }
     try requireExpected(try DocumentStore.info(at: url, wait: access.waitingTime()).pin)
   }
 
-  /// The same check for verbs that do not open the store: the pin is computed from the file.
+  /// Verifies the expected pin for a verb that computes the pin from the file without opening the store.
   ///
-  /// - Parameter file: The file with the pin, if it isn't the store's own.
+  /// - Parameter file: The file with the pin, if it isn't the store's file.
   func requireExpected(_ pin: StorePin, of file: String? = nil) throws {
     guard let expected = access.expectedPin, expected != pin else { return }
     let isOtherPhase = expected.storeID == pin.storeID && expected.rootGeneration == pin.rootGeneration
@@ -35,9 +35,9 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// The expected store, and the longest wait for it.
+/// The expected store, and the maximum time to wait for it.
 struct StoreAccess: ParsableArguments {
-  // StoreWord puts its value in the place of the first word.
+  // StoreWord inserts this option's value as the first word before the parser runs.
   @Option(
     name: .customLong("store"), help: ArgumentHelp("The store's file, in place of the first word.", valueName: "path"))
   var named: String?
@@ -76,13 +76,15 @@ struct StoreAccess: ParsableArguments {
     get throws { try publisher.map { try Publisher($0) } }
   }
 
-  /// - Parameter standard: what holds without `--wait`; nil waits without limit.
+  /// Returns the maximum time to wait.
+  ///
+  /// - Parameter standard: The time to wait without `--wait`, or `nil` to wait indefinitely.
   func waitingTime(standard: Duration? = .seconds(10)) -> Duration? {
     wait.map { .milliseconds(Int64($0 * 1000)) } ?? standard
   }
 }
 
-/// Options of verbs that open a store with a key.
+/// Options for verbs that open a store with a key.
 struct StoreOptions: ParsableArguments {
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Keys") var keys: KeyOptions<StoreFamily>
@@ -90,7 +92,8 @@ struct StoreOptions: ParsableArguments {
   @OptionGroup(title: "Everywhere") var common: CommonOptions
 }
 
-/// Key options of verbs that need no key: accepted, so that scripts can give them everywhere, and ignored.
+/// Key options for verbs that don't need a key. The verbs accept and ignore these options, so scripts can always use
+/// them.
 struct UnneededKeys: ParsableArguments {
   @OptionGroup var keys: KeyOptions<StoreFamily>
   @OptionGroup var permissions: KeyPermissions
@@ -111,13 +114,13 @@ struct KeyPermissions: ParsableArguments {
 extension StoreOptions {
   var policy: KeyPolicy { permissions.policy(common) }
 
-  /// The keys for opening, in the documented order: options, one variable, a prompt.
+  /// The keys for opening the store, from the options, or otherwise from a variable, or otherwise from a prompt.
   var givenKeys: [KeyArgument] {
     let given = keys.inOrder
     return given.isEmpty ? [Environment.key ?? .passphrase] : given
   }
 
-  /// The files that the keys come from.
+  /// The paths of key files and passphrase files.
   var keyPaths: [String] {
     givenKeys.compactMap { key in
       switch key {
@@ -127,18 +130,19 @@ extension StoreOptions {
     }
   }
 
-  /// The key for opening, which asks for each secret once. Whoever opens the store with it forgets them then.
+  /// Returns the key for opening, which asks for each secret once. The caller opens the store, and then erases the
+  /// secrets.
   func openingKey() throws -> StoreKey {
     .anyOf(try givenKeys.map { try $0.openingKey(for: store.path, policy: policy) })
   }
 
-  /// How often a wrong passphrase may be typed.
+  /// The number of attempts to enter the passphrase.
   private static let tries = 3
 
-  /// Opens the store, and erases the secrets that were asked for. A wrong passphrase is asked for again where nothing but
-  /// the terminal gives keys.
+  /// Opens the store and erases the entered secrets. Repeats the question after a wrong passphrase if the only key is a
+  /// passphrase from the terminal.
   ///
-  /// - Parameter wait: the default without `--wait`.
+  /// - Parameter wait: The maximum time to wait without `--wait`, or `nil` to wait indefinitely.
   func open(readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
     let keys = givenKeys
     let isAsked = if keys.count == 1, case .passphrase = keys[0] { true } else { false }
@@ -157,11 +161,12 @@ extension StoreOptions {
     }
   }
 
-  /// Opens the store with a key that the caller needs again, and then forgets.
+  /// Opens the store with a key that the caller erases, because the caller can use the key again.
   ///
   /// - Parameters:
-  ///   - acceptsUnfinishedRekey: `--pin` may give the pin of the end of an unfinished rekey.
-  ///   - isAsReleased: `--publisher` says whose release the store is, and not only whose updates it takes.
+  ///   - acceptsUnfinishedRekey: Whether `--pin` may be the store's pin after its unfinished rekey.
+  ///   - isAsReleased: Whether the store must be a release of the publisher in `--publisher`. Otherwise, the option
+  ///     specifies the publisher of updates.
   func open(
     with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false,
     leavesFileUnchanged: Bool = false, asReleased isAsReleased: Bool = true
@@ -180,7 +185,7 @@ extension StoreOptions {
     return try opened.mapError { namingKeys($0, for: store.path) }.get()
   }
 
-  /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
+  /// Opens another store with the same keys, only for reading. Never changes the store's file or folder.
   func openOther(_ path: String, pin: StorePin? = nil) throws -> DocumentStore {
     var options = try openOptions(true)
     (options.publisher, options.proofFile) = (nil, nil)
@@ -200,7 +205,7 @@ extension StoreOptions {
     return try Failure.naming(path) { try opened.get() }
   }
 
-  /// An error of a wrong key, with the names of key and store.
+  /// Translates an error from opening a store. If the key is wrong, the message names the keys and the store.
   func namingKeys(_ error: StoreError, for path: String) -> Failure {
     guard error.code == .cannotUnlock else { return Failure(error) }
     let keys = givenKeys.map(\.source)
@@ -219,12 +224,12 @@ extension StoreOptions {
     options.allowsTestKeys = permissions.allowsTestKeys
     options.pin = store.access.expectedPin
     options.wait = store.access.waitingTime(standard: wait)
-    // A verb reads a text once.
+    // A verb reads each text only once, so a cache doesn't help.
     options.textCacheBytes = 0
     return options
   }
 
-  /// Refuses an option that gives a title to a store that keeps none.
+  /// Throws an error for an option that sets a title if the store doesn't keep titles.
   func requireTitles(of opened: DocumentStore, for option: String) throws {
     guard opened.titles == .none else { return }
     throw Failure.usage(

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferFoundation
 
-/// `copy STORE NEW [NAME…]`: documents of a store in a new one, for other keys.
+/// `copy STORE NEW [NAME…]`: copies a store's documents to a new store for other keys.
 struct CopyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy",
@@ -75,7 +75,7 @@ struct CopyVerb: ParsableCommand {
     defer { key.forget() }
     if editable, !newStore.namesKeys { return try copyForSameKeys(key, to: url, progress) }
     let slots = try newStore.newSlots(for: new, policy: options.policy)
-    // The first report follows the last use of a secret.
+    // Erase the secrets at the first report, because it follows the last use of a secret.
     let progress: ProgressHandler = { step in
       slots.forget()
       key.forget()
@@ -100,7 +100,7 @@ struct CopyVerb: ParsableCommand {
     return report
   }
 
-  /// An editable copy that opens with the keys of the original, which are asked for once.
+  /// Makes an editable copy that opens with the original's keys, which are asked for once.
   private func copyForSameKeys(
     _ key: StoreKey, to url: URL, _ progress: @escaping ProgressHandler
   ) throws -> CopyReport {
@@ -115,7 +115,8 @@ struct CopyVerb: ParsableCommand {
     return report
   }
 
-  /// Opens the store, which may be in a place where nothing can be written.
+  /// Opens the store for reading. For an editable copy, it doesn't change the file or folder, because the original can
+  /// be in a read-only location.
   private func open(with key: StoreKey) throws -> DocumentStore {
     try options.open(with: key, readOnly: true, leavesFileUnchanged: editable)
   }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `rekey STORE`: new keys at once, then every document under them, batch by batch.
+/// `rekey STORE`: changes the keys immediately, and then re-encrypts every document in batches.
 struct RekeyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rekey",
@@ -119,7 +119,7 @@ struct RekeyVerb: ParsableCommand {
           },
           onKeys: { unchangedSlots, finalPin in
             if let finalPin {
-              // The keys have changed, and documents need none of these secrets.
+              // Erase the secrets now, because the keys have changed and re-encrypting documents doesn't need them.
               for key in replacements + [key] { key.forget() }
               options.common.diagnostics.note("pin at the end of this rekey: \(finalPin)")
             } else {
@@ -136,7 +136,7 @@ struct RekeyVerb: ParsableCommand {
     try printReport(report)
   }
 
-  /// Notes before the first write which keys open the store as before.
+  /// Prints the keys that still open the store, before the first write.
   private func noteUnchanged(_ slots: [KeySlot]) {
     let diagnostics = options.common.diagnostics
     for slot in slots {
