@@ -7,7 +7,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// A step in a hint. The raw value is the library's call.
   public enum Action: String, Sendable, CaseIterable {
     case acceptRekey = "allowingRekey"
-    case addIndex = "index(_:_:)"
+    case addIndex = "WriteTransaction.setIndexes(_:of:)"
     case allowTestKeys = "OpenOptions.allowsTestKeys"
     case check = "DocumentStore.check(at:)"
     case collections = "collections()"
@@ -20,6 +20,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case listKeys = "keys.list()"
     case makeKey = "StoreKey.generate(at:)"
     case mergeBase = "merge(_:base:)"
+    case otherKeys = "RekeyOptions.otherKeys"
     case pin = "DocumentStore.pin"
     case resume = "resume()"
     case resumeRekey = "RekeyOptions.isResuming"

@@ -39,7 +39,8 @@ struct KeyChange {
       return (proved.keys.header, proved.slots)
     }
     let new = try newSlots(slots, opened: opened, isTest: header.isTest)
-    let kept = try keptSlots(new.isEmpty ? slots : slots.filter { $0.slot != opened }, opened: opened, of: header)
+    let kept = try keptSlots(
+      new.isEmpty ? slots : slots.filter { $0.slot != opened }, opened: opened, isReplacing: !new.isEmpty, of: header)
     for slot in new {
       if let same = kept.first(where: { $0.target.isForSameKey(as: slot.target) }) { throw .keyHasSlot(same.slot) }
     }
@@ -111,9 +112,12 @@ struct KeyChange {
   }
 
   /// Returns the slots to keep, each with its own secret or recipient.
-  private func keptSlots(_ slots: [KeySlotRecord], opened: UInt32, of header: StoreHeader) throws(StoreError)
-    -> [PlannedSlot]
-  {
+  ///
+  /// - Parameter isReplacing: Whether new keys replace the slot that opened the store. The session's own keys don't keep
+  ///   other slots then, because one of them may be the key that leaked.
+  private func keptSlots(
+    _ slots: [KeySlotRecord], opened: UInt32, isReplacing: Bool, of header: StoreHeader
+  ) throws(StoreError) -> [PlannedSlot] {
     var known = try keptRecipients(slots, isTest: header.isTest)
     func find(_ key: StoreKey) throws(StoreError) {
       let unknown = slots.filter { known[$0.slot] == nil }
@@ -123,7 +127,7 @@ struct KeyChange {
     if !options.otherKeys.isEmpty { try find(.anyOf(options.otherKeys)) }
     // Ask for the store's key only if the other keys don't open its slot.
     let isOwnMissing = slots.contains { $0.slot == opened && known[opened] == nil }
-    if options.otherKeys.isEmpty || isOwnMissing { try find(store.holder.withLock { $0.key }) }
+    if options.otherKeys.isEmpty && !isReplacing || isOwnMissing { try find(store.holder.withLock { $0.key }) }
     let missing = slots.filter { known[$0.slot] == nil }
     guard missing.isEmpty || options.dropsOtherSlots else {
       throw try StoreError.undecided(missing, isTest: header.isTest)
@@ -192,7 +196,7 @@ extension StoreError {
     if !unusable.isEmpty { reasons.append(unusable.faults) }
     if !others.isEmpty {
       reasons.append("the secrets of these slots were not given: \(others.joined(separator: "; "))")
-      hints.append("give their keys too")
+      hints.append("give their keys too, with \(.otherKeys)")
     }
     if !recipients.isEmpty {
       reasons.append("recipients are neither kept nor dropped in these slots: \(recipients.joined(separator: "; "))")

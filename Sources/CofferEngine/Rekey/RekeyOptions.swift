@@ -12,6 +12,9 @@ public struct RekeyOptions: Sendable {
   /// Otherwise, the rekey stops before the first write.
   public var dropsOtherSlots = false
   /// The secrets of other slots, so they also open the new root key. An identity opens its recipient's slots.
+  ///
+  /// If a rekey has new keys, it keeps only these other slots. The keys that created or opened the store don't keep
+  /// their slots, because one of these keys may be the leaked key.
   public var otherKeys: [StoreKey] = []
   /// The recipients that keep their slots without supplying their identity.
   public var keptRecipients: [RekeyOptions.Kept] = []

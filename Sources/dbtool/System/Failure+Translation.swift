@@ -109,6 +109,7 @@ extension ErrorHint.Action {
     case .listKeys: "key list"
     case .makeKey: "keygen"
     case .mergeBase: "--base"
+    case .otherKeys: "--key-file or --passphrase"
     case .pin, .verify: "verify"
     case .salvage: "copy --salvage"
     case .syncInit: "dbtool sync init"

@@ -9,6 +9,19 @@ import Testing
 
 /// Rekeys that fail or remain unfinished, and the resulting store.
 struct RekeyErrorTests {
+  /// Keys that created or opened the store don't keep their slots if new keys replace the session's slot.
+  @Test(arguments: [false, true]) func requiresKeysOfKeptSlots(reopens: Bool) throws {
+    let keys: [StoreKey] = [.published("primary"), .published("wrong")]
+    let test = try TestStore(keys: keys)
+    let store = reopens ? try test.reopened(.anyOf(keys)) : test.store
+    expect(.keyNeeded) { try store.rekey(to: [.published("next")]) }
+    var options = RekeyOptions()
+    options.otherKeys = [.published("wrong")]
+    #expect(try store.rekey(to: [.published("next")], options: options).isFinished)
+    for name in ["next", "wrong"] { try test.reopened(.published(name)).close() }
+    expect(.cannotUnlock) { try test.reopened(.published("primary")) }
+  }
+
   @Test func missingSecretPreventsRekey() throws {
     let test = try TestStore(
       keys: [.published("primary"), .words("words")], recipients: [PublishedKeys.recipient]
