@@ -1,6 +1,10 @@
 package import CofferSQLite
 
 extension StoreError {
+  /// The hint for a file whose first bytes aren't a store's.
+  package static let adviceOfNoStore: ErrorHint =
+    "check the path; if the file is a damaged store, bring what can be read into a new store with \(.salvage)"
+
   /// Translates a SQLite error. Replaces SQLite's message for damage.
   package init(_ error: SQLiteError, path: String? = nil) {
     let place = (path ?? error.path).map { "\($0): " } ?? ""
@@ -8,7 +12,7 @@ extension StoreError {
     case .busy, .locked, .staleSnapshot:
       self.init(.locked, "\(place)the store is locked by another process or thread", hint: "try again, or wait longer")
     case .noSuchFile:
-      self.init(.noSuchFile, "\(place)no such file", hint: "\(.create) makes a new store")
+      self.init(.noSuchFile, "\(place)no such file", hint: "check the path, or make a new store with \(.create)")
     case .fileExists:
       self.init(.alreadyExists, "\(place)the file exists already, and was left as it is")
     case .isDirectory:
@@ -16,7 +20,7 @@ extension StoreError {
     case .unsafeFile:
       self.init(.unsafeFile, error.message, hint: error.hint.map { ErrorHint($0) })
     case .notADatabase:
-      self.init(.notAStore, "\(place)not a store")
+      self.init(.notAStore, "\(place)not a store", hint: Self.adviceOfNoStore)
     case .corrupt, .invalidText:
       self.init(
         .damaged, "\(place)the store is damaged: SQLite finds its pages in disorder",

@@ -88,7 +88,7 @@ package struct StoreFile {
     func number(_ offset: Int) -> UInt32 {
       page[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
-    let notAStore = StoreError(.notAStore, "\(path): not a store")
+    let notAStore = StoreError(.notAStore, "\(path): not a store", hint: StoreError.adviceOfNoStore)
     guard page.count == 100, page.starts(with: Array("SQLite format 3\0".utf8)),
       number(68) == StoreFormat.applicationID
     else { throw notAStore }

@@ -38,7 +38,9 @@ extension KeyLine {
 
   private static func failure(_ path: String) -> StoreError {
     guard errno == EEXIST else { return StagedFile.failure(path) }
-    return StoreError(.alreadyExists, "\(path) exists already: a key is never written over")
+    return StoreError(
+      .alreadyExists, "\(path) exists already: a key is never written over",
+      hint: "name another file, or use the key that is in it")
   }
 
   /// Writes the line and LF with write(2) from locked memory.
