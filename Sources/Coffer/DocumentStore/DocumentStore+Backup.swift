@@ -17,10 +17,10 @@ extension DocumentStore {
   ///   - wait: The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
   ///   - progress: Called after each step with the numbers of copied pages and total pages. If it throws, no file is
   ///     left.
-  /// - Throws: `damaged` if the store is damaged. `alreadyExists` if the target exists, isn't a store, is the store
-  ///   itself, or has another store's journal next to it. `cancelled`, `diskFull`, `locked`, and errors of opening the
-  ///   store. No file is left then. `ioFailure` if the disk doesn't confirm the copy. If the disk only fails to confirm
-  ///   the name, the copy is in place.
+  /// - Throws: `damaged` if the store's structure is damaged. The check doesn't open texts. `alreadyExists` if the
+  ///   target exists, isn't a store, is the store itself, or has another store's journal next to it. `cancelled`,
+  ///   `diskFull`, `locked`, and errors of opening the store. No file is left then. `ioFailure` if the disk doesn't
+  ///   confirm the copy. If the disk only fails to confirm the name, the copy is in place.
   public static func backup(
     at url: URL, to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     wait: Duration? = .seconds(10), progress: ProgressHandler? = nil
@@ -33,11 +33,11 @@ extension DocumentStore {
 
   /// Replaces the store at `url` with a copy of the backup at `source`. Doesn't need a key.
   ///
-  /// The copy is checked like a backup, and then takes the store's place. The replaced store is kept beside it, with its
-  /// journal or log, as `NAME.replaced`, or `NAME.replaced-2` and so on. To go back, restore that file. With its next
-  /// change, the restored store gets a new identity, so it merges with the backup and the replaced store. During these
-  /// steps, a kernel write lease (`fcntl(2)`) stops other processes from opening the store. If a killed writer left a
-  /// journal or log, a power failure at this moment can leave the old store without it.
+  /// The copy is checked like a backup, and then takes the store's place. The replaced store is kept beside it, with
+  /// its journal or log, as `NAME.replaced`, or `NAME.replaced-2` and so on. To go back, restore that file. With its
+  /// next change, the restored store gets a new identity, so it merges with the backup and the replaced store. During
+  /// these steps, a kernel write lease (`fcntl(2)`) stops other processes from opening the store. If a killed writer
+  /// left a journal or log, a power failure at this moment can leave the old store without it.
   ///
   /// - Parameters:
   ///   - url: The restored store's file.
