@@ -17,7 +17,8 @@ package struct FileLocation: Sendable {
     try Self.requireFile(path)
     guard let resolved = realpath(path, nil) else {
       guard errno != ENOENT, errno != ENOTDIR else {
-        throw StoreError(.noSuchFile, "\(path): no such file", hint: "check the path, or make a new store with \(.create)")
+        throw StoreError(
+          .noSuchFile, "\(path): no such file", hint: "check the path, or make a new store with \(.create)")
       }
       throw StagedFile.failure(path)
     }
