@@ -59,11 +59,11 @@ struct ListVerb: ParsableCommand {
       table = TableWriter(
         columns: fields.map(\.column), format: options.common.listFormat)
       if sort == .position, !reverse {
-        try listInOrder(names, reader, store) { header, name in
+        try listInOrder(names, reader) { header, name in
           try table?.add(fields.map { $0.value(in: header, of: name) })
         }
       } else {
-        for (header, name) in try sorted(names, reader, store) {
+        for (header, name) in try sorted(names, reader) {
           try table?.add(fields.map { $0.value(in: header, of: name) })
         }
       }
@@ -73,8 +73,7 @@ struct ListVerb: ParsableCommand {
   }
 
   private func listInOrder(
-    _ names: [String], _ reader: borrowing ReadTransaction, _ store: DocumentStore,
-    _ body: (DocumentHeader, String) throws -> Void
+    _ names: [String], _ reader: borrowing ReadTransaction, _ body: (DocumentHeader, String) throws -> Void
   ) throws {
     var left = limit ?? .max
     for name in names where left > 0 {
@@ -86,14 +85,14 @@ struct ListVerb: ParsableCommand {
   }
 
   private func sorted(
-    _ names: [String], _ reader: borrowing ReadTransaction, _ store: DocumentStore
+    _ names: [String], _ reader: borrowing ReadTransaction
   ) throws -> ArraySlice<(DocumentHeader, String)> {
     var headers: [(DocumentHeader, String)] = []
     for name in names {
       try reader.forEachHeader(in: DocumentCollection(name)) { headers.append(($0, name)) }
     }
     switch sort {
-    case .position: break
+    case .position: break  // Headers are read in this order.
     case .id: headers.sort { $0.0.id < $1.0.id }
     case .title: headers.sort { Self.precedes($0.0, $1.0) }
     case .modified: headers.sort { ($0.0.modified, $0.0.id) < ($1.0.modified, $1.0.id) }
