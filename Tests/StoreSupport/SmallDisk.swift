@@ -19,7 +19,14 @@ final class SmallDisk {
     try? Self.run(["umount", "--lazy", url.path])
   }
 
+  /// Mounts the file system as read-only.
+  ///
+  /// Tries again while another test starts a process. Between fork and exec, the new process has this process's files
+  /// open, and a file system with a file that is open for writing can't become read-only.
   func makeReadOnly() throws {
+    for _ in 0..<1000 {
+      if (try? Self.run(["mount", "-o", "remount,ro", url.path])) != nil { return }
+    }
     try Self.run(["mount", "-o", "remount,ro", url.path])
   }
 
