@@ -159,7 +159,8 @@ extension StoreError {
     case .parametersRefused:
       self.init(
         .parametersRefused, error.message, hint: "no writer makes such a slot: restore the store from a backup")
-    case .fileFailure: self.init(.keyFileInvalid, error.message)
+    case .fileFailure:
+      self.init(.keyFileInvalid, error.message, hint: "check the path and its permissions")
     case .systemFailure: self.init(.systemFailure, error.message)
     }
   }
