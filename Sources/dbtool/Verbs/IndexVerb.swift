@@ -118,9 +118,11 @@ struct IndexAddVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let indexes = try indexes()
-    let fields = try bar.interruptible { step in
-      try store.index(try choice.collection(in: store), indexes, progress: step)
+    defer { bar.finish() }
+    let fields = try Interrupt.deferring {
+      try store.index(try choice.collection(in: store), indexes) { try bar.step($0) }
     }
+    bar.finish()
     try store.close()
     let added = Set(indexes.compactMap { $0.field?.name })
     for field in fields where field.nulls > 0 && added.contains(field.name) {
@@ -178,7 +180,9 @@ struct IndexUpdateVerb: ParsableCommand {
   func run() throws {
     let store = try options.open(readOnly: false)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
-    _ = try bar.interruptible { step in try store.updateIndexes(progress: step) }
+    defer { bar.finish() }
+    _ = try Interrupt.deferring { try store.updateIndexes { try bar.step($0) } }
+    bar.finish()
     try store.close()
   }
 }
@@ -234,6 +238,14 @@ struct IndexChoice: ParsableArguments {
 
   func collection(in store: DocumentStore) throws -> DocumentCollection {
     try store.read { DocumentCollection(try Collections.existing(collection, in: $0, of: store)) }
+  }
+}
+
+extension Progress {
+  /// Updates the bar. From the first step on, a signal ends the work at a step. Before, it ends a wait for the lock.
+  fileprivate func step(_ progress: WorkProgress) throws {
+    update(progress)
+    try Interrupt.check()
   }
 }
 

@@ -1,4 +1,5 @@
 import CofferPlatform
+import CofferSQLite
 import CofferTestSupport
 import Foundation
 import Testing
@@ -170,6 +171,23 @@ import Testing
     try sandbox.succeed("rekey", "s.coffer", "--resume")
     #expect(try sandbox.run("rekey", "s.coffer", "--status").status == 1)
     try sandbox.succeed("verify", "s.coffer")
+  }
+
+  @Test(arguments: [["add", "s.coffer", "words"], ["update", "s.coffer"]])
+  func interruptEndsWaitForLock(_ words: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "before")
+    let other = try Database(sandbox.path("s.coffer"), mode: .readWrite)
+    try other.execute("BEGIN IMMEDIATE")
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["index"] + words + ["--wait", "60"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    waitUntil { Self.hasOpenedStore(child) }
+    child.signal(SIGINT)
+    #expect(child.wait() == 130)
+    try other.execute("ROLLBACK")
   }
 
   /// An index that isn't complete is undone before the command ends.
