@@ -155,7 +155,7 @@ package final class RecordReader {
 
 /// A stored document before a change.
 package struct StoredDocument {
-  package let header: DocumentHeader
+  package var header: DocumentHeader
   package var document: Document
   /// The row's plaintext columns.
   package let fields: RowFields

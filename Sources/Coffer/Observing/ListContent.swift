@@ -7,6 +7,8 @@ struct ListContent<Element: Sendable>: Sendable {
   let readsTexts: Bool
   /// Returns a document's row, or `nil` if the list doesn't contain the document. The text is empty unless it's read.
   let element: @Sendable (OpenedDocument, CodableValues) throws(StoreError) -> Element?
+  /// Returns the header in a row.
+  let header: @Sendable (Element) -> DocumentHeader
 
   struct Row {
     let header: DocumentHeader
@@ -76,7 +78,7 @@ struct ListContent<Element: Sendable>: Sendable {
 extension ListContent<DocumentHeader> {
   /// All documents, without their texts.
   static var headers: Self {
-    Self(readsTexts: false) { opened, _ throws(StoreError) in opened.header }
+    Self(readsTexts: false, element: { opened, _ throws(StoreError) in opened.header }, header: { $0 })
   }
 }
 
@@ -87,11 +89,13 @@ extension ListContent {
   static func values<Value: Decodable & Sendable>(
     skippingOthers isSkippingOthers: Bool, where isWanted: @escaping @Sendable (Value) -> Bool
   ) -> ListContent<StoredValue<Value>> {
-    ListContent<StoredValue<Value>>(readsTexts: true) { opened, values throws(StoreError) in
-      guard let value = try values.value(Value.self, opened, skippingOthers: isSkippingOthers), isWanted(value) else {
-        return nil
-      }
-      return StoredValue(header: opened.header, value: value)
-    }
+    ListContent<StoredValue<Value>>(
+      readsTexts: true,
+      element: { opened, values throws(StoreError) in
+        guard let value = try values.value(Value.self, opened, skippingOthers: isSkippingOthers), isWanted(value) else {
+          return nil
+        }
+        return StoredValue(header: opened.header, value: value)
+      }, header: \.header)
   }
 }

@@ -9,12 +9,26 @@ struct ListReader<Element: Sendable>: ObservedReads {
     let uid: UniqueID
   }
 
+  private struct Attached: Equatable {
+    let count: Int
+    let byteCount: Int
+
+    /// Returns `nil` for a document without attachments.
+    init?(_ header: DocumentHeader) {
+      guard header.attachmentCount > 0 else { return nil }
+      (count, byteCount) = (header.attachmentCount, header.attachmentByteCount)
+    }
+  }
+
   private let name: String
   private let content: ListContent<Element>
   private var collection: Identity?
   /// The list's state, or `nil` before the first list.
   private var state: StoreState?
   private var order = ListOrder()
+  /// The attachments of the rows that have any. Attaching and detaching doesn't write the document's row, so rereading
+  /// compares them.
+  private var attached: [DocumentID: Attached] = [:]
   private var limit = 0
   /// A row beyond the limit, if any.
   private var beyond: DocumentID?
@@ -106,8 +120,11 @@ struct ListReader<Element: Sendable>: ObservedReads {
     } else {
       difference = ListDifference(from: order.ids, to: rows.map(\.id), element: { rows[$0].element }) { _, to in
         !isKnown || rows[to].revision > known!.generation
+          || Attached(rows[to].header) != attached[rows[to].id]
       }
     }
+    attached = [:]
+    for row in rows { attached[row.id] = Attached(row.header) }
     order = ListOrder(rows.map(\.id))
     return change(difference, from: countBefore, at: transaction.state.generation)
   }
@@ -152,6 +169,8 @@ struct ListReader<Element: Sendable>: ObservedReads {
       updated: updated.compactMap { row in
         order.index(of: row.header.id).map { ListChange.Update(from: row.from, index: $0, element: row.element) }
       })
+    for row in updated { attached[row.header.id] = Attached(row.header) }
+    for row in list.placed { attached[row.id] = Attached(content.header(row.row.element)) }
     return change(difference, from: countBefore, at: transaction.state.generation)
   }
 

@@ -10,7 +10,7 @@ extension StoreTransaction {
   }
 
   package func text(of id: DocumentID) throws(StoreError) -> String {
-    try withOpened(id) { opened throws(StoreError) in opened.text }
+    try withUncounted(id) { opened throws(StoreError) in opened.text }
   }
 
   /// Returns whether the document exists. Opens the head, so forged rows don't count.
@@ -29,7 +29,7 @@ extension StoreTransaction {
   }
 
   package func document(_ id: DocumentID) throws(StoreError) -> Document {
-    try withOpened(id) { opened throws(StoreError) in Document(opened) }
+    try withUncounted(id) { opened throws(StoreError) in Document(opened) }
   }
 
   /// Calls `body` with a document, for inlinable code that handles generic results in the app.
@@ -42,15 +42,23 @@ extension StoreTransaction {
     }
   }
 
+  /// Calls `body` with a document, whose attachments are counted.
   package func withOpened<R>(_ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R
   {
+    try withUncounted(id) { opened throws(StoreError) in try body(counted(opened)) }
+  }
+
+  /// Calls `body` with a document, whose attachments aren't counted.
+  private func withUncounted<R>(
+    _ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
     switch try cached(id) {
     case .document(let cached): return try body(cached.opened)
     case .missing(let room): return try open(id, room: room, body)
     }
   }
 
-  /// Calls `body` with the document with a key, and returns `nil` if there is none.
+  /// Calls `body` with the document with a key, whose attachments are counted, and returns `nil` if there is none.
   package func withOpened<R>(
     forKey key: DocumentKey, in collection: CollectionRecord, _ body: (OpenedDocument) throws(StoreError) -> R
   ) throws(StoreError) -> R? {
@@ -59,11 +67,11 @@ extension StoreTransaction {
         return nil
       }
       switch try cached(DocumentID(row.fields.id)) {
-      case .document(let cached): return try body(cached.opened)
+      case .document(let cached): return try body(counted(cached.opened))
       case .missing(let room):
         let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try reader.opener.openBody(row, head))
         if opened.utf8.count <= room { keep(opened) }
-        return try body(opened)
+        return try body(counted(opened))
       }
     }
   }
@@ -85,9 +93,11 @@ extension StoreTransaction {
   package func storedDocument(
     _ id: DocumentID, acceptingNewer acceptsNewer: Bool = false, provingText provesText: Bool = false
   ) throws(StoreError) -> StoredDocument {
-    try reading { reader throws(StoreError) in
+    var stored = try reading { reader throws(StoreError) in
       try reader.storedDocument(id, within: limits, acceptingNewer: acceptsNewer, provingText: provesText)
     }
+    stored.header = try counted(stored.header)
+    return stored
   }
 
   /// Returns a document, or throws `alreadyExists` if it belongs to another collection.

@@ -92,6 +92,10 @@ struct ObservedHistoryTests {
       case 21:
         if number(2) == 0 {
           try writer.insert(Item(name: "elsewhere", isOpen: true), into: ObservedHistoryTests.others)
+        } else if let id = pick(&self) {
+          let attachments = try writer.attachments(of: id)
+          for attachment in attachments { try writer.detach(attachment.id) }
+          if attachments.isEmpty { try writer.attach(.bytes([1, 2, 3]), to: id, name: "file") }
         }
       case 22: if number(3) == 0 { try writer.truncate(collection, restartingIDs: number(2) == 0) }
       case 23, 24:
