@@ -37,7 +37,8 @@ extension StoreReading where Self: ~Copyable {
   /// for task in open { print(task.id, task.title) }
   /// ```
   ///
-  /// Decrypts texts one at a time until the limit is reached. Only the returned values stay in memory.
+  /// Decrypts texts until the limit is reached. Only the returned values stay in memory. Values are decoded on several
+  /// threads, in which the task-local values of the calling task are visible. `isWanted` is called on this thread.
   ///
   /// - Parameters:
   ///   - type: The type of the values.
@@ -53,17 +54,64 @@ extension StoreReading where Self: ~Copyable {
     where isWanted: (Value) throws -> Bool = { _ in true }
   ) throws -> [StoredValue<Value>] {
     var found: [StoredValue<Value>] = []
-    guard limit > 0 else { return found }
+    guard limit > 0, let record = try transaction.collection(named: collection.name) else { return found }
     let values = transaction.values
+    var scan = RowScan(withTexts: true)
+    scan.countsAttachments = true
+    scan.makePreparation = { DecodedValues<Value>(values, skippingOthers: isSkippingOthers) }
+    /// The next document's place in the values of its batch, if other threads may have decoded it.
+    var place: (batch: any DocumentPreparation, index: Int)?
+    scan.notePrepared = { place = ($0, $1) }
     do {
-      try forEach(in: collection, after: previous) { opened in
-        guard let value = try values.value(type, opened, skippingOthers: isSkippingOthers), try isWanted(value) else {
-          return
-        }
-        found.append(StoredValue(header: opened.header, value: value))
+      try transaction.scan(record, after: previous, scan) { header, text in
+        let value =
+          if let place, let result = (place.batch as? DecodedValues<Value>)?.take(place.index) {
+            try result.get()
+          } else {
+            try values.value(type, OpenedDocument(header: header, utf8: text), skippingOthers: isSkippingOthers)
+          }
+        place = nil
+        guard let value, try isWanted(value) else { return }
+        found.append(StoredValue(header: header, value: value))
         if found.count == limit { throw EnoughFound() }
       }
     } catch is EnoughFound {}
     return found
   }
+}
+
+/// The values of a batch of documents, decoded by the thread that opened them.
+///
+/// Values with an older schema version are left to the visiting thread, because a migration can use the header, in which
+/// the attachments aren't counted yet.
+private final class DecodedValues<Value: Decodable & Sendable>: DocumentPreparation {
+  private let values: CodableValues
+  private let isSkippingOthers: Bool
+  private var results: [Result<Value?, StoreError>?] = []
+
+  init(_ values: CodableValues, skippingOthers isSkippingOthers: Bool) {
+    self.values = values
+    self.isSkippingOthers = isSkippingOthers
+  }
+
+  func prepare(_ count: Int, _ document: (Int) -> OpenedDocument) {
+    results.reserveCapacity(count)
+    for index in 0..<count {
+      let document = document(index)
+      guard values.isCurrent(Value.self, document.header) else {
+        results.append(nil)
+        continue
+      }
+      do throws(StoreError) {
+        results.append(.success(try values.value(Value.self, document, skippingOthers: isSkippingOthers)))
+      } catch {
+        results.append(.failure(error))
+      }
+    }
+  }
+
+  func removeAll() { results.removeAll(keepingCapacity: true) }
+
+  /// Returns the result for a document, and drops it.
+  func take(_ index: Int) -> Result<Value?, StoreError>? { results[index].take() }
 }

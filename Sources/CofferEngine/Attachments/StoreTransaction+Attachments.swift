@@ -67,7 +67,7 @@ extension StoreTransaction {
   /// Remembers where it found none, because most of a list is such documents. A transaction that has written looks each
   /// time.
   private func mayHaveAttachments(_ document: Int64) throws(StoreError) -> Bool {
-    guard state.attachmentCount > 0 else { return false }
+    guard hasAttachments else { return false }
     guard !hasWritten else { return true }
     if unattached.contains(document) { return false }
     let below = try database.integer(SQL.attachedAtOrBelow, document) ?? .min

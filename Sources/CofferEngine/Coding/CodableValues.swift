@@ -158,6 +158,12 @@ package struct CodableValues: Sendable {
     }
   }
 
+  /// Returns whether a value has its type's schema version, so reading it doesn't call `migrate`.
+  package func isCurrent<Value: Decodable>(_ type: Value.Type, _ header: DocumentHeader) -> Bool {
+    guard let versioned = type as? any VersionedValue.Type else { return true }
+    return Self.schema(of: header) == versioned.schema
+  }
+
   /// Decodes the value of a stored document.
   package func value<Value: Decodable>(_ type: Value.Type, _ stored: StoredDocument) throws(StoreError) -> Value {
     var text = stored.document.text

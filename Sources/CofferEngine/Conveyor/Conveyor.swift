@@ -1,5 +1,9 @@
+internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
+
+/// The number of the machine's cores.
+let coreCount = max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
 
 /// A pipeline of batches. The caller's thread fills them and takes them in the same order, and other threads process
 /// them.
@@ -8,7 +12,8 @@ internal import Synchronization
 final class Conveyor<Batch: AnyObject> {
   /// The threads that process batches.
   enum Workers {
-    /// Any number of threads. The caller also processes waiting batches, so it never waits for the pool's threads.
+    /// One thread per core, including the caller's, which also processes waiting batches, so it never waits for the
+    /// pool's threads.
     case any
     /// One thread other than the caller's, in starting order, because the work reads a source.
     case oneInOrder
@@ -82,10 +87,15 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
     /// The started batches that aren't processed yet, in order.
     var waiting: [Int] = []
     var working: Set<Int> = []
+    /// The tasks that process batches, or will soon.
+    var helpers = 0
     /// The batch that the caller waits for.
     var awaited: Int?
     var isStopped = false
   }
+
+  /// More threads than cores would take turns with the caller's, which fills and takes every batch.
+  private static var helperLimit: Int { max(coreCount - 1, 1) }
 
   private let workers: Conveyor<Batch>.Workers
   private let state = Mutex(State())
@@ -120,13 +130,21 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
   }
 
   func start(_ index: Int) {
-    state.withLock { $0.waiting.append(index) }
     switch workers {
     case .any:
-      DispatchQueue.global(qos: .userInitiated).async { [self] in
-        while performNext() {}
+      let needsHelper = state.withLock { state in
+        state.waiting.append(index)
+        guard state.helpers < Self.helperLimit else { return false }
+        state.helpers += 1
+        return true
+      }
+      guard needsHelper else { return }
+      // A task sees the task-local values of the caller's task, which an app's own decoding can read.
+      Task(priority: .userInitiated) { [self] in
+        while performNext(isHelper: true) {}
       }
     case .oneInOrder:
+      state.withLock { $0.waiting.append(index) }
       started.signal()
       if isWorkerRunning { return }
       isWorkerRunning = true
@@ -174,9 +192,12 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
 
   // MARK: On any thread
 
-  private func begin() -> Int? {
+  private func begin(isHelper: Bool) -> Int? {
     state.withLock { state in
-      guard !state.isStopped, !state.waiting.isEmpty, workers == .any || state.working.isEmpty else { return nil }
+      guard !state.isStopped, !state.waiting.isEmpty, workers == .any || state.working.isEmpty else {
+        if isHelper { state.helpers -= 1 }
+        return nil
+      }
       let index = state.waiting.removeFirst()
       state.working.insert(index)
       return index
@@ -184,8 +205,8 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
   }
 
   /// Processes the next batch, and returns `false` if there isn't one or the run was stopped.
-  private func performNext() -> Bool {
-    guard let index = begin() else { return false }
+  private func performNext(isHelper: Bool = false) -> Bool {
+    guard let index = begin(isHelper: isHelper) else { return false }
     perform(index)
     return true
   }

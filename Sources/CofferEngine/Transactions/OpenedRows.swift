@@ -25,6 +25,8 @@ final class OpenedRows: RowWork {
   private var withSum = false
   private var matcher: DocumentMatcher?
   private var alsoVisited: Set<Int64> = []
+  /// The preparation of the opened documents, in their order, or `nil` if the scan doesn't prepare them.
+  private(set) var preparation: (any DocumentPreparation)?
 
   /// - Parameter keys: The keys of the connection, whose contexts belong to another thread.
   init(_ keys: RowKeys) throws(StoreError) {
@@ -42,16 +44,20 @@ final class OpenedRows: RowWork {
     withSum = scan?.proof != nil
     matcher = scan?.matcher()
     alsoVisited = scan?.alsoVisited ?? []
+    preparation = scan?.makePreparation?()
   }
 
   func begin() {
     opened.removeAll(keepingCapacity: true)
+    preparation?.removeAll()
     verifiedCount = 0
     failure = nil
     sum = withSum ? SetHash() : nil
   }
 
-  func end() {}
+  func end() {
+    preparation?.prepare(opened.count) { OpenedDocument(header: opened[$0].header, utf8: opened[$0].text) }
+  }
 
   func process(
     _ row: RecordRow, at index: Int, head frame: UnsafeMutableRawBufferPointer?,

@@ -1,6 +1,14 @@
-internal import CofferPlatform
 internal import CofferRecords
 internal import CofferSealing
+
+/// Work on opened documents before their visits, done by the threads that open them. One thread at a time uses it.
+package protocol DocumentPreparation: AnyObject {
+  /// Prepares the documents of a batch, whose attachments aren't counted.
+  func prepare(_ count: Int, _ document: (Int) -> OpenedDocument)
+
+  /// Drops the results, before a batch and after the last visit.
+  func removeAll()
+}
 
 /// The work that a long read does for each row.
 package struct RowScan {
@@ -15,6 +23,10 @@ package struct RowScan {
   package var progress: ((Int) throws -> Void)?
   /// Called before each visit with the row's fields.
   var noteFields: ((RowFields) -> Void)?
+  /// Makes the preparation of a batch of documents. Documents that the visiting thread opens aren't prepared.
+  package var makePreparation: (() -> any DocumentPreparation)?
+  /// Called before the visit of a prepared document with its index in the preparation.
+  package var notePrepared: ((any DocumentPreparation, Int) -> Void)?
   /// Called before each visit with the row's marks.
   package var noteMarks: ((RowMarks) -> Void)?
   /// Whether a writer doesn't change rows during its scan, so other threads can help.
@@ -53,7 +65,7 @@ extension StoreTransaction {
   private static let alone = 64
   /// The maximum number of batches, with one per core to open and two to fill and visit. One reading thread can't keep
   /// more than four cores busy.
-  private static let batchCount = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4) + 2
+  private static let batchCount = min(coreCount, 4) + 2
 
   /// Scans a collection in order, from the beginning or after a document.
   ///
@@ -170,13 +182,14 @@ extension StoreTransaction {
       let position = DocumentPosition(verified: batch.rows[index].position)
       try order.check(batch.rows[index].fields, at: position, isWriting: hasWritten)
       guard next < opened.endIndex else { continue }
-      let document = opened[next]
-      guard document.row == index else { continue }
+      guard opened[next].row == index else { continue }
       // The previous visit may have taken long.
       try requireOpen()
       scan.noteFields?(batch.rows[index].fields)
-      if let marks = document.marks { scan.noteMarks?(marks) }
-      try visit(scan.countsAttachments ? counted(document.header) : document.header, document.text)
+      if let marks = opened[next].marks { scan.noteMarks?(marks) }
+      if let preparation = batch.work.preparation { scan.notePrepared?(preparation, next) }
+      let header = opened[next].header
+      try visit(scan.countsAttachments ? counted(header) : header, opened[next].text)
       next += 1
     }
     if let failure = batch.work.failure { throw failure }

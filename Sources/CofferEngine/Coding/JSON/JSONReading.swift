@@ -11,7 +11,7 @@ internal import CofferFoundation
 // Doesn't know: documents and their errors.
 
 /// The strategies of a `JSONDecoder`, read once.
-struct JSONReading: Sendable {
+final class JSONReading: Sendable {
   let dates: JSONDecoder.DateDecodingStrategy
   let data: JSONDecoder.DataDecodingStrategy
   let floats: JSONDecoder.NonConformingFloatDecodingStrategy
