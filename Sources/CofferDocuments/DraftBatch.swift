@@ -38,6 +38,8 @@ public struct DraftBatch: Sendable {
     public var attributes: Range<Int>?
     /// The parent's ID in the input, which is used only if the store keeps IDs.
     public var parent: DocumentID?
+    /// Whether a missing parent means that the document has none.
+    package var knowsParent = false
     /// The attachments, as a range in ``DraftBatch/attachments``.
     public var attachments = 0..<0
     /// The creation date. With `nil`, a new document uses ``modified`` or the current date. An updated document keeps

@@ -22,7 +22,8 @@ extension WriteTransaction {
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions = BulkOptions()
   ) throws -> BulkReport {
     if options.onConflict != .fail {
-      return try BulkUpsert(transaction).run(contentsOf: source, into: collection, options: options)
+      var upsert = BulkUpsert(transaction)
+      return try upsert.run(contentsOf: source, into: collection, options: options)
     }
     var source = source
     return try insert(into: collection, options, readBy: { _ in () }) { stage, batch, _ in
@@ -45,7 +46,7 @@ extension WriteTransaction {
     contentsOf documents: some Sequence<Document>, into collection: DocumentCollection,
     options: BulkOptions = BulkOptions()
   ) throws -> BulkReport {
-    try insert(reading: documents, into: collection, options: options) { $0 }
+    try insert(reading: documents, into: collection, options: options) { ($0, isUsualTitle: false) }
   }
 
   /// Inserts values in order, each as a document's JSON text, at the speed of bulk insertion.
@@ -58,7 +59,8 @@ extension WriteTransaction {
   /// closures return each document's key, title and attributes, as in ``insert(_:into:at:key:title:attributes:id:)``.
   /// By default, documents have the value's `title` or `name` as their title, without a key or attributes.
   ///
-  /// A document that `options.onConflict` updates is replaced as by ``put(_:into:key:title:attributes:)``.
+  /// A document that `options.onConflict` updates is replaced as by ``put(_:into:key:title:attributes:)``, but keeps the
+  /// attributes that the new value's attributes don't replace.
   ///
   /// - Returns: The number of created documents, and the first and last IDs.
   /// - Throws: Errors of the closures, `notEncodable`, `notDecodable` for a document to update, and the errors of
@@ -78,7 +80,10 @@ extension WriteTransaction {
       return try insert(
         reading: values, into: collection, options: options,
         replacement: { text, old throws(StoreError) in try coding.text(text, of: Value.self, replacing: old) }
-      ) { try named($0).document() }
+      ) { value in
+        let named = try named(value)
+        return (try named.document(), isUsualTitle: named.title == nil)
+      }
     }
     var values = values.makeIterator()
     var count = 0
@@ -103,7 +108,8 @@ extension WriteTransaction {
 
   private func insert<Elements: Sequence>(
     reading elements: Elements, into collection: DocumentCollection, options: BulkOptions,
-    replacement: Upsert.Replacement? = nil, _ document: (Elements.Element) throws -> Document
+    replacement: Upsert.Replacement? = nil,
+    _ document: (Elements.Element) throws -> (Document, isUsualTitle: Bool)
   ) throws -> BulkReport {
     var options = options
     // Keep parents, because they're IDs in this store. A `Document` doesn't have an ID itself.
@@ -112,16 +118,17 @@ extension WriteTransaction {
     let transaction = transaction
     return try withoutActuallyEscaping(document) { document in
       var source = DocumentSource(elements) { element, number in
-        let document = try document(element)
+        let (document, isUsualTitle) = try document(element)
         do throws(StoreError) {
           try transaction.editor.requireParent(document.parent, of: nil, isNew: true, in: record.id)
         } catch {
           throw error.of(record: number)
         }
-        return document
+        return (document, isUsualTitle)
       }
       if options.onConflict != .fail {
-        return try BulkUpsert(transaction, replacement: replacement).run(
+        var upsert = BulkUpsert(transaction, replacement: replacement)
+        return try upsert.run(
           contentsOf: source, into: collection, options: options)
       }
       return try insert(

@@ -6,6 +6,8 @@ package struct BulkUpsert {
   package let transaction: StoreTransaction
   /// Returns the text that replaces a stored document's value, or `nil` for documents that aren't values of a type.
   private let replacement: Upsert.Replacement?
+  /// The IDs in the source of documents that were found by their key under another ID.
+  private var claims: [DocumentID: DocumentID] = [:]
 
   package init(_ transaction: StoreTransaction, replacement: Upsert.Replacement? = nil) {
     self.transaction = transaction
@@ -13,7 +15,7 @@ package struct BulkUpsert {
   }
 
   /// Inserts or updates the source's documents, in their order.
-  package func run(
+  package mutating func run(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions
   ) throws -> BulkReport {
     transaction.isInsertingFromSource = true
@@ -54,12 +56,24 @@ package struct BulkUpsert {
     return report
   }
 
-  private func match(
+  private mutating func match(
     _ incoming: Incoming, in record: CollectionRecord, _ upsert: Upsert
   ) throws(StoreError) -> DocumentHeader? {
-    if let id = incoming.id, let match = try upsert.match(id, in: record) { return match }
-    guard let key = incoming.document.key else { return nil }
-    return try upsert.match(key, in: record)
+    guard let id = incoming.id else {
+      guard let key = incoming.document.key else { return nil }
+      return try upsert.match(key, in: record)
+    }
+    var match = try upsert.match(id, in: record)
+    if match == nil, let key = incoming.document.key {
+      match = try upsert.match(key, in: record)
+      if let match, claims[match.id] == nil { claims[match.id] = id }
+    }
+    if let match, let other = claims[match.id], other != id {
+      throw StoreError(
+        .alreadyExists, "document \(match.id) has the key of document \(other) of the input, and was updated by it",
+        hint: "give one of them another key, or import without their ids", documentID: match.id)
+    }
+    return match
   }
 
   private func merge(

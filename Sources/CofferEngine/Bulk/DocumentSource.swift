@@ -3,13 +3,16 @@ internal import CofferRecords
 /// A source of drafts for bulk insertion and synchronization that reads documents from any sequence.
 package struct DocumentSource<Elements: Sequence>: DraftSource {
   private var elements: Elements.Iterator
-  private let document: (Elements.Element, Int) throws -> Document
+  private let document: (Elements.Element, Int) throws -> (Document, isUsualTitle: Bool)
   private var number = 0
 
   /// Creates a source that converts the elements of a sequence to documents.
   ///
-  /// The closure receives each element and its number, starting at 1. Throwing from it ends the reading.
-  package init(_ elements: Elements, _ document: @escaping (Elements.Element, Int) throws -> Document) {
+  /// The closure receives each element and its number, starting at 1, and returns the document, and whether its title
+  /// is for a new document only. Throwing from it ends the reading.
+  package init(
+    _ elements: Elements, _ document: @escaping (Elements.Element, Int) throws -> (Document, isUsualTitle: Bool)
+  ) {
     self.elements = elements.makeIterator()
     self.document = document
   }
@@ -21,7 +24,9 @@ package struct DocumentSource<Elements: Sequence>: DraftSource {
   package mutating func read(into batch: inout DraftBatch) throws -> Bool {
     while batch.bytes.count < 256 << 10, batch.drafts.count < 512, let element = elements.next() {
       number += 1
-      try batch.append(try document(element, number), record: number)
+      let (document, isUsualTitle) = try document(element, number)
+      try batch.append(document, record: number)
+      batch.drafts[batch.drafts.count - 1].isUsualTitle = isUsualTitle
     }
     return !batch.isEmpty
   }
@@ -30,7 +35,7 @@ package struct DocumentSource<Elements: Sequence>: DraftSource {
 extension DocumentSource where Elements.Element == Document {
   /// Creates a source from a sequence of documents.
   package init(_ documents: Elements) {
-    self.init(documents) { document, _ in document }
+    self.init(documents) { document, _ in (document, isUsualTitle: false) }
   }
 }
 

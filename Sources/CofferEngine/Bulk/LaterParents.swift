@@ -20,20 +20,36 @@ package struct LaterParents {
   {
     defer { waiting = [] }
     var missing = 0
+    // A parent can be a descendant until the descendant gets its own new parent.
+    var early: [(id: DocumentID, parent: DocumentID)] = []
     for (id, parent) in waiting {
-      guard try transaction.hasRow(parent), let fields = try transaction.unverifiedFields(of: id) else {
+      guard try transaction.hasRow(parent), try transaction.hasRow(id) else {
         missing += 1
         continue
       }
-      do throws(StoreError) {
-        try transaction.editor.requireParent(parent, of: id.rawValue, isNew: false, in: fields.collection)
-      } catch {
-        guard ignoresInvalid, error.code == .invalidArgument else { throw error }
-        missing += 1
-        continue
-      }
-      try transaction.writer.setParent(of: id, to: parent.rawValue)
+      if try set(parent, of: id, transaction) != nil { early.append((id, parent)) }
+    }
+    for (id, _) in early { try transaction.writer.setParent(of: id, to: nil) }
+    for (id, parent) in early {
+      guard let error = try set(parent, of: id, transaction) else { continue }
+      guard ignoresInvalid else { throw error }
+      missing += 1
     }
     return missing
+  }
+
+  /// Sets a parent, or returns the error that makes it invalid.
+  private func set(
+    _ parent: DocumentID, of id: DocumentID, _ transaction: StoreTransaction
+  ) throws(StoreError) -> StoreError? {
+    guard let fields = try transaction.unverifiedFields(of: id) else { throw .noSuchDocument(id) }
+    do throws(StoreError) {
+      try transaction.editor.requireParent(parent, of: id.rawValue, isNew: false, in: fields.collection)
+    } catch {
+      guard error.code == .invalidArgument else { throw error }
+      return error
+    }
+    try transaction.writer.setParent(of: id, to: parent.rawValue)
+    return nil
   }
 }

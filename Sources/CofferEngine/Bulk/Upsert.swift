@@ -54,7 +54,7 @@ extension Incoming {
     document.isJSON = draft.isJSON
     self.init(
       document: document, id: keepingIDs ? draft.id : nil, record: draft.record, isComplete: draft.isComplete,
-      keepsParent: !(draft.isComplete && keepingIDs))
+      keepsParent: !((draft.isComplete || draft.knowsParent) && keepingIDs))
     givesText = draft.text != nil
     isUsualTitle = draft.isUsualTitle
     attachments = Array(batch.attachments[draft.attachments])
@@ -136,7 +136,7 @@ package struct Upsert {
       var document = incoming.document
       if document.title == nil, !incoming.isComplete { document.title = rule.title(for: document) }
       document.created = document.created ?? document.modified
-      let parent = try takeMissingParent(of: &document, insteadOf: nil)
+      let parent = try takeMissingParent(of: &document)
       let id = try transaction.editor.add(
         document, in: record, id: keepingID ? incoming.id : nil, titleRule: nil, requiringParent: false
       ) { () throws(StoreError) in try takePosition(in: record.id) }
@@ -149,24 +149,29 @@ package struct Upsert {
     if let replacement { incoming.document.text = try replacement(incoming.document.text, stored) }
     let replacesWhole = replacesWhole && !incoming.isPartial
     var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
-    if let parent = try takeMissingParent(of: &document, insteadOf: old.parent) { laterParents.add(match.id, parent) }
+    let parent = document.parent == old.parent ? nil : document.parent
+    let isParentThere = if let parent { try transaction.hasRow(parent) } else { false }
+    // The documents above a new parent can get other parents in the same work.
+    if parent != nil { document.parent = old.parent }
     let (created, modified) = (document.created, document.modified)
     (document.created, document.modified) = (old.created, old.modified)
-    if document.isIdentical(to: old), replacesWhole || created == old.created && modified == old.modified {
+    if !isParentThere, document.isIdentical(to: old),
+      replacesWhole || created == old.created && modified == old.modified
+    {
+      if let parent { laterParents.add(match.id, parent) }
       return .unchanged(match.id)
     }
     document.created = created
     document.modified = incoming.document.modified ?? .now()
     try transaction.editor.replace(stored, with: document, requiringParent: false)
+    if let parent { laterParents.add(match.id, parent) }
     return .updated(match.id)
   }
 
-  /// Returns a parent that isn't there yet, and leaves the document with its old one.
-  private func takeMissingParent(of document: inout Document, insteadOf old: DocumentID?) throws(StoreError)
-    -> DocumentID?
-  {
-    guard let parent = document.parent, parent != old, try !transaction.hasRow(parent) else { return nil }
-    document.parent = old
+  /// Returns a new document's parent that isn't there yet, and leaves the document without it.
+  private func takeMissingParent(of document: inout Document) throws(StoreError) -> DocumentID? {
+    guard let parent = document.parent, try !transaction.hasRow(parent) else { return nil }
+    document.parent = nil
     return parent
   }
 
@@ -192,6 +197,12 @@ package struct Upsert {
     }
     if let title = given.title, !incoming.isUsualTitle {
       document.title = title
+    } else if replacement != nil {
+      // A title that was derived from the old value follows the new value.
+      var former = old
+      if old.title == old.titleInJSON { former.title = nil }
+      document.title = former.title ?? given.title
+      if document.title == former.title { document.title = rule.title(for: document, insteadOf: former) }
     } else if old.title != nil || old.derivedTitle == nil {
       document.title = rule.title(for: document, insteadOf: old)
     }

@@ -163,6 +163,8 @@ struct RowParser: RecordParser {
   private func fillOwn(
     _ layout: ColumnLayout, _ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer
   ) -> RecordFault? {
+    // A table of ours has no column of parents if no document has one. Other columns are missing if it was narrowed.
+    output.draft.knowsParent = layout.isOwn && layout.created != nil && layout.modified != nil
     if let column = layout.parent, !scanner.fields[column].range.isEmpty {
       let range = scanner.fields[column].range
       output.draft.parent = DocumentID(digits: UnsafeRawBufferPointer(rebasing: bytes[range]))

@@ -32,7 +32,11 @@ public struct TableColumns: Sendable {
   public mutating func insert(columnsOf header: DocumentHeader) {
     if header.parent != nil { parts.insert(.parent) }
     if header.isJSON { parts.insert(.json) }
-    header.attributes.forEachMember { name, _, _ in attributes.insert(name) }
+    header.attributes.forEachMember { name, _, _ in
+      attributes.insert(name)
+      // The column of the part comes first, so that of the attribute isn't taken for it.
+      if let part = Part(rawValue: String(decoding: name, as: UTF8.self)) { parts.insert(part) }
+    }
   }
 
   /// Narrows the table to columns of these names, in their order. A name is that of a ``Part``, else of an attribute.

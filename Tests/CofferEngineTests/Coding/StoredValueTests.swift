@@ -102,6 +102,26 @@ struct StoredValueTests {
     }
   }
 
+  @Test func bulkUpdateChangesTitleAsPutDoes() throws {
+    struct Named: Codable, Sendable { var name: String }
+    try withTestStore { test in
+      try test.store.write { writer throws in
+        var options = BulkOptions()
+        options.onConflict = .update
+        for key in ["given", "derived", "explicit"] {
+          let title = key == "derived" ? nil : "Mine"
+          let id = try writer.insert(Named(name: "a"), into: test.notes, key: DocumentKey(key), title: title)
+          try writer.put(Named(name: "b"), into: test.notes, key: DocumentKey(key))
+          #expect(try writer.header(of: id).title == title ?? "b")
+          _ = try writer.insert(
+            contentsOf: [Named(name: "c")], into: test.notes, options: options, key: { _ in DocumentKey(key) },
+            title: { _ in key == "explicit" ? "New" : nil })
+          #expect(try writer.header(of: id).title == ["given": "Mine", "derived": "c", "explicit": "New"][key])
+        }
+      }
+    }
+  }
+
   // MARK: Errors
 
   struct Fault: Sendable, CustomTestStringConvertible {
