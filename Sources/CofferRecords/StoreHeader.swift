@@ -32,6 +32,13 @@ package struct StoreHeader: Sendable, Equatable {
     self.mac = mac
   }
 
+  /// Returns whether no key has changed since another header of the store. Features may have, such as with its first
+  /// index.
+  package func hasSameKeys(as other: StoreHeader) -> Bool {
+    storeID == other.storeID && titles == other.titles && rootGeneration == other.rootGeneration
+      && phase == other.phase && commitment == other.commitment && keyring == other.keyring
+  }
+
   package var isTest: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.test) }
   package var hasAttachments: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.attachments) }
   package var isPadded: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.padded) }

@@ -72,7 +72,8 @@ extension ConnectionPool {
         try writeAheadLock.lock(wait: hasWriter ? wait : .zero)
         hasLock = true
       } catch {
-        if error.code != .locked { lockFailure = error }
+        // Nor does it need the lock, which can't be had in a file that may only be read.
+        if hasWriter, error.code != .locked { lockFailure = error }
       }
     }
     defer { if hasLock { writeAheadLock?.unlock() } }

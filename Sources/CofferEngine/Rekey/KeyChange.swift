@@ -81,7 +81,7 @@ struct KeyChange {
     }
     let new = try store.writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()
-      guard proved.keys.header == before, proved.slots == plan.slots else {
+      guard proved.keys.header.hasSameKeys(as: before), proved.slots == plan.slots else {
         throw StoreError(
           .locked, "another process changed the keys meanwhile; nothing was changed here", hint: "try again")
       }

@@ -49,7 +49,7 @@ final class DocumentValues {
     case .title: if let title = head.title { result.giveText(title) }
     case .text: result.giveText(try openedText(row, head))
     case .key:
-      guard let key = head.key else { return }
+      guard let key = head.key, !row.fields.isKeyHeldElsewhere else { return }
       if UTF8Validity.isValid(key) { result.giveText(key) } else { result.giveBlob(key) }
     case .created: result.giveText(Timestamp(millisecondsSince1970: head.created).description)
     case .modified: result.giveText(Timestamp(millisecondsSince1970: head.modified).description)

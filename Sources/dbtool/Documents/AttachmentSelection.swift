@@ -14,12 +14,7 @@ struct AttachmentWords {
     let all = try scope.attachments(of: document.id)
     return try words.map { word in
       let named = all.filter { $0.name.utf8.elementsEqual(word.utf8) }
-      guard named.count <= 1 else {
-        let numbers = named.map { "#\($0.id)" }.joined(separator: ", ")
-        throw Failure.usage(
-          "\(named.count) attachments of document \(document.id) have the name \(word): \(numbers)",
-          hint: "name one by its number")
-      }
+      guard named.count <= 1 else { throw Self.ambiguous(word, named, of: document.id, hint: "name one by its number") }
       if let only = named.first { return only }
       if word.first == "#", let number = Int64(word.dropFirst()),
         let found = all.first(where: { $0.id.rawValue == number })
@@ -30,6 +25,11 @@ struct AttachmentWords {
         .noDocument, kind: "no-such-attachment", "document \(document.id) has no attachment \(word)",
         hint: all.isEmpty ? nil : "there are \(listed(all.map(\.name)))")
     }
+  }
+
+  static func ambiguous(_ name: String, _ named: [Attachment], of document: DocumentID, hint: String) -> Failure {
+    let numbers = named.map { "#\($0.id)" }.joined(separator: ", ")
+    return .usage("\(named.count) attachments of document \(document) have the name \(name): \(numbers)", hint: hint)
   }
 }
 

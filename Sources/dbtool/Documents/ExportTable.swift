@@ -16,7 +16,6 @@ struct LeftOutParts {
   /// Parts of documents, in the order of the note.
   enum Part: String, CaseIterable {
     case keys, dates, parents
-    case values = "marks of stored values"
     case attachments
     /// The contents of attachments, which are listed.
     case contents = "contents of attachments"
@@ -26,7 +25,6 @@ struct LeftOutParts {
       case .keys: header.key != nil
       case .dates: true
       case .parents: header.parent != nil
-      case .values: header.isJSON
       case .attachments, .contents: header.attachmentCount > 0
       }
     }
@@ -41,7 +39,7 @@ struct LeftOutParts {
   init(_ format: ExportFormat, isOneText: Bool, holdsContents: Bool) {
     parts =
       switch format {
-      case .plist: [.keys, .dates, .parents, .values, .attachments]
+      case .plist: [.keys, .dates, .parents, .attachments]
       case .csv, .tsv, .sqlite: [.attachments]
       case .text: isOneText ? [.attachments] : []
       case .ndjson, .json: holdsContents ? [] : [.contents]

@@ -229,11 +229,14 @@ struct IDRange: ExpressibleByArgument {
   private static let fewNumbers = 1000
 
   init?(argument: String) {
-    if let id = Int64(argument) {
+    // A number with a sign can be a key, such as a telephone number.
+    let parts = argument.split(separator: "-", omittingEmptySubsequences: false).map { part in
+      part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(part) : nil
+    }
+    if parts.count == 1, let id = parts[0] {
       bounds = id...id
       return
     }
-    let parts = argument.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
     guard (1...2).contains(parts.count), let first = parts[0], let last = parts[parts.count - 1], first >= 1,
       first <= last
     else { return nil }

@@ -106,18 +106,23 @@ struct AttachmentAddVerb: ParsableCommand {
 extension WriteTransaction {
   /// Attaches a content, or replaces the attachment of the document that has the name.
   ///
-  /// - Throws: Errors of ``attach(_:to:name:type:date:progress:)``, with a hint for a name that is taken.
+  /// - Throws: Errors of ``attach(_:to:name:type:date:progress:)``, with a hint for a name that is taken, and `usage` for
+  ///   a name that several have, as after a merge.
   func attach(
     _ content: AttachmentContent, to document: DocumentID, name: String, type: String?, replacing isReplacing: Bool,
     progress: @escaping ProgressHandler
   ) throws -> Attachment {
-    guard let former = try attachment(named: name, of: document) else {
+    let named = try attachments(of: document).filter { $0.name.utf8.elementsEqual(name.utf8) }
+    guard let former = named.first else {
       return try attach(content, to: document, name: name, type: type, progress: progress)
     }
     guard isReplacing else {
       throw Failure(
         .failed, kind: "already-exists", "document \(document) has an attachment \(name)",
         hint: "--replace replaces it; --name gives another name")
+    }
+    guard named.count == 1 else {
+      throw AttachmentWords.ambiguous(name, named, of: document, hint: "dbtool attachment rm removes one by its number")
     }
     return try replace(former.id, with: content, type: type, progress: progress)
   }
