@@ -124,14 +124,26 @@ package struct PairedStore {
   }
 
   /// Calls `visit` with each document's row and its verified head, which a later version may have written.
-  func forEachRow(_ visit: (RecordRow, HeadData) throws(StoreError) -> Void) throws(StoreError) {
+  ///
+  /// - Parameter skipsDamaged: Whether to skip rows that can't be opened.
+  func forEachRow(
+    skippingDamaged skipsDamaged: Bool = false, _ visit: (RecordRow, HeadData) throws(StoreError) -> Void
+  ) throws(StoreError) {
     let statement = try transaction.database.statement(SQL.allRecords)
     defer { statement.reset() }
     try naming { () throws(StoreError) in
       try transaction.reading { reader throws(StoreError) in
         while try statement.step() {
-          let row = try RecordRow(statement.columns(), within: transaction.limits)
-          try visit(row, try reader.opener.openHead(row, acceptsNewer: true))
+          let row: RecordRow
+          let head: HeadData
+          do throws(StoreError) {
+            row = try RecordRow(statement.columns(), within: transaction.limits)
+            head = try reader.opener.openHead(row, acceptsNewer: true)
+          } catch {
+            guard skipsDamaged, error.code == .damaged else { throw error }
+            continue
+          }
+          try visit(row, head)
         }
       }
     }

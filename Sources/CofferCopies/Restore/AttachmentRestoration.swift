@@ -13,12 +13,12 @@ struct AttachmentRestoration {
     (self.store, self.backup) = (store, backup)
   }
 
-  /// Restores the attachments of a document that both stores have under an ID. An attachment that is there, and sound,
-  /// isn't copied again.
+  /// Restores the attachments of a document in the backup that this store has with the ID `id`. An attachment that is
+  /// there, and sound, isn't copied again.
   ///
   /// - Returns: Whether anything changed.
-  func restore(_ id: DocumentID) throws(StoreError) -> Bool {
-    let (wanted, present) = (try backup.attachments(of: id), try store.attachments(of: id))
+  func restore(_ there: DocumentID, as id: DocumentID) throws(StoreError) -> Bool {
+    let (wanted, present) = (try backup.attachments(of: there), try store.attachments(of: id))
     var pairs: [(wanted: AttachmentRecord, present: AttachmentRecord?)] = []
     var rest = present
     func take(_ matches: (AttachmentRecord) -> Bool) -> AttachmentRecord? {

@@ -33,7 +33,15 @@ private struct RestoredRow {
 }
 
 /// Restores single documents from a backup.
+///
+/// A document is found by its identity, because copies can have it under different IDs.
 package struct DocumentRestoration {
+  /// The IDs of this store's documents by identity, which are read once if an ID isn't enough.
+  private final class Identities {
+    var ids: [UniqueID: Int64]?
+  }
+
+  private let identities = Identities()
   private let store: PairedStore
   private let backup: PairedStore
   private let isProved: Bool
@@ -67,34 +75,52 @@ package struct DocumentRestoration {
     rows.sort {
       ($0.fields.collection, $0.position, $0.id) < ($1.fields.collection, $1.position, $1.id)
     }
-    try freeKeys(of: rows)
+    let freed = try freeKeys(of: rows)
     var outcomes: [DocumentID: RestoreOutcome] = [:]
     let attachments = AttachmentRestoration(into: store, from: backup)
     for row in rows {
-      let id = DocumentID(row.id)
-      let outcome = try restore(row)
-      outcomes[id] = try attachments.restore(id) && outcome == .unchanged ? .changed : outcome
+      let (outcome, id) = try restore(row)
+      let isChanged = try attachments.restore(DocumentID(row.id), as: DocumentID(id))
+      outcomes[DocumentID(row.id)] = isChanged && outcome == .unchanged ? .changed : outcome
     }
     // Set parents now, because a parent can be restored after its child.
     for row in rows where row.fields.parent != nil {
-      let id = DocumentID(row.id)
+      guard let id = try here(row).map({ DocumentID($0.id) }) else { continue }
       let header = try transaction.header(of: id)
       let record = try transaction.requireCollection(of: header)
-      let parent = try parent(of: row, in: record)
+      let parent = try parent(of: row, as: id.rawValue, in: record)
       guard parent != header.parent else { continue }
       try transaction.writer.setParent(of: id, to: parent?.rawValue)
-      if outcomes[id] == .unchanged { outcomes[id] = .changed }
+      if outcomes[DocumentID(row.id)] == .unchanged { outcomes[DocumentID(row.id)] = .changed }
     }
+    // A document that a merge left without its key gets the key that a restored document no longer has.
+    for (key, collection) in freed { try transaction.writer.release(key, in: collection) }
     return ids.map { outcomes[$0]! }
   }
 
+  /// Returns this store's row of a document in the backup, or `nil` if this store doesn't have the document.
+  private func here(_ row: RestoredRow) throws(StoreError) -> RestoredRow? {
+    if let same = try RestoredRow.find(row.id, in: store), same.uid == row.uid { return same }
+    if identities.ids == nil {
+      var ids: [UniqueID: Int64] = [:]
+      try store.forEachRow(skippingDamaged: true) { row, head in ids[head.uid] = row.fields.id }
+      identities.ids = ids
+    }
+    guard let id = identities.ids![row.uid] else { return nil }
+    return try RestoredRow.find(id, in: store)
+  }
+
   /// Removes changing keys and parents first, so documents can exchange them.
-  private func freeKeys(of rows: [RestoredRow]) throws(StoreError) {
+  ///
+  /// - Returns: The removed keys with their collections.
+  private func freeKeys(of rows: [RestoredRow]) throws(StoreError) -> [(DocumentKey, collection: UInt32)] {
+    var freed: [(DocumentKey, collection: UInt32)] = []
     for row in rows {
-      let id = DocumentID(row.id)
-      guard let here = try RestoredRow.find(row.id, in: store), here.uid == row.uid else { continue }
-      let (old, new) = (try store.header(row.id), try backup.header(row.id))
-      if old.key != nil, old.key != new.key {
+      guard let here = try here(row) else { continue }
+      let id = DocumentID(here.id)
+      let (old, new) = (try store.header(here.id), try backup.header(row.id))
+      if let key = old.key, key != new.key {
+        freed.append((key, here.fields.collection))
         try transaction.writer.rewrite(id, changing: .blindIndex, .key, as: .head) { content, _ throws(StoreError) in
           content.key = nil
           content.blindIndex = nil
@@ -102,48 +128,55 @@ package struct DocumentRestoration {
       }
       if old.parent != nil, old.parent != new.parent { try transaction.writer.setParent(of: id, to: nil) }
     }
+    return freed
   }
 
-  private func restore(_ row: RestoredRow) throws(StoreError) -> RestoreOutcome {
-    let id = DocumentID(row.id)
-    var document = try backup.document(row.id).document
+  /// Restores a document, and returns the outcome and the document's ID in this store.
+  private func restore(_ row: RestoredRow) throws(StoreError) -> (RestoreOutcome, id: Int64) {
     let record = try collection(of: row)
-    guard let here = try RestoredRow.find(row.id, in: store) else {
-      document.parent = try parent(of: row, in: record)
-      try transaction.editor.requireUnusedKey(document.key, in: record, by: nil)
-      let position = try transaction.order.position(for: place(of: row, in: record), in: record.id)
-      let writer = try transaction.writer
-      let history = try writer.historyOfReturn(row.history, parent: document.parent)
-      try writer.insert(
-        document, id: row.id, in: record, isNew: false, position: position, now: .now(), history: history)
-      try transaction.editor.detachFormerChildren(of: row.id, in: record.id)
-      return .added
+    guard let here = try here(row) else {
+      let id = DocumentID(row.id)
+      guard try !transaction.hasRow(id) else {
+        throw StoreError(
+          .alreadyExists, "document \(id) is another one here: its id was given again",
+          hint: "export the one of the backup, and import it", documentID: id)
+      }
+      try insert(row, as: row.id, in: record)
+      return (.added, row.id)
     }
-    guard here.uid == row.uid else {
-      throw StoreError(
-        .alreadyExists, "document \(id) is another one here: its id was given again",
-        hint: "export the one of the backup, and import it", documentID: id)
-    }
+    let id = DocumentID(here.id)
     // A document whose text can't be opened is inserted again, because replacing it would need the old text.
     if try hasDamagedText(id) {
       try transaction.writer.delete(id, notingDeletion: false)
-      _ = try restore(row)
-      return .changed
+      try insert(row, as: here.id, in: record)
+      return (.changed, here.id)
     }
+    var document = try backup.document(row.id).document
     let old = try transaction.storedDocument(id)
-    let parent = try parent(of: row, in: record)
+    let parent = try parent(of: row, as: here.id, in: record)
     document.parent = parent ?? (old.document.parent == document.parent ? document.parent : nil)
     let isElsewhere = record.id != here.fields.collection
     let wanted = try place(of: row, in: record)
-    let current = try currentPlacement(of: here, in: record)
+    let current = try currentPlacement(of: here, restoredFrom: row, in: record)
     let isMoved = isElsewhere || wanted != current
-    guard isMoved || !document.isIdentical(to: old.document) else { return .unchanged }
+    guard isMoved || !document.isIdentical(to: old.document) else { return (.unchanged, here.id) }
     if isElsewhere || document.key != old.document.key {
       try transaction.editor.requireUnusedKey(document.key, in: record, by: id)
     }
     let position = isMoved ? try transaction.order.position(for: wanted, in: record.id) : nil
     try transaction.writer.replace(transaction.storedDocument(id), with: document, in: record, movedTo: position)
-    return .changed
+    return (.changed, here.id)
+  }
+
+  private func insert(_ row: RestoredRow, as id: Int64, in record: CollectionRecord) throws(StoreError) {
+    var document = try backup.document(row.id).document
+    document.parent = try parent(of: row, as: id, in: record)
+    try transaction.editor.requireUnusedKey(document.key, in: record, by: nil)
+    let position = try transaction.order.position(for: place(of: row, in: record), in: record.id)
+    let writer = try transaction.writer
+    let history = try writer.historyOfReturn(row.history, parent: document.parent)
+    try writer.insert(document, id: id, in: record, isNew: false, position: position, now: .now(), history: history)
+    try transaction.editor.detachFormerChildren(of: id, in: record.id)
   }
 
   /// Returns whether the text of a document with a sound head is damaged.
@@ -170,10 +203,14 @@ package struct DocumentRestoration {
   }
 
   /// Returns the parent from the backup, or `nil` if it isn't a valid parent here.
-  private func parent(of row: RestoredRow, in record: CollectionRecord) throws(StoreError) -> DocumentID? {
-    guard let parent = row.fields.parent.map({ DocumentID($0) }) else { return nil }
+  private func parent(
+    of row: RestoredRow, as id: Int64, in record: CollectionRecord
+  ) throws(StoreError) -> DocumentID? {
+    guard let number = row.fields.parent, let there = try RestoredRow.find(number, in: backup),
+      let parent = try here(there).map({ DocumentID($0.id) })
+    else { return nil }
     do throws(StoreError) {
-      try transaction.editor.requireParent(parent, of: row.id, isNew: false, in: record.id)
+      try transaction.editor.requireParent(parent, of: id, isNew: false, in: record.id)
       return parent
     } catch {
       guard error.code == .invalidArgument else { throw error }
@@ -190,9 +227,11 @@ package struct DocumentRestoration {
   }
 
   /// Returns a document's current placement, relative to the same documents.
-  private func currentPlacement(of row: RestoredRow, in record: CollectionRecord) throws(StoreError) -> Placement {
-    let collection = try RestoredRow.find(row.id, in: backup)?.fields.collection
-    return try placement(of: row, in: store) { id throws(StoreError) in
+  private func currentPlacement(
+    of here: RestoredRow, restoredFrom row: RestoredRow, in record: CollectionRecord
+  ) throws(StoreError) -> Placement {
+    let collection = row.fields.collection
+    return try placement(of: here, in: store) { id throws(StoreError) in
       guard try isHere(id, record) else { return false }
       return try backup.transaction.unverifiedFields(of: DocumentID(id))?.collection == collection
     }

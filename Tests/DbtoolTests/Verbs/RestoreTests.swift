@@ -265,4 +265,24 @@ import Testing
       guard wasKilled else { break }
     }
   }
+
+  /// Copies can have one document under different ids: here, after a device was restored and synced.
+  @Test func restoresDocumentByIdentity() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "one")
+    try sandbox.succeed("sync", "init", "s.coffer", "folder", "--name", "A")
+    try sandbox.succeed("backup", "s.coffer", "monday.coffer")
+    try sandbox.succeed("put", "s.coffer", "--text", "important")
+    try sandbox.succeed("sync", "run", "s.coffer", "folder")
+    try sandbox.succeed("restore", "s.coffer", "monday.coffer", "--force")
+    try sandbox.succeed("put", "s.coffer", "--text", "afterwards")
+    try sandbox.succeed("sync", "run", "s.coffer", "folder")
+    let texts = "SELECT id || ' ' || text FROM documents ORDER BY id"
+    #expect(try sandbox.succeed("query", "s.coffer", texts).lines == ["1 one", "2 afterwards", "3 important"])
+    try sandbox.succeed("put", "s.coffer", "--id", "3", "--text", "changed")
+    try sandbox.succeed("rm", "s.coffer", "2")
+    try sandbox.succeed("restore", "s.coffer", "s.coffer.replaced", "2")
+    #expect(try sandbox.succeed("query", "s.coffer", texts).lines == ["1 one", "3 important"])
+    try sandbox.succeed("verify", "s.coffer")
+  }
 }
