@@ -205,6 +205,18 @@ package final class CollectionTable {
     try read(within: limits).stored
   }
 
+  /// Returns whether an inserted or deleted document changes which collections are listed, and clears the cache if so.
+  func changesListing(documentIn id: UInt32, within limits: RowLimits) throws(StoreError) -> Bool {
+    // A collection that can't be opened isn't listed, and doesn't prevent changes of documents.
+    guard let known = try? read(within: limits), known.stored.contains(where: { $0.id == id && $0.isDropped }) else {
+      return false
+    }
+    let isListed = known.listed.contains { $0.id == id }
+    guard try isListed != (database.integer(SQL.hasDocuments, Int64(id)) != nil) else { return false }
+    forget()
+    return true
+  }
+
   private func read(within limits: RowLimits) throws(StoreError) -> (
     generation: UInt64, stored: [CollectionRecord], listed: [CollectionRecord]
   ) {

@@ -157,12 +157,14 @@ package final class RecordWriter {
     fileprivate let failure: StoreError?
     fileprivate let hasWritten: Bool
     fileprivate let hasNewAttachmentTables: Bool
+    fileprivate let isRestored: Bool
+    fileprivate let marksBefore: [Replica.Mark]?
   }
 
   package var mark: Mark {
     Mark(
       state: state, replicas: replicas, changes: changes, failure: failure, hasWritten: hasWritten,
-      hasNewAttachmentTables: hasNewAttachmentTables)
+      hasNewAttachmentTables: hasNewAttachmentTables, isRestored: isRestored, marksBefore: marksBefore)
   }
 
   /// Restores the writer after SQLite has undone all changes since `mark`.
@@ -176,6 +178,8 @@ package final class RecordWriter {
     failure = mark.failure
     hasWritten = mark.hasWritten
     hasNewAttachmentTables = mark.hasNewAttachmentTables
+    isRestored = mark.isRestored
+    marksBefore = mark.marksBefore
     rowsWritten += 1
     collections.forget()
   }
@@ -307,7 +311,13 @@ package final class RecordWriter {
     state.count += 1
     useID(UInt64(row.fields.id))
     changes.insert(row.fields)
+    try noteListing(of: row.fields.collection)
     rowsWritten += 1
+  }
+
+  /// Reports a dropped collection as changed if it's listed from now on because it has documents, or not anymore.
+  private func noteListing(of collection: UInt32) throws(StoreError) {
+    if try collections.changesListing(documentIn: collection, within: limits) { changes.changeCollection(collection) }
   }
 
   /// Rejects IDs below old epochs' ceilings, where an owner of old keys could replace the row with an older row.
@@ -423,6 +433,10 @@ package final class RecordWriter {
       }
       if hasNewBody { try replaceBody(former, with: row, of: batch) }
       changes.replace(former.fields, with: row.fields, as: kind)
+      if former.fields.collection != row.fields.collection {
+        try noteListing(of: former.fields.collection)
+        try noteListing(of: row.fields.collection)
+      }
       rowsWritten += 1
     }
   }
@@ -476,6 +490,7 @@ package final class RecordWriter {
       if lastParent?.id == id.rawValue { lastParent = nil }
       if notesDeletion { try noteDeletion(of: uid) }
       changes.delete(row.fields)
+      try noteListing(of: row.fields.collection)
       rowsWritten += 1
     }
     try release(key, in: row.fields.collection)
@@ -541,7 +556,8 @@ package final class RecordWriter {
     state.bound = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
   }
 
-  private func requireNoClosedEpoch() throws(StoreError) {
+  /// - Throws: `rekeyUnfinished` while old keys are alive.
+  package func requireNoClosedEpoch() throws(StoreError) {
     guard keys.session.keyring.highestCeiling == 0 else {
       throw StoreError(
         .rekeyUnfinished, "ids can't restart while a rekey is unfinished", hint: "finish it with \(.resumeRekey)")

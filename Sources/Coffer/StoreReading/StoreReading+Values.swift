@@ -37,8 +37,8 @@ extension StoreReading where Self: ~Copyable {
   /// for task in open { print(task.id, task.title) }
   /// ```
   ///
-  /// Decrypts texts until the limit is reached. Only the returned values stay in memory. Values are decoded on several
-  /// threads, in which the task-local values of the calling task are visible. `isWanted` is called on this thread.
+  /// Decrypts texts until the limit is reached. Only the returned values stay in memory. Several threads decode, with the
+  /// task-local values of this thread's task. `isWanted` is called on this thread.
   ///
   /// - Parameters:
   ///   - type: The type of the values.

@@ -94,11 +94,12 @@ extension WriteTransaction {
   /// store is empty. Otherwise, IDs are never reused.
   ///
   /// - Returns: The number of deleted documents, or 0 if the collection doesn't exist yet.
-  /// - Throws: `damaged`.
+  /// - Throws: `damaged`, or `rekeyUnfinished` if IDs can't restart because a rekey is unfinished.
   @discardableResult
   public func truncate(_ collection: DocumentCollection, restartingIDs: Bool = false) throws(StoreError) -> Int {
     guard let record = try transaction.collection(named: collection.name) else { return 0 }
     let before = transaction.state.count
+    if restartingIDs { try transaction.writer.requireNoClosedEpoch() }
     try transaction.writer.deleteDocuments(in: record)
     if restartingIDs { try transaction.writer.restartIDs() }
     return Int(before - transaction.state.count)
@@ -111,7 +112,8 @@ extension WriteTransaction {
   /// the error leaves `write`.
   ///
   /// - Returns: The new documents' IDs, in order.
-  /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument`, `noNumberLeft`, `damaged`.
+  /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument`, `noNumberLeft`, `damaged`, or `rekeyUnfinished` as in
+  ///   ``truncate(_:restartingIDs:)``.
   @discardableResult
   public func replaceAll(
     in collection: DocumentCollection, with documents: some Sequence<Document>, restartingIDs: Bool = false

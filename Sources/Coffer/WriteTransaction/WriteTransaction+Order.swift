@@ -31,8 +31,9 @@ extension WriteTransaction {
     throws(StoreError)
   {
     let old = try transaction.storedDocument(id)
-    let record = try transaction.collectionEditor.openOrCreate(collection, titleRule: .asGiven)
-    guard record.id != old.fields.collection else { return try move(id, to: placement) }
+    if try transaction.collection(named: collection.name)?.id == old.fields.collection {
+      return try move(id, to: placement)
+    }
     let children = try children(of: id).count
     guard children == 0 else {
       throw StoreError(
@@ -40,11 +41,14 @@ extension WriteTransaction {
         "document \(id) can't move to another collection: it has \(children) \(children == 1 ? "child" : "children") here",
         hint: "move these first, or give them another parent", documentID: id)
     }
-    try transaction.editor.requireUnusedKey(old.document.key, in: record, by: id)
     var document = old.document
     document.parent = nil
-    let position = try transaction.order.position(for: placement, in: record.id)
-    try transaction.writer.replace(old, with: document, in: record, movedTo: position)
+    try undoingOnError { () throws(StoreError) in
+      let record = try transaction.collectionEditor.openOrCreate(collection, titleRule: .asGiven)
+      try transaction.editor.requireUnusedKey(document.key, in: record, by: id)
+      let position = try transaction.order.position(for: placement, in: record.id)
+      try transaction.writer.replace(old, with: document, in: record, movedTo: position)
+    }
   }
 
   /// Moves the document at one index to another index. As in a table view, indexes start at 0, and the second index

@@ -129,9 +129,7 @@ extension WriteTransaction {
     var document = try transaction.values.document(of: value, replacing: old, title: title, kept)
     document.key = key
     let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON
-    var old = old
     if title == nil, wasGiven { document.title = old.document.title }
-    if !wasGiven { old.document.title = nil }
-    try transaction.editor.overwrite(old, with: document)
+    try transaction.editor.overwrite(old, with: document, keepingTitle: wasGiven)
   }
 }

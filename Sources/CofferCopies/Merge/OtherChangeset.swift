@@ -71,15 +71,19 @@ final class OtherChangeset: OtherSide {
   }
 
   func header(_ id: Int64) throws(StoreError) -> DocumentHeader {
-    try naming { () throws(StoreError) in
+    let attachments = rows.attachments.map(\.attachment).filter { $0.document == id }
+    return try naming { () throws(StoreError) in
       try rows.withDocument(id) { document, _ in
         let head = document.head
-        return DocumentHeader(
+        var header = DocumentHeader(
           id: DocumentID(id), collection: CollectionID(document.collection), position: document.position, parent: nil,
           title: head.title.map { String(decoding: $0, as: UTF8.self) }, key: head.key.map { DocumentKey(bytes: $0) },
           attributes: head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes),
           created: Timestamp(millisecondsSince1970: head.created),
           modified: Timestamp(millisecondsSince1970: head.modified), byteCount: head.textCount, isJSON: document.isJSON)
+        header.attachmentCount = attachments.count
+        header.attachmentByteCount = attachments.reduce(0) { $0 + $1.byteCount }
+        return header
       }
     }
   }

@@ -25,7 +25,7 @@ public struct StoreChange: Sendable, Hashable {
   public package(set) var generation: UInt64
   /// The changed documents by collection.
   public package(set) var collections: [CollectionID: Documents] = [:]
-  /// The created, renamed or dropped collections.
+  /// The created, renamed or dropped collections, and those that began or ended to fold keys.
   public package(set) var changedCollections: Set<CollectionID> = []
   /// A Boolean value that indicates whether all IDs are reported.
   ///
@@ -57,12 +57,13 @@ public struct StoreChange: Sendable, Hashable {
 struct FollowedCollection: Equatable {
   let name: String
   let uid: UniqueID
+  let foldsKeys: Bool
 
   /// Compares bytes, because composed and decomposed forms are different names.
   func has(name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
 
   static func == (one: FollowedCollection, other: FollowedCollection) -> Bool {
-    one.uid == other.uid && one.has(name: other.name)
+    one.uid == other.uid && one.has(name: other.name) && one.foldsKeys == other.foldsKeys
   }
 }
 

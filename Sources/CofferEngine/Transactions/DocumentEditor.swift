@@ -71,9 +71,13 @@ package struct DocumentEditor {
   }
 
   /// Replaces a document, keeping the title, key, attributes, parent and creation date if the new document lacks them.
-  package func overwrite(_ old: StoredDocument, with document: Document) throws(StoreError) {
+  package func overwrite(
+    _ old: StoredDocument, with document: Document, keepingTitle keepsTitle: Bool = true
+  ) throws(StoreError) {
+    var titled = old
+    if !keepsTitle { titled.document.title = nil }
     var new = document
-    new.title = document.title ?? old.document.title
+    new.title = document.title ?? titled.document.title
     new.key = document.key ?? old.document.key
     if document.attributes.isEmpty {
       let kept = old.document.attributes
@@ -82,7 +86,7 @@ package struct DocumentEditor {
     new.parent = document.parent ?? old.document.parent
     new.created = document.created ?? old.document.created
     new.modified = document.modified ?? .now()
-    new.title = try title(of: new, insteadOf: old)
+    new.title = try title(of: new, insteadOf: titled)
     try replace(old, with: new)
   }
 

@@ -5,7 +5,8 @@ extension StoreTransaction {
   ///
   /// The state's ring lists the changes exactly if it reaches back that far. Otherwise, a scan of all rows verifies the
   /// set hash and finds changes by the rows' revisions. The scan can't identify deleted documents, so the result is
-  /// `everything` if there are any, or if documents came from another replica. The same is true of attachments.
+  /// `everything` if there are any, or if documents came from another replica. The same is true of attachments, and of
+  /// documents that may have moved from one collection to another.
   ///
   /// - Throws: `damaged` if the rows don't match the set hash.
   func changes(since earlier: StoreState) throws(StoreError) -> ChangesSince {
@@ -38,6 +39,9 @@ extension StoreTransaction {
   private func changesInRows(since earlier: StoreState) throws(StoreError) -> RingChanges {
     var log = ChangeLog(hasListeners: true)
     var inserted: UInt64 = 0
+    // The row of a moved document doesn't tell which collection it left.
+    let hasOneCollection = try storedCollections().count == 1
+    var mayHaveLeft = false
     let own = try replicas.own
     func isNew(_ dot: Dot) -> Bool { dot.replica == own && dot.counter > earlier.counter }
     let sum = try sumOfRows { row, opener throws(StoreError) in
@@ -53,12 +57,16 @@ extension StoreTransaction {
       if ([dots.title, dots.key, dots.attributes] + dots.members.map(\.dot)).contains(where: isNew) {
         parts.insert(.head)
       }
-      if isNew(dots.place) { parts.formUnion([.place, .parent]) }
+      if isNew(dots.place) {
+        parts.formUnion([.place, .parent])
+        mayHaveLeft = !hasOneCollection
+      }
       log.replace(row.fields, with: row.fields, as: parts)
     }
     guard isWhole(sum) else {
       throw .damagedStore("its documents are not those that were written")
     }
+    if mayHaveLeft { return .everything }
     var attached: UInt64 = 0
     try forEachAttachmentRow { row throws(StoreError) in
       guard row.revision > earlier.generation else { return }

@@ -18,7 +18,7 @@ extension StoreTransaction {
   func followedCollections() throws(StoreError) -> [CollectionID: FollowedCollection] {
     Dictionary(
       uniqueKeysWithValues: try collections().map {
-        (CollectionID($0.id), FollowedCollection(name: $0.name, uid: $0.uid))
+        (CollectionID($0.id), FollowedCollection(name: $0.name, uid: $0.uid, foldsKeys: $0.foldsKeys))
       })
   }
 

@@ -77,7 +77,7 @@ struct IndexCheck {
   ) throws(StoreError) {
     let number = entry.number
     let index = try ContentIndex(file, transaction.keys)
-    let known = try statement("SELECT mark,print,row FROM main.document WHERE coll=\(number) AND id=?")
+    let known = try statement("SELECT print,row FROM main.document WHERE coll=\(number) AND id=?")
     let fields =
       entry.fields.isEmpty ? nil : try statement("SELECT * FROM main.\(ContentIndex.fields(number)) WHERE id=?")
     let words =
@@ -92,9 +92,10 @@ struct IndexCheck {
       ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, hasNames: false) : nil
     var wrong: [(Int64, DocumentIndex?, String)] = []
     var ids: [Int64: Int64] = [:]
-    // A rekey changes the marks of rows without changing their documents, and builds the indexes at its end. Until
-    // then, only the words and fields are compared.
-    let hasMarks = transaction.state.target == 0
+    // A rekey changes the prints of documents without changing them, and builds the indexes at its end. Until then,
+    // only the words and fields are compared. A row's mark isn't compared, because a row can be sealed again without a
+    // change of its document.
+    let hasPrints = transaction.state.target == 0
     try StoreIndexes(transaction).forEachDocument(in: number, withTexts: true, step) { document throws(StoreError) in
       let id = document.header.id.rawValue
       let print = try DocumentPrint(document, transaction.keys).value
@@ -102,8 +103,8 @@ struct IndexCheck {
         defer { known.reset() }
         try known.bind(id, at: 1)
         guard try known.step() else { return nil }
-        guard !hasMarks || known.int64(at: 0) == document.mark && known.int64(at: 1) == print else { return nil }
-        return known.isNull(at: 2) ? id : known.int64(at: 2)
+        guard !hasPrints || known.int64(at: 0) == print else { return nil }
+        return known.isNull(at: 1) ? id : known.int64(at: 1)
       }
       guard let row else {
         wrong.append((id, nil, "it is missing, or another version of it is indexed"))

@@ -594,6 +594,83 @@ struct CopyMergeTests {
     try test.expectSound()
   }
 
+  @Test func restoredFileTakesIdentityAfterUndoneChange() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "1"), into: Self.notes) }
+    let (backup, restored) = (test.place.file("backup.coffer"), test.place.file("restored.coffer"))
+    try DocumentStore.backup(at: test.url, to: backup)
+    try edit(test.store, 1, "later")
+    try DocumentStore.restore(at: restored, from: backup)
+    let store = try DocumentStore.open(at: restored, key: .published("primary"), options: .testing)
+    try store.write { writer in
+      expect(.noSuchDocument) { try writer.delete([99]) }
+      try writer.insert(Document(text: "restored"), into: Self.notes)
+    }
+    #expect(try store.merge(test.store).isMerged)
+    #expect(try Set(texts(store)) == ["later", "restored"])
+  }
+
+  /// A merge brings a document into a collection that was dropped here, so the collection is listed again.
+  @Test func changesDocumentOfDroppedCollection() throws {
+    let pair = try Pair()
+    try pair.copy.write { try $0.drop(Self.notes) }
+    let id = try pair.original.write { try $0.insert(Document(text: "used"), into: Self.notes) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.copy.write { writer in
+      #expect(try writer.exists(Self.notes))
+      try writer.update(id) { $0.text = "changed" }
+      try writer.delete(id)
+      #expect(try !writer.exists(Self.notes))
+    }
+    #expect(try !pair.copy.read { try $0.exists(Self.notes) })
+  }
+
+  @Test func observesDroppedCollectionAfterMerge() async throws {
+    let pair = try Pair()
+    try await pair.copy.write { try $0.drop(Self.notes) }
+    let id = try await pair.original.write { try $0.insert(Document(text: "used"), into: Self.notes) }
+    var lists = pair.copy.observe(Self.notes).makeAsyncIterator()
+    var counts = pair.copy.observe { try $0.count(in: Self.notes) }.makeAsyncIterator()
+    #expect(try await lists.next()?.count == 0)
+    #expect(try await counts.next() == 0)
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try await lists.next()?.count == 1)
+    #expect(try await counts.next() == 1)
+    try await pair.copy.write { try $0.delete(id) }
+    #expect(try await lists.next()?.count == 0)
+    #expect(try await counts.next() == 0)
+  }
+
+  @Test func putOfValueLeavesDerivedTitleUnchanged() throws {
+    struct Item: Codable, Sendable {
+      var name: String
+      var number: Int
+    }
+    let test = try TestStore()
+    let id = try test.store.write { try $0.insert(Item(name: "a", number: 1), into: Self.notes, key: "k") }
+    let copy = try DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    try copy.write { writer in _ = try writer.update(id) { $0.title = "Own" } }
+    try test.store.write { writer in _ = try writer.put(Item(name: "a", number: 2), into: Self.notes, key: "k") }
+    let report = try copy.merge(test.store)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    #expect(try copy.read { try $0.header(of: id).title } == "Own")
+  }
+
+  @Test func restoringDocumentFreesKeyForOtherDocument() throws {
+    let pair = try Pair()
+    let file = pair.test.place.file("backup.coffer")
+    try pair.original.backup(to: file)
+    try pair.original.write { try $0.setKey(of: 1, to: "k") }
+    try pair.copy.write { try $0.setKey(of: 2, to: "k") }
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    let holder = try #require(try pair.original.read { try $0.id(forKey: "k", in: Self.notes) })
+    let backup = try DocumentStore.open(at: file, key: .published("primary"), options: .testing)
+    _ = try pair.original.restore([holder], from: backup)
+    #expect(try pair.original.read { try $0.id(forKey: "k", in: Self.notes) } == (holder == 1 ? 2 : 1))
+    try pair.test.expectSound()
+  }
+
   @Test func rejectsUnrelatedStores() throws {
     let pair = try Pair()
     let stranger = try TestStore()

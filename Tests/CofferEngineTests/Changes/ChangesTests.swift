@@ -418,7 +418,9 @@ struct ChangesTests {
     // Simulates a subscriber that ended since the caller checked.
     #expect(feed.add(nil, .report, nil, {}) == nil && !feed.hasSubscribers)
     let state = StoreState(headerMAC: [UInt8](repeating: 0, count: 32), generation: 5, replicas: .zeros)
-    let names = [CollectionID(1): FollowedCollection(name: "notes", uid: UniqueID(high: 0, low: 7))]
+    let names = [
+      CollectionID(1): FollowedCollection(name: "notes", uid: UniqueID(high: 0, low: 7), foldsKeys: false)
+    ]
     let added = feed.add(nil, .report, .success(ChangeFeed.Beginning(state: state, names: names)), {})
     let subscriber = try #require(added)
     #expect(feed.hasSubscribers && feed.reported(before: 5) == nil && feed.reported(before: 6) == state)

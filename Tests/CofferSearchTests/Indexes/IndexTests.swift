@@ -220,6 +220,22 @@ import Testing
     return test
   }
 
+  @Test(arguments: ["put", "fold"])
+  func rewrittenRowsLeaveIndexSound(change: String) throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(text: "dawn", key: "KEY"), into: test.notes) }
+      try test.store.index(test.notes, .words())
+      try test.store.write { writer throws in
+        switch change {
+        case "put": try writer.put(try writer.document(1), id: 1, into: test.notes)
+        default: _ = try writer.update(test.notes, foldsKeys: true)
+        }
+      }
+      let verdict = try test.store.verify()
+      #expect(verdict.isSound, "\(verdict.indexProblems)")
+    }
+  }
+
   // MARK: Keys and copies
 
   @Test func rekeyReencryptsIndexPages() throws {

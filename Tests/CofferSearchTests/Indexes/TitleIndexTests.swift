@@ -173,7 +173,7 @@ import Testing
   @Test(arguments: [
     (1 as UInt32, "UPDATE main.fields_1 SET f0=99 WHERE id=3", 3 as Int64?, "field"),
     (1, "DELETE FROM main.fields_1 WHERE id=3", 3, "field"),
-    (1, "UPDATE main.document SET mark=mark+1 WHERE id=4", 4, "all"),
+    (1, "UPDATE main.document SET print=print+1 WHERE id=4", 4, "all"),
     (1, "DELETE FROM main.document WHERE id=4", 4, "all"),
     (1, "INSERT INTO main.document SELECT 999,coll,mark,print,row FROM main.document WHERE id=4", nil, "all"),
     (1, "INSERT INTO main.words_1(rowid,title,text) VALUES(5,'','forged')", 5, "words"),

@@ -22,6 +22,16 @@ struct ObservedReadsTests {
     try store.write { scope in _ = try scope.insert(Document(text: text), into: collection, at: .bottom) }
   }
 
+  @Test func readsAgainAfterChangeOfKeyFolding() async throws {
+    let test = try TestStore()
+    let store = test.store
+    try await store.write { try $0.insert(Document(text: "text", key: "KEY"), into: Self.notes) }
+    let found = Observer(store.observe { try $0.id(forKey: "key", in: Self.notes) })
+    #expect(try await found.require() == nil)
+    try await store.write { _ = try $0.update(Self.notes, foldsKeys: true) }
+    #expect(try await found.require() == 1)
+  }
+
   @Test func readsAgainAfterCommitsToWhatWasRead() async throws {
     let test = try TestStore()
     let store = test.store

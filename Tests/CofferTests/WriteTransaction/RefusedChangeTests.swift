@@ -1,0 +1,70 @@
+import Coffer
+import Testing
+
+@testable import CofferStoreTestSupport
+
+/// Calls that throw, and leave the store as it was in a transaction that commits.
+struct RefusedChangeTests {
+  @Test func truncationThatCannotRestartIDsDeletesNothing() throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(text: "kept"), into: test.notes) }
+      var options = RekeyOptions()
+      options.isKeysOnly = true
+      _ = try test.store.rekey(options: options)
+      try test.store.write { writer in
+        expect(.rekeyUnfinished) { try writer.truncate(test.notes, restartingIDs: true) }
+        expect(.rekeyUnfinished) { try writer.replaceAll(in: test.notes, with: [], restartingIDs: true) }
+      }
+      #expect(try test.store.read { try $0.count(in: test.notes) } == 1)
+      _ = try test.store.rekey(options: .resuming)
+    }
+  }
+
+  @Test func refusedMoveCreatesNoCollection() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let parent = try writer.insert(Document(text: "parent"), into: test.notes)
+        let child = try writer.insert(Document(text: "child", parent: parent), into: test.notes)
+        expect(.invalidArgument) { try writer.move(parent, into: "new") }
+        expect(.invalidArgument) { try writer.move(child, into: "new", at: .after(parent)) }
+        #expect(try !writer.exists("new"))
+      }
+    }
+  }
+
+  @Test func skippedRecordKeepsParent() throws {
+    try withTestStore { test in
+      try test.store.write { writer throws in
+        for key in ["a", "b"] { try writer.insert(Document(text: key, key: DocumentKey(key)), into: test.notes) }
+        var options = SyncOptions()
+        options.keepsIDs = true
+        options.skipsInvalid = true
+        let source = ParentedSource([("b", 1, 3), ("b", 2, nil), ("c", 3, nil)])
+        let report = try writer.synchronize(test.notes, with: source, options: options)
+        #expect(report.invalid.map(\.id) == [1])
+        #expect(try writer.header(of: 1).parent == nil)
+      }
+    }
+  }
+
+  /// Records with a key, an ID and a parent.
+  private struct ParentedSource: DraftSource {
+    private var records: [(key: String, id: DocumentID, parent: DocumentID?)]
+
+    init(_ records: [(String, DocumentID, DocumentID?)]) { self.records = records }
+
+    mutating func read(into batch: inout DraftBatch) throws -> Bool {
+      for (index, record) in records.enumerated() {
+        let start = batch.bytes.count
+        batch.bytes += record.key.utf8
+        var draft = DraftBatch.Draft(text: start..<batch.bytes.count, record: index + 1)
+        draft.key = start..<batch.bytes.count
+        draft.id = record.id
+        draft.parent = record.parent
+        batch.drafts.append(draft)
+      }
+      records = []
+      return !batch.isEmpty
+    }
+  }
+}
