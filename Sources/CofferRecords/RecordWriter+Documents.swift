@@ -67,7 +67,9 @@ extension RecordWriter {
     if position != nil { kind.insert(.place) }
     // Readers follow the dots that a merge brings, also where no value changes.
     if given != nil, kind.isEmpty { kind = .head }
-    let changed = old.changedParts(by: kind, to: new, staysThere: staysThere)
+    var changed = old.changedParts(by: kind, to: new, staysThere: staysThere)
+    // A store without titles has no title to change.
+    if keys.session.titles == .none { changed.remove(.title) }
     let history =
       if let given { given } else { try history(of: old, changing: changed, by: kind, to: new) }
     if history.parent == nil { fields.parent = nil }

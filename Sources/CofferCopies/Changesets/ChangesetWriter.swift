@@ -107,7 +107,13 @@ package struct ChangesetWriter {
     for record in deletions { try write(.deletion, record.data, to: target) }
     for (index, id) in documents.enumerated() {
       try write(document: id, to: target)
-      for record in try store.attachments(of: DocumentID(id)) { try write(record, to: target) }
+      // A store with the base may have deleted a document that was kept since, and lost its contents.
+      let kept = try store.row(id) { _, head in DocumentDots(checked: head.dots).kept }
+      let wasKept = !kept.isZero && !origin.isInBase(kept)
+      for record in try store.attachments(of: DocumentID(id)) {
+        try write(
+          record, carryingContent: wasKept || !origin.isInBase(record.born) || owed.contains(record.uid), to: target)
+      }
       try progress(index + 1)
     }
     try write(.end, [], to: target)
@@ -146,8 +152,9 @@ package struct ChangesetWriter {
     }
   }
 
-  private func write(_ record: AttachmentRecord, to target: any ChangesetTarget) throws(StoreError) {
-    let carriesContent = !origin.isInBase(record.born) || owed.contains(record.uid)
+  private func write(
+    _ record: AttachmentRecord, carryingContent carriesContent: Bool, to target: any ChangesetTarget
+  ) throws(StoreError) {
     try write(.attachment, ChangesetAttachment(record, carriesContent: carriesContent).bytes, to: target)
     guard carriesContent else { return }
     let transaction = store.transaction

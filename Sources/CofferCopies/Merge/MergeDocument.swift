@@ -162,14 +162,18 @@ extension JoinedDocument {
     text = try join.side(
       mine.dots.text, theirs.dots.text, areEqual: mine.text == theirs.text,
       prefersTheirs: precedes(mine.text.digest.bytes, theirs.text.digest.bytes))
+    // A document that came through a store without titles lost its title, but not the title's dot.
+    let isTitleLost = mine.dots.title == theirs.dots.title && (mine.title == nil) != (theirs.title == nil)
     title =
-      theirs.keepsTitle
-      ? try join.side(
-        mine.dots.title, theirs.dots.title, areEqual: mine.title == theirs.title || !mine.keepsTitle,
-        prefersTheirs: precedes(mine.title, theirs.title))
-      : Part(
-        side: .mine, dot: mine.dots.title, mine: mine.dots.title, theirs: theirs.dots.title,
-        areEqual: mine.title == theirs.title)
+      if isTitleLost || !theirs.keepsTitle {
+        Part(
+          side: isTitleLost && mine.title == nil && mine.keepsTitle ? .theirs : .mine, dot: mine.dots.title,
+          mine: mine.dots.title, theirs: theirs.dots.title, areEqual: mine.title == theirs.title)
+      } else {
+        try join.side(
+          mine.dots.title, theirs.dots.title, areEqual: mine.title == theirs.title || !mine.keepsTitle,
+          prefersTheirs: precedes(mine.title, theirs.title))
+      }
     key = try join.side(
       mine.dots.key, theirs.dots.key, areEqual: mine.key == theirs.key, prefersTheirs: precedes(mine.key, theirs.key))
     place = try join.side(

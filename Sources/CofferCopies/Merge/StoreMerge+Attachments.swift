@@ -60,8 +60,7 @@ extension StoreMerge {
   }
 
   private func haveOneDocument(_ mine: MergeAttachment, _ theirs: MergeAttachment) throws(StoreError) -> Bool {
-    guard mine.document != theirs.document else { return true }
-    return try documents.document(id: mine.document)?.uid == other.document(theirs.document).uid
+    try documents.document(id: mine.document)?.uid == other.document(theirs.document).uid
   }
 
   // MARK: Attachments of the other store

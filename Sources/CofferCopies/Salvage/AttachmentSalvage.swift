@@ -113,9 +113,16 @@ final class AttachmentSalvage {
     do {
       // Undoes the chunks that were copied before a damaged one.
       try target.savepoint {
-        isLost = try !target.hasRow(DocumentID(record.document))
-        let document = isLost ? try replacement(for: record, in: target) : DocumentID(record.document)
-        let names = try walk.histories.names(of: record, copier)
+        let isFirst = try !target.hasRow(DocumentID(record.document))
+        isLost = isFirst || replacements.contains(record.document)
+        let document = isFirst ? try replacement(for: record, in: target) : DocumentID(record.document)
+        var names = try walk.histories.names(of: record, copier)
+        if isLost {
+          // Another copy can have the attachment in its document.
+          let writer = try target.writer
+          try writer.willWrite()
+          names = (try writer.keys.newUID(), writer.dot, writer.dot)
+        }
         var description = AttachmentBuilder.Description(
           uid: names.uid, born: names.born, nameDot: names.nameDot, name: record.name, mediaType: record.mediaType,
           date: record.date)

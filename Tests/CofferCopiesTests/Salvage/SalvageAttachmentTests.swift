@@ -175,4 +175,35 @@ struct SalvageAttachmentTests {
     #expect(found == contents && report.isComplete)
     #expect(try saved.read { try $0.text(of: id) } == text)
   }
+
+  /// The attachments of a lost document are new ones, so removing them leaves those of another copy's document.
+  @Test(arguments: ["head=zeroblob(length(head))", "body=zeroblob(length(body))"])
+  func removingAttachmentOfLostDocumentKeepsThatOfCopy(damage: String) throws {
+    let copy = try DocumentStore.openEditableCopy(
+      of: test.url, at: place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    try edit("UPDATE coffer_record SET \(damage) WHERE id=2")
+    let saved = try salvage().store
+    #expect(try saved.merge(copy).isMerged)
+    #expect(try copy.merge(saved).isMerged)
+    let lost = try saved.read { reader throws in
+      try reader.collections().filter { $0.name != test.notes.name }.flatMap {
+        try reader.headers(in: DocumentCollection($0.name))
+      }
+    }
+    try saved.write { writer throws in
+      for header in lost {
+        for attachment in try writer.attachments(of: header.id) { try writer.detach(attachment.id) }
+      }
+    }
+    #expect(try copy.merge(saved).isMerged)
+    try copy.read { reader throws in
+      for id in ids {
+        for attachment in try reader.attachments(of: id) {
+          #expect(try reader.content(of: attachment.id) == contents[id]?[attachment.name])
+        }
+        #expect(try reader.attachments(of: id).count == 2)
+      }
+    }
+    try copy.close()
+  }
 }
