@@ -21,6 +21,8 @@ final class Synchronizer {
   private var describesAllParents = false
   /// Whether an incoming document couldn't be identified.
   private var hasUnknown = false
+  /// The unseen documents whose keys were given to others. Each must be seen later, or be removed.
+  private var takenKeys: [DocumentID: DocumentKey] = [:]
 
   init(_ transaction: StoreTransaction, _ record: CollectionRecord, _ options: SyncOptions) throws(StoreError) {
     self.transaction = transaction
@@ -97,7 +99,7 @@ final class Synchronizer {
         report.unchanged.append(match.id)
         return nil
       }
-      switch try upsert.apply(incoming, on: match, in: record, keepingID: options.keepsIDs) {
+      switch try apply(incoming, on: match) {
       case .created(let id):
         seen.insert(id.rawValue)
         report.created.append(id)
@@ -112,6 +114,33 @@ final class Synchronizer {
     } catch {
       return try skip(incoming, match, because: error)
     }
+  }
+
+  /// Applies a document. With IDs, its key can be that of a document which gets another key or is removed later.
+  private func apply(_ incoming: Incoming, on match: DocumentHeader?) throws(StoreError) -> Upsert.Outcome {
+    do throws(StoreError) {
+      return try upsert.apply(incoming, on: match, in: record, keepingID: options.keepsIDs)
+    } catch {
+      guard error.code == .duplicateKey, options.keepsIDs, let key = incoming.document.key,
+        let holder = try upsert.match(key, in: record), holder.id != match?.id, !seen.contains(holder.id.rawValue)
+      else { throw error }
+      try setKey(nil, of: holder.id)
+      takenKeys[holder.id] = key
+      do throws(StoreError) {
+        return try upsert.apply(incoming, on: match, in: record, keepingID: options.keepsIDs)
+      } catch {
+        takenKeys[holder.id] = nil
+        try setKey(key, of: holder.id)
+        throw error
+      }
+    }
+  }
+
+  private func setKey(_ key: DocumentKey?, of id: DocumentID) throws(StoreError) {
+    let stored = try transaction.storedDocument(id)
+    var document = stored.document
+    document.key = key
+    try transaction.editor.replace(stored, with: document, requiringParent: false)
   }
 
   /// Lists an invalid document, or throws the error.
@@ -129,6 +158,14 @@ final class Synchronizer {
   // MARK: Stale documents
 
   func finish() throws(StoreError) {
+    try removeStale()
+    for id in takenKeys.keys.sorted() where !seen.contains(id.rawValue) {
+      guard try transaction.hasRow(id) else { continue }
+      throw .keyTaken(by: id)
+    }
+  }
+
+  private func removeStale() throws(StoreError) {
     report.attachments = upsert.attached
     _ = try upsert.laterParents.resolve(transaction, ignoringInvalid: options.skipsInvalid)
     let rows = try Rows(transaction, record)
