@@ -50,12 +50,17 @@ struct CollectionView: Equatable {
       let columns = Self.columns.map { ",\($0.declared.name)" }.joined()
       return "CREATE TEMP VIEW \(name) AS SELECT id\(columns) FROM documents WHERE collection=\(text)"
     }
-    let columns = Self.columns.map {
-      ",\(DocumentFunction.name)(\($0.rawValue),\(number),id) AS \($0.declared.name)"
+    // A function has no type, so comparisons with values of another type would differ from those in `documents`.
+    let columns = Self.columns.map { column in
+      let name = column.declared.name
+      // A key can be a blob, which a cast would change.
+      guard column != .key else { return ",(SELECT \(name) FROM documents d WHERE d.id=f.id) AS \(name)" }
+      let type = column == .size || column == .parent ? "INTEGER" : "TEXT"
+      return ",CAST(\(DocumentFunction.name)(\(column.rawValue),\(number),id) AS \(type)) AS \(name)"
     }
     let values = fields.enumerated().map { ",\(ContentIndex.column($0)) AS \(Self.quoted($1.name))" }
     return """
-      CREATE TEMP VIEW \(name) AS SELECT id\((columns + values).joined()) FROM main.\(ContentIndex.fields(number))
+      CREATE TEMP VIEW \(name) AS SELECT id\((columns + values).joined()) FROM main.\(ContentIndex.fields(number)) f
       """
   }
 

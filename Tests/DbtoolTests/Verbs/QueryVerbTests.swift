@@ -137,4 +137,29 @@ import Testing
     let table = try sandbox.run("query", "s.coffer", "SELECT 1 FROM absent")
     #expect(table.status == 64 && table.diagnostics.contains("no such table: absent"))
   }
+
+  @Test func answersStayWithIndexedField() throws {
+    let sandbox = try Sandbox.withStore()
+    let records = """
+      {"title":"2024","key":"77","text":"a"}
+      {"title":"2025","key":"78","text":"b","attributes":{"n":5}}
+
+      """
+    try sandbox.succeed("import", "s.coffer", "-", "-c", "n", "--from", "ndjson", input: records)
+    let conditions = [
+      ["title = ?", "2024"], ["title > ?", "2024"], ["key = ?", "77"], ["key >= '78'"], ["size >= '1'"], ["text = 1"],
+      ["attributes > 7"], ["created > 3000"], ["parent BETWEEN '1' AND '5'"], ["key = x'3737'"],
+    ]
+    func answers() throws -> [String] {
+      try conditions.map { condition in
+        try sandbox.succeed(
+          ["query", "s.coffer", "SELECT count(*) FROM n WHERE \(condition[0])"] + condition.dropFirst()
+        )
+        .text
+      }
+    }
+    let before = try answers()
+    try sandbox.succeed("index", "add", "s.coffer", "-c", "n", "t=@title:text")
+    #expect(try answers() == before)
+  }
 }
