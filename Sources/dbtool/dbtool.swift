@@ -52,7 +52,7 @@ struct Dbtool: ParsableCommand {
 extension Dbtool {
   /// Parses and runs one command line; the only place that prints errors.
   static func run(_ arguments: some Collection<String>) -> ExitStatus {
-    var arguments = LeadingOptions.behindVerb(Array(arguments))
+    var arguments = LeadingOptions.behindVerb(CommandWords.splittingEmptyValues(Array(arguments)))
     let errors = ErrorReport(arguments: arguments)
     do {
       do {

@@ -11,6 +11,17 @@ enum CommandWords {
   /// The hex digits of a key or identity line, its check digits among them.
   private static let lineDigits = 72
 
+  /// The arguments with `--name=` as the two words `--name` and an empty one: the parser would take the next word as the
+  /// value.
+  static func splittingEmptyValues(_ arguments: [String]) -> [String] {
+    let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+    return arguments[..<end].flatMap { word in
+      let name = word.dropLast()
+      return word.hasSuffix("=") && name.hasPrefix("--") && name.count > 2 && !name.contains("=") && !name.contains(" ")
+        ? [String(name), ""] : [word]
+    } + arguments[end...]
+  }
+
   /// Refuses to run without the command line: Swift reads it from /proc, and would report no words at all, which asks for
   /// help.
   static func requireWords() throws {

@@ -123,4 +123,37 @@ struct ImportedPartsTests {
     try sandbox.succeed("rekey", "s.coffer", "--new-key-command", command)
     #expect(try sandbox.succeed("ls", "s.coffer", "-k", "next.key").lines.count == 1)
   }
+
+  /// As a shell gives it for `--title="$UNSET"`.
+  @Test func emptyValueOfOptionDoesNotTakeNextWord() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("1.txt", "one")
+    try sandbox.succeed("put", "s.coffer", "--title=", "1.txt")
+    #expect(try sandbox.succeed("query", "s.coffer", "SELECT text FROM documents").lines == ["one"])
+    let before = try sandbox.read("s.coffer")
+    #expect(try sandbox.run("import", "s.coffer", "--collection=", "1.txt").status != 0)
+    #expect(try sandbox.run("export", "s.coffer", "--output=", "1").status != 0)
+    #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("1"))
+    try sandbox.succeed("put", "s.coffer", "--text", "two", "--title", "--x=y")
+  }
+
+  @Test func syncFollowsKeysThatChangeDocuments() throws {
+    let sandbox = try Sandbox.withStore()
+    let keys = "SELECT id || ':' || ifnull(key, '') FROM documents ORDER BY id"
+    func sync(_ records: [String], _ options: String...) throws -> Int32 {
+      try sandbox.run(
+        ["import", "s.coffer", "-", "--keep-ids", "--sync", "--from", "ndjson"] + options,
+        input: Array(records.map { $0 + "\n" }.joined().utf8)
+      ).status
+    }
+    try store("s.coffer", [#"{"id":1,"key":"a","text":"1"}"#, #"{"id":2,"key":"b","text":"2"}"#], sandbox)
+    #expect(try sync([#"{"id":1,"key":"b","text":"1"}"#, #"{"id":2,"key":"a","text":"2"}"#]) == 0)
+    #expect(try sandbox.succeed("query", "s.coffer", keys).lines == ["1:b", "2:a"])
+    let before = try sandbox.read("s.coffer")
+    // Document 1 stays, so its key is taken.
+    #expect(try sync([#"{"id":2,"key":"a","text":"2"}"#, #"{"id":3,"key":"b","text":"3"}"#]) != 0)
+    #expect(try sandbox.read("s.coffer") == before)
+    #expect(try sync([#"{"id":2,"key":"a","text":"2"}"#, #"{"id":3,"key":"b","text":"3"}"#], "--delete") == 0)
+    #expect(try sandbox.succeed("query", "s.coffer", keys).lines == ["2:a", "3:b"])
+  }
 }
