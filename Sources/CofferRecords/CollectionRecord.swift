@@ -174,7 +174,15 @@ package final class CollectionTable {
   private let database: StoreDatabase
   private let replicas: ReplicaTable
   private var keys: RowKeys
-  private var cached: (generation: UInt64, stored: [CollectionRecord], listed: [CollectionRecord])?
+  private struct Cache {
+    let generation: UInt64
+    var stored: [CollectionRecord] = []
+    var listed: [CollectionRecord] = []
+    /// The numbers of the dropped collections, and whether each is listed.
+    var dropped: [UInt32: Bool] = [:]
+  }
+
+  private var cached: Cache?
 
   package init(_ database: StoreDatabase, _ keys: RowKeys, _ replicas: ReplicaTable) {
     self.database = database
@@ -208,32 +216,29 @@ package final class CollectionTable {
   /// Returns whether an inserted or deleted document changes which collections are listed, and clears the cache if so.
   func changesListing(documentIn id: UInt32, within limits: RowLimits) throws(StoreError) -> Bool {
     // A collection that can't be opened isn't listed, and doesn't prevent changes of documents.
-    guard let known = try? read(within: limits), known.stored.contains(where: { $0.id == id && $0.isDropped }) else {
-      return false
-    }
-    let isListed = known.listed.contains { $0.id == id }
-    guard try isListed != (database.integer(SQL.hasDocuments, Int64(id)) != nil) else { return false }
+    if cached?.generation != limits.generation { _ = try? read(within: limits) }
+    guard let isListed = cached?.dropped[id], try isListed != hasDocuments(id) else { return false }
     forget()
     return true
   }
 
-  private func read(within limits: RowLimits) throws(StoreError) -> (
-    generation: UInt64, stored: [CollectionRecord], listed: [CollectionRecord]
-  ) {
+  private func hasDocuments(_ id: UInt32) throws(StoreError) -> Bool {
+    try database.integer(SQL.hasDocuments, Int64(id)) != nil
+  }
+
+  private func read(within limits: RowLimits) throws(StoreError) -> Cache {
     if let cached, cached.generation == limits.generation { return cached }
-    var stored: [CollectionRecord] = []
-    var listed: [CollectionRecord] = []
+    var new = Cache(generation: limits.generation)
     for row in try rows(within: limits) {
       let record = try CollectionRecord(row, keys)
-      stored.append(record)
-      if record.isDropped || record.holdsMigrations, try database.integer(SQL.hasDocuments, Int64(record.id)) == nil {
-        continue
-      }
-      listed.append(record)
+      new.stored.append(record)
+      let isListed = try record.isDropped || record.holdsMigrations ? hasDocuments(record.id) : true
+      if record.isDropped { new.dropped[record.id] = isListed }
+      if isListed { new.listed.append(record) }
     }
-    try distinguish(&listed)
-    cached = (limits.generation, stored, listed)
-    return (limits.generation, stored, listed)
+    try distinguish(&new.listed)
+    cached = new
+    return new
   }
 
   /// Gives collections of one name different names to be read by (FORMAT, "Collections").

@@ -116,12 +116,13 @@ final class Synchronizer {
     }
   }
 
-  /// Applies a document. With IDs, its key can be that of a document which gets another key or is removed later.
+  /// Applies a document. With IDs, its key can be that of a document which gets another key or is removed later, unless
+  /// invalid documents are skipped.
   private func apply(_ incoming: Incoming, on match: DocumentHeader?) throws(StoreError) -> Upsert.Outcome {
     do throws(StoreError) {
       return try upsert.apply(incoming, on: match, in: record, keepingID: options.keepsIDs)
     } catch {
-      guard error.code == .duplicateKey, options.keepsIDs, let key = incoming.document.key,
+      guard error.code == .duplicateKey, options.keepsIDs, !options.skipsInvalid, let key = incoming.document.key,
         let holder = try upsert.match(key, in: record), holder.id != match?.id, !seen.contains(holder.id.rawValue)
       else { throw error }
       try setKey(nil, of: holder.id)
