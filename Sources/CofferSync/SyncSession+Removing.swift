@@ -27,7 +27,8 @@ extension SyncSession {
     }
     try publishChanges()
     // A device's copies share one key pair, so remove them together.
-    for other in memory.others where memory.lines[other]!.recipient == line.recipient || other == name {
+    let isKnown = line.recipient != SyncMemory.noRecipient
+    for other in memory.others where isKnown && memory.lines[other]!.recipient == line.recipient || other == name {
       memory.lines[other]!.isRemoved = true
     }
     try publishSecret(try SyncMemory.newSecret())

@@ -32,7 +32,7 @@ package enum SyncSetup {
     do {
       return try invite(engine, to: directory, memory, slots)
     } catch {
-      try? end(engine)
+      Cancellation.ignoring { try? end(engine) }
       throw error
     }
   }

@@ -1,6 +1,5 @@
 internal import CofferEngine
 internal import CofferRecords
-internal import CofferSQLite
 
 /// The deleted documents and their positions, for ``WriteTransaction/restore(_:)``.
 ///
@@ -132,8 +131,6 @@ extension WriteTransaction {
       try transaction.savepoint(body)
     } catch let error as StoreError {
       throw error
-    } catch let error as SQLiteError {
-      throw StoreError(error)
     } catch {
       preconditionFailure("internal error: a savepoint threw \(type(of: error))")
     }

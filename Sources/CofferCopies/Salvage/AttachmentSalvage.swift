@@ -142,8 +142,6 @@ final class AttachmentSalvage {
           id: Attachment.ID(rawValue: record.number), document: DocumentID(record.document), reason: error.message))
     } catch let error as StoreError {
       throw error
-    } catch let error as SQLiteError {
-      throw StoreError(error)
     } catch {
       preconditionFailure("internal error: a savepoint threw \(type(of: error))")
     }

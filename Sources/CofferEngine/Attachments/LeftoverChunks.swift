@@ -21,13 +21,14 @@ extension StoreEngine {
   /// Deletes chunks of former attachments in transactions of their own, if this process's commits left some, and after
   /// its first commit that changed attachments.
   ///
-  /// What can't be deleted now, because another writer is active or the disk fails, is left to a later writer.
+  /// What can't be deleted now, because another writer or too many readers are active or the disk fails, is left to a
+  /// later writer.
   package func deleteLeftoverChunks() {
     guard session.chunkSweep.load(ordering: .relaxed) == .due, connections.canWriteImmediately,
       session.chunkSweep.exchange(.done, ordering: .relaxed) == .due
     else { return }
     do throws(StoreError) {
-      let next = Int64(try reading { transaction throws(StoreError) in transaction.state.nextAttachment })
+      let next = Int64(try reading(wait: .zero) { transaction throws(StoreError) in transaction.state.nextAttachment })
       let part = session.leavesChunks.load(ordering: .relaxed) ? 0 : Int64.random(in: 0...next / Self.numbersToSweep)
       let start = part * Self.numbersToSweep
       let end = session.leavesChunks.load(ordering: .relaxed) ? next : min(next, start + Self.numbersToSweep)
@@ -50,7 +51,7 @@ extension StoreEngine {
   private func deleteLeftoverChunks(from start: Int64, below end: Int64, wait: Duration?) throws(StoreError) {
     var next: Int64? = start
     while let number = next {
-      next = try reading { transaction throws(StoreError) in
+      next = try reading(wait: wait) { transaction throws(StoreError) in
         try transaction.firstFormerAttachment(from: number, below: end)
       }
       guard let first = next else { return }

@@ -53,12 +53,14 @@ package struct WriteLease: ~Copyable {
 extension StoreEngine {
   /// Waits for a free reader without a thread.
   package func readerTurn() async throws -> FairTurn {
-    try await FairTurn(of: connections.readerTurns, owner: ObjectIdentifier(connections))
+    try session.requireRunning()
+    return try await FairTurn(of: connections.readerTurns, owner: ObjectIdentifier(connections))
   }
 
   /// Waits for this process's turn to write without a thread.
   package func writerTurn() async throws -> FairTurn {
-    try await FairTurn(of: connections.locks.writers, owner: ObjectIdentifier(connections))
+    try session.requireRunning()
+    return try await FairTurn(of: connections.locks.writers, owner: ObjectIdentifier(connections))
   }
 
   /// The maximum number of consecutive root key changes that a transaction follows.

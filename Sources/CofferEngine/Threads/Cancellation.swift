@@ -85,6 +85,11 @@ package final class Cancellation: Sendable {
     return try Self.$running.withValue(Running(cancellation: self, thread: coffer_thread())) { try work() }
   }
 
+  /// Runs work that undoes other work, even if that was canceled.
+  package static func ignoring<R>(_ work: () throws -> R) rethrows -> R {
+    try $running.withValue(nil, operation: work)
+  }
+
   /// Runs work that ends when a condition is true, which is polled while statements run.
   package static func polling<R>(_ condition: @escaping @Sendable () -> Bool, _ work: () throws -> R) rethrows -> R {
     try Cancellation(within: .current, condition: condition).run(work)

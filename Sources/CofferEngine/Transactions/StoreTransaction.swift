@@ -150,6 +150,8 @@ public final class _StoreTransaction {
   }
 
   /// Runs `body`. If it throws, its changes are undone and the transaction continues.
+  ///
+  /// - Throws: Errors of `body`, or a `StoreError` if the transaction was canceled or rolled back.
   package func savepoint<T>(_ body: () throws -> T) throws -> T {
     let writer = try writer
     let (mark, hadIndexesAfter, hadReleasesAfter) = (writer.mark, hasIndexesAfter, hasReleasesAfter)
@@ -158,6 +160,7 @@ public final class _StoreTransaction {
     } catch {
       writer.restore(mark)
       (hasIndexesAfter, hasReleasesAfter) = (hadIndexesAfter, hadReleasesAfter)
+      if let error = error as? SQLiteError { throw StoreError(error) }
       throw error
     }
   }

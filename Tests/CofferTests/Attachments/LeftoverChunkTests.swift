@@ -132,4 +132,18 @@ struct LeftoverChunkTests {
     try store.write { try $0.update(id) { $0.title = "after" } }
     #expect(try chunks(of: 1) == 0)
   }
+
+  /// A write returns after its commit, and leaves the chunks to a later writer.
+  @Test func writeBesideReadersReturns() throws {
+    var options = OpenOptions.testing
+    options.maximumReaders = 1
+    let test = try TestStore({ $0.journal = .writeAheadLog }, options: options)
+    let id = try test.store.write { [notes = test.notes] in try $0.insert(Document(text: "text"), into: notes) }
+    try test.store.read { reader throws in
+      let written = Background { try test.store.write { _ = try $0.attach([1], to: id, name: "first") } }
+      try written.value()
+      #expect(try reader.attachments(of: id).isEmpty)
+    }
+    #expect(try test.store.read { try $0.attachments(of: id).count } == 1)
+  }
 }

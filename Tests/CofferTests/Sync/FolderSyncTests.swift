@@ -2,8 +2,10 @@ import Coffer
 import CofferFoundation
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
+@testable import CofferEngine
 @testable import CofferStoreTestSupport
 
 /// Beginning to sync through a folder, and removing devices.
@@ -41,6 +43,27 @@ struct FolderSyncTests {
     expect(.invalidArgument) { try store.syncStatus(of: folder) }
     #expect(names().isEmpty)
     try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    #expect(try store.syncStatus(of: folder).devices.map(\.label) == ["laptop"])
+  }
+
+  /// Cancels at each point at which the work asks.
+  @Test func canceledBeginningLeavesStoreAlone() throws {
+    var errors = 0
+    for number in 0... {
+      let questions = Atomic(0)
+      do {
+        try Cancellation.polling({ questions.add(1, ordering: .relaxed).oldValue >= number }) {
+          _ = try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+        }
+        break
+      } catch {
+        let code = (error as? StoreError)?.code
+        #expect(code == .cancelled, "\(error)")
+        guard code == .cancelled else { return }
+        errors += 1
+      }
+    }
+    #expect(errors > 0)
     #expect(try store.syncStatus(of: folder).devices.map(\.label) == ["laptop"])
   }
 

@@ -1,6 +1,8 @@
 import Coffer
+import CofferRecords
 import Testing
 
+@testable import CofferEngine
 @testable import CofferStoreTestSupport
 
 /// Calls that throw, and leave the store as it was in a transaction that commits.
@@ -45,6 +47,23 @@ struct RefusedChangeTests {
         #expect(try writer.header(of: 1).parent == nil)
       }
     }
+  }
+
+  /// As after an error that rolled the whole transaction back, such as of a full disk.
+  @Test func savepointReportsLostTransaction() throws {
+    let test = try TestStore()
+    var found: (any Error)?
+    #expect(throws: (any Error).self) {
+      try test.store.engine.write { transaction in
+        do {
+          try transaction.savepoint { try transaction.database.execute("ROLLBACK") }
+        } catch {
+          found = error
+          throw error
+        }
+      }
+    }
+    #expect(found is StoreError, "\(String(describing: found))")
   }
 
   /// Records with a key, an ID and a parent.
