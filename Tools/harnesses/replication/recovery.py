@@ -24,6 +24,8 @@ def trial(tools, folder, kills, seed, make_replica=None):
         # The slow interval without confirmations, which would hide what is lost without them.
         machine.start_writer(200, seed + number, confirming=50 if interval < 1 else 0)
         wait_for(lambda: machine.commits())
+        # On a busy machine, Litestream may take longer than its interval to begin a replica.
+        wait_for(lambda: not machine.restore(place / "first.coffer"))
         time.sleep(random_numbers.uniform(1.2, 4.5))
         kill(machine.writer, machine.litestream)
         commits, confirmed = machine.commits(), machine.confirmed()
