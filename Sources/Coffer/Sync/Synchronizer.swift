@@ -95,7 +95,7 @@ final class Synchronizer {
         throw StoreError(.duplicateKey, "document \(match.id) came already", documentID: match.id)
       }
       if let reason = options.invalidReason?(incoming.document) { throw StoreError(.invalidArgument, reason) }
-      if let match, options.isUnchanged?(match, incoming.document) == true {
+      if let match, takenKeys[match.id] == nil, options.isUnchanged?(match, incoming.document) == true {
         report.unchanged.append(match.id)
         return nil
       }

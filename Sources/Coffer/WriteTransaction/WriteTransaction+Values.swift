@@ -89,7 +89,7 @@ extension WriteTransaction {
     _ id: DocumentID, as type: Value.Type, keepingDate: Bool = false, _ change: (inout Value) throws -> Void
   ) throws {
     let values = transaction.values
-    let old = try transaction.storedDocument(id)
+    let old = try transaction.storedValue(id)
     var value = try values.value(type, old)
     try change(&value)
     let text = try values.text(try values.text(of: value), of: type, replacing: old, wasRead: true)
@@ -125,6 +125,9 @@ extension WriteTransaction {
     _ old: StoredDocument, with value: some Encodable & Sendable, key: DocumentKey?, title: String?,
     _ attributes: Attributes
   ) throws(StoreError) {
+    var old = old
+    // A migration of the old value can use the header.
+    old.header = try transaction.counted(old.header)
     let kept = attributes.isEmpty ? old.document.attributes : attributes
     var document = try transaction.values.document(of: value, replacing: old, title: title, kept)
     document.key = key

@@ -106,9 +106,8 @@ package struct ChangesetWriter {
     }
     for record in deletions { try write(.deletion, record.data, to: target) }
     for (index, id) in documents.enumerated() {
-      try write(document: id, to: target)
       // A store with the base may have deleted a document that was kept since, and lost its contents.
-      let kept = try store.row(id) { _, head in DocumentDots(checked: head.dots).kept }
+      let kept = try write(document: id, to: target)
       let wasKept = !kept.isZero && !origin.isInBase(kept)
       for record in try store.attachments(of: DocumentID(id)) {
         try write(
@@ -131,7 +130,8 @@ package struct ChangesetWriter {
     try builder.bytes.withBytes { bytes throws(StoreError) in try target.write(bytes) }
   }
 
-  private func write(document id: Int64, to target: any ChangesetTarget) throws(StoreError) {
+  /// Writes a document, and returns its dot `kept`.
+  private func write(document id: Int64, to target: any ChangesetTarget) throws(StoreError) -> Dot {
     try store.naming { () throws(StoreError) in
       try store.transaction.reading { reader throws(StoreError) in
         let row = try reader.row(DocumentID(id), withBody: true, within: store.transaction.limits)
@@ -148,6 +148,7 @@ package struct ChangesetWriter {
         try begin(.document, count: builder.bytes.count + text.count, to: target)
         try builder.bytes.withBytes { bytes throws(StoreError) in try target.write(bytes) }
         try target.write(text)
+        return DocumentDots(checked: head.dots).kept
       }
     }
   }

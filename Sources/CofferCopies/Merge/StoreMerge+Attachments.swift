@@ -60,7 +60,8 @@ extension StoreMerge {
   }
 
   private func haveOneDocument(_ mine: MergeAttachment, _ theirs: MergeAttachment) throws(StoreError) -> Bool {
-    try documents.document(id: mine.document)?.uid == other.document(theirs.document).uid
+    guard mine.document != theirs.document else { return true }
+    return try documents.document(id: mine.document)?.uid == other.document(theirs.document).uid
   }
 
   // MARK: Attachments of the other store

@@ -33,7 +33,7 @@ package struct BulkUpsert {
           let record = try record(for: draft, of: drafts, in: collection, options)
           var incoming = try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)
           do {
-            let match = try match(incoming, in: record, upsert)
+            let match = try match(incoming, in: record, upsert, updates: options.onConflict == .update)
             if let match, options.onConflict == .update, let parts = try drafts.parts(of: draft, for: match) {
               let attachments = incoming.attachments
               incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
@@ -57,7 +57,7 @@ package struct BulkUpsert {
   }
 
   private mutating func match(
-    _ incoming: Incoming, in record: CollectionRecord, _ upsert: Upsert
+    _ incoming: Incoming, in record: CollectionRecord, _ upsert: Upsert, updates: Bool
   ) throws(StoreError) -> DocumentHeader? {
     guard let id = incoming.id else {
       guard let key = incoming.document.key else { return nil }
@@ -68,7 +68,7 @@ package struct BulkUpsert {
       match = try upsert.match(key, in: record)
       if let match, claims[match.id] == nil { claims[match.id] = id }
     }
-    if let match, let other = claims[match.id], other != id {
+    if updates, let match, let other = claims[match.id], other != id {
       throw StoreError(
         .alreadyExists, "document \(match.id) has the key of document \(other) of the input, and was updated by it",
         hint: "give one of them another key, or import without their ids", documentID: match.id)

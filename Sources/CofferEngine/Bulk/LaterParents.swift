@@ -29,11 +29,16 @@ package struct LaterParents {
       }
       if try set(parent, of: id, transaction) != nil { early.append((id, parent)) }
     }
-    for (id, _) in early { try transaction.writer.setParent(of: id, to: nil) }
-    for (id, parent) in early {
+    var former: [DocumentID?] = []
+    for (id, _) in early {
+      former.append(try transaction.unverifiedFields(of: id)?.parent.map { DocumentID($0) })
+      try transaction.writer.setParent(of: id, to: nil)
+    }
+    for (index, (id, parent)) in early.enumerated() {
       guard let error = try set(parent, of: id, transaction) else { continue }
       guard ignoresInvalid else { throw error }
       missing += 1
+      if let parent = former[index] { _ = try set(parent, of: id, transaction) }
     }
     return missing
   }

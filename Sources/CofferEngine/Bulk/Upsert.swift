@@ -143,7 +143,7 @@ package struct Upsert {
       if let parent { laterParents.add(id, parent) }
       return .created(id)
     }
-    let stored = try transaction.storedDocument(match.id)
+    let stored = try replacement == nil ? transaction.storedDocument(match.id) : transaction.storedValue(match.id)
     let old = stored.document
     var incoming = incoming
     if let replacement { incoming.document.text = try replacement(incoming.document.text, stored) }
@@ -151,6 +151,7 @@ package struct Upsert {
     var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
     let parent = document.parent == old.parent ? nil : document.parent
     let isParentThere = if let parent { try transaction.hasRow(parent) } else { false }
+    try transaction.editor.requireNoParentInOtherCollection(parent, of: match.id.rawValue, in: record.id)
     // The documents above a new parent can get other parents in the same work.
     if parent != nil { document.parent = old.parent }
     let (created, modified) = (document.created, document.modified)

@@ -93,9 +93,14 @@ extension StoreTransaction {
   package func storedDocument(
     _ id: DocumentID, acceptingNewer acceptsNewer: Bool = false, provingText provesText: Bool = false
   ) throws(StoreError) -> StoredDocument {
-    var stored = try reading { reader throws(StoreError) in
+    try reading { reader throws(StoreError) in
       try reader.storedDocument(id, within: limits, acceptingNewer: acceptsNewer, provingText: provesText)
     }
+  }
+
+  /// Returns a document that is read as a value. Its attachments are counted, because a migration can use the header.
+  package func storedValue(_ id: DocumentID) throws(StoreError) -> StoredDocument {
+    var stored = try storedDocument(id)
     stored.header = try counted(stored.header)
     return stored
   }

@@ -33,7 +33,7 @@ public struct TableColumns: Sendable {
     if header.parent != nil { parts.insert(.parent) }
     if header.isJSON { parts.insert(.json) }
     header.attributes.forEachMember { name, _, _ in
-      attributes.insert(name)
+      guard attributes.insert(name).inserted else { return }
       // The column of the part comes first, so that of the attribute isn't taken for it.
       if let part = Part(rawValue: String(decoding: name, as: UTF8.self)) { parts.insert(part) }
     }

@@ -84,6 +84,30 @@ struct ValueListTests {
     }
   }
 
+  /// A migration whose result depends on the attachments of its document.
+  struct Counted: VersionedValue {
+    static let schema = 2
+    var title: String
+    var attachments: Int?
+
+    static func migrate(_ old: OlderValue<Counted>) throws -> Counted {
+      var value = try old.decode()
+      value.attachments = old.header.attachmentCount
+      return value
+    }
+  }
+
+  @Test func migrationOfUpdatedValueSeesAttachments() throws {
+    try withTestStore { test in
+      try test.store.write { writer throws in
+        let id = try writer.insert(OldNote(title: "old"), into: test.notes)
+        try writer.attach([1], to: id, name: "file")
+        try writer.update(id, as: Counted.self) { #expect($0.attachments == 1) }
+        #expect(try writer.value(Counted.self, of: id).attachments == 1)
+      }
+    }
+  }
+
   @Test(arguments: [5, 70, 899])
   func endsAtFirstOtherDocument(index: Int) throws {
     try withTestStore { test in

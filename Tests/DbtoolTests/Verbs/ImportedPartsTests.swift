@@ -80,6 +80,21 @@ struct ImportedPartsTests {
       "import", "s.coffer", "-", "--keep-ids", "--on-conflict", "update", "--from", "ndjson", input: records)
     #expect(result.status != 0 && result.errors.contains("record 2: document 7 has the key of document 43"))
     #expect(try sandbox.read("s.coffer") == before)
+    try sandbox.succeed(
+      "import", "s.coffer", "-", "--keep-ids", "--on-conflict", "skip", "--from", "ndjson", input: records)
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func rejectsParentInOtherCollection() throws {
+    let sandbox = try Sandbox.withStore()
+    try store("s.coffer", Self.chain, sandbox)
+    try sandbox.succeed("put", "s.coffer", "--text", "elsewhere", "-c", "other")
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run(
+      "import", "s.coffer", "-", "--keep-ids", "--on-conflict", "update", "--from", "ndjson",
+      input: #"{"id":2,"text":"B","parent":4}"#)
+    #expect(result.status != 0)
+    #expect(try sandbox.read("s.coffer") == before)
   }
 
   @Test func signedNumberIsKey() throws {
