@@ -126,7 +126,7 @@ package struct PairedStore {
   /// Calls `visit` with each document's row and its verified head, which a later version may have written.
   ///
   /// - Parameter skipsDamaged: Whether to skip rows that can't be opened.
-  func forEachRow(
+  package func forEachRow(
     skippingDamaged skipsDamaged: Bool = false, _ visit: (RecordRow, HeadData) throws(StoreError) -> Void
   ) throws(StoreError) {
     let statement = try transaction.database.statement(SQL.allRecords)

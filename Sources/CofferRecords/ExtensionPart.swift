@@ -10,7 +10,7 @@ package struct ExtensionPart {
     package var limit: Int {
       switch self {
       case .head, .collection, .attachment: 65_536
-      case .replicas: 131_072
+      case .replicas: 1_048_576
       case .deletion, .state: 300
       }
     }

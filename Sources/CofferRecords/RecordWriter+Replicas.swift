@@ -19,8 +19,10 @@ extension RecordWriter {
     precondition(
       new.entries.allSatisfy { $0.rose <= revision }, "internal error: a counter rose in a later generation")
     let sealed = try new.seal(under: keys.session.root)
-    guard sealed.sealed.count <= StoreFormat.maximumSealedReplicas else {
-      throw StoreError(.tooLarge, "the store has too many replicas")
+    guard new.extensionBytes.count <= ExtensionPart.Owner.replicas.limit,
+      sealed.sealed.count <= StoreFormat.maximumSealedReplicas
+    else {
+      throw StoreError(.tooLarge, "the store has too many replicas, or its memory of the sync folder is too large")
     }
     try changing { () throws(StoreError) in
       try database.execute(SQL.updateReplicas, sealed.sealed)

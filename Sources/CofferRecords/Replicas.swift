@@ -53,7 +53,7 @@ package struct Replicas: Hashable, Sendable {
   /// The replicas by number.
   package private(set) var entries: [Replica]
   /// What the store knows of a sync folder, and the entries of later versions.
-  private var extensionBytes: [UInt8] = []
+  private(set) var extensionBytes: [UInt8] = []
   package private(set) var isNewer = false
 
   /// Creates the replicas of a new store.

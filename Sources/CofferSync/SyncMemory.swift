@@ -73,6 +73,8 @@ package struct SyncMemory: Sendable, Equatable {
   static let maximumPublications = 16
   static let maximumLines = 256
   static let labels = 0...64
+  /// The maximum number of attachments in each of ``owed`` and ``wanted``.
+  static let maximumDebts = 4096
 
   /// The folder's random identity.
   package var folder: UniqueID
@@ -96,6 +98,9 @@ package struct SyncMemory: Sendable, Equatable {
   /// Whether other devices need a snapshot from this device, because its files build on renamed commits, or because the
   /// folder's secret changed.
   var owesSnapshot = false
+  /// Whether this store couldn't merge a file. Once it can, others that couldn't merge this device's files may need a
+  /// snapshot.
+  var hasRefused = false
   /// The attachments that another device lacks.
   var owed: Set<UniqueID> = []
   /// The attachments missing from this store because it deleted their documents and other stores kept them.
@@ -216,7 +221,7 @@ package struct SyncMemory: Sendable, Equatable {
     builder.append(varint: generation)
     builder.append(varint: UInt64(shared.count))
     for counter in shared { builder.append(varint: counter) }
-    builder.append(UInt8((hasRenamed ? 1 : 0) + (owesSnapshot ? 2 : 0)))
+    builder.append(UInt8((hasRenamed ? 1 : 0) + (owesSnapshot ? 2 : 0) + (hasRefused ? 4 : 0)))
     for set in [owed, wanted, asked] { builder.append(set) }
     builder.append(lines)
     return builder.bytes
@@ -237,11 +242,11 @@ package struct SyncMemory: Sendable, Equatable {
       guard let counter = reader.varint() else { return nil }
       shared.append(counter)
     }
-    guard let flags: UInt8 = reader.integer(), flags <= 3, let owed = reader.uniqueIDs(),
+    guard let flags: UInt8 = reader.integer(), flags <= 7, let owed = reader.uniqueIDs(),
       let wanted = reader.uniqueIDs(), let asked = reader.uniqueIDs(), let lines = reader.syncLines(),
       lines[device] != nil, reader.isAtEnd
     else { return nil }
-    (hasRenamed, owesSnapshot) = (flags & 1 == 1, flags & 2 == 2)
+    (hasRenamed, owesSnapshot, hasRefused) = (flags & 1 == 1, flags & 2 == 2, flags & 4 == 4)
     (self.owed, self.wanted, self.asked, self.lines) = (owed, wanted, asked, lines)
   }
 

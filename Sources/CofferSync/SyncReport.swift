@@ -42,6 +42,9 @@ public struct FolderSyncReport: Sendable, Hashable {
       /// A device that was removed from the folder has published a file that nobody takes, or this device was removed, or
       /// several devices removed others at the same time.
       case removed
+      /// A file can't be merged yet: the devices' apps have different versions, the policy leaves its conflicts to a
+      /// person, or a merged document or the store's memory of the folder would be too large.
+      case refused
     }
 
     /// What kind of problem it is.

@@ -74,6 +74,10 @@ extension SyncSession {
       if kind == .changes, writer.isEmpty, !isForced {
         return Written(generation: transaction.start.generation, replicas: replicas)
       }
+      // A device that made the same migrations can't take this device's earlier files.
+      let collections = try transaction.storedCollections()
+      let hasMigrated =
+        memory.generation > 0 && collections.contains { $0.holdsMigrations && $0.revision > memory.generation }
       let file = try directory.create(in: subfolder)
       do throws(StoreError) {
         let output = SyncFileWriter(header, keys, file)
@@ -85,7 +89,8 @@ extension SyncSession {
         let (hash, byteCount) = try output.finish()
         return Written(
           generation: transaction.start.generation, replicas: replicas, output: file, byteCount: byteCount,
-          documents: writer.documentCount, file: SyncMemory.File(sequence: sequence, hash: hash))
+          documents: writer.documentCount, hasMigrated: hasMigrated,
+          file: SyncMemory.File(sequence: sequence, hash: hash))
       } catch {
         file.discard()
         throw error
@@ -95,6 +100,7 @@ extension SyncSession {
     memory.owed = []
     if let file = written.file {
       memory.asked = memory.wanted
+      if written.hasMigrated { memory.owesSnapshot = true }
       memory.own.append(file, counter: written.replicas.ownReplica.counter)
       memory.own.date = header.date
       memory.share(written.replicas.entries, in: written.replicas)
@@ -124,6 +130,8 @@ extension SyncSession {
     var output: (any SyncNewFile)?
     var byteCount = 0
     var documents = 0
+    /// Whether the store has made migrations since the last file.
+    var hasMigrated = false
     /// The complete file, or `nil` if there was nothing to publish.
     var file: SyncMemory.File?
   }

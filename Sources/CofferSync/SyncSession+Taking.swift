@@ -30,6 +30,8 @@ extension SyncSession {
         if outcome == .stuck { blocked.insert(name) }
       }
     }
+    if memory.hasRefused, !hasRefused { memory.owesSnapshot = true }
+    memory.hasRefused = hasRefused
     try findLostFiles()
     try findFilesOfRemoved()
     try noteUnreadableFiles()
@@ -56,9 +58,10 @@ extension SyncSession {
           case let device = file.header.device, try keys.subfolder(of: device) == subfolder
         else { continue }
         guard memory.lines.count < SyncMemory.maximumLines else {
-          throw StoreError(
-            .tooLarge, "\(directory.path): the folder has more than \(SyncMemory.maximumLines) devices",
-            hint: "begin with \(.syncInit) in another folder, and let the devices join it")
+          try note(
+            .refused, device, file.header.sequence, hash: file.file.hash,
+            "the folder has more than \(SyncMemory.maximumLines) devices: begin anew in another folder")
+          break
         }
         memory.lines[device] = SyncMemory.Line(device)
         break
@@ -94,6 +97,7 @@ extension SyncSession {
 
   /// Takes a file of a line, or a snapshot of it.
   private func take(_ file: SyncFile, of name: UniqueID) throws -> Outcome {
+    guard !refused.contains(file.file) else { return .stuck }
     do {
       let preamble = try SyncPreamble(file)
       let changeset = try ChangesetReader(file)
@@ -129,6 +133,7 @@ extension SyncSession {
   private func take(
     _ changeset: ChangesetReader, _ preamble: SyncPreamble, _ file: SyncFile, as name: UniqueID
   ) throws -> Outcome {
+    let known = memory
     do {
       let report = try engine.take(
         changeset, named: file.name, isRenamed: preamble.hasRenamed || memory.hasRenamed, policy, progress
@@ -136,11 +141,31 @@ extension SyncSession {
         try self.note(file, preamble, changeset.origin, debts, in: transaction, as: name)
       }
       note(report, preamble, as: name)
-      return .taken
-    } catch let error as StoreError where error.code == .anchorMismatch {
-      try noteFork(of: name, file.file)
-      return .stuck
+      guard !report.isMerged else { return .taken }
+      return try refuse(file, of: name, "it has conflicts, which the policy leaves to a person")
+    } catch let error as StoreError {
+      // The transaction that remembered the file was rolled back.
+      memory = known
+      switch error.code {
+      case .anchorMismatch:
+        try noteFork(of: name, file.file)
+        return .stuck
+      // The apps' versions differ, a document or the memory would be too large, or a key can't be folded.
+      case .otherFormat, .tooLarge, .invalidArgument:
+        let outcome = try refuse(file, of: name, error.description)
+        if outcome == .stuck { hasRefused = true }
+        return outcome
+      default: throw error
+      }
     }
+  }
+
+  /// Takes a later snapshot in place of a file that can't be merged, or notes the file.
+  private func refuse(_ file: SyncFile, of name: UniqueID, _ reason: String) throws -> Outcome {
+    refused.insert(file.file)
+    if file.header.kind != .snapshot, try takeSnapshot(of: name) == .taken { return .taken }
+    try note(.refused, name, file.header.sequence, hash: file.file.hash, reason)
+    return .stuck
   }
 
   /// Fills a new store with a snapshot.
@@ -165,6 +190,11 @@ extension SyncSession {
     try note(file, preamble, origin, try transaction.replicas, as: name)
     memory.owed.formUnion(debts.owed)
     memory.wanted.formUnion(debts.wanted)
+    guard memory.wanted.count <= SyncMemory.maximumDebts else {
+      throw StoreError(
+        .tooLarge, "the file keeps more than \(SyncMemory.maximumDebts) attachments that this store has deleted")
+    }
+    if memory.owed.count > SyncMemory.maximumDebts { (memory.owed, memory.owesSnapshot) = ([], true) }
     try save(in: transaction)
   }
 

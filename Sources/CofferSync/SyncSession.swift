@@ -26,6 +26,9 @@ package final class SyncSession {
   private var stored: SyncMemory
   private var isMemoryChanged: Bool { memory != stored }
   var hasTaken = false
+  /// The files that this run couldn't merge, and whether the reason was other than a conflict.
+  var refused: Set<SyncMemory.File> = []
+  var hasRefused = false
   /// Whether the folder lost this device's files, so other devices need a snapshot.
   var isFolderBehind = false
   /// Whether the folder has several new secrets, so this run doesn't take or publish files.
@@ -193,6 +196,11 @@ package final class SyncSession {
       throw StoreError(
         .locked, "\(engine.path): another process syncs the store at the same time",
         hint: "wait until it's done, and sync again")
+    }
+    guard memory.lines.count <= SyncMemory.maximumLines else {
+      throw StoreError(
+        .tooLarge, "\(engine.path): the folder has more than \(SyncMemory.maximumLines) devices, with their copies",
+        hint: "begin with \(.syncInit) in another folder, and let the devices join it")
     }
     try transaction.setSyncMemory(memory)
     stored = memory

@@ -431,7 +431,7 @@ struct SyncSessionTests {
 
 extension SimulatedFolder {
   /// Adds the files of another device's view.
-  fileprivate func merge(_ other: SimulatedFolder) {
+  func merge(_ other: SimulatedFolder) {
     for (subfolder, files) in other.contents {
       contents[subfolder, default: [:]].merge(files) { current, _ in current }
     }
@@ -439,7 +439,7 @@ extension SimulatedFolder {
 }
 
 extension SimulatedDevice {
-  fileprivate func write(_ text: String) throws {
+  func write(_ text: String) throws {
     try store.write { tx in _ = try tx.insert(Document(title: text, text: text), into: "notes") }
   }
 }

@@ -74,8 +74,10 @@ extension DocumentStore {
   /// The policy decides conflicts. ``MergePolicy/both`` keeps the later text, and adds the other text as a new document
   /// with the same content on every device. It also keeps a document that one device edited and another deleted.
   ///
-  /// Merges each file in its own transaction. After an error or a kill, the next exchange continues. If nothing has
-  /// changed, an exchange only lists the folder.
+  /// Merges each file in its own transaction. A file that can't be merged, for example because the other device's app
+  /// has a newer migration, is a ``FolderSyncReport/Problem/Kind/refused`` problem. The exchange goes on with the other
+  /// files, and the next exchange tries again. After an error or a kill, the next exchange continues. If nothing has
+  /// changed, an exchange otherwise only lists the folder.
   ///
   /// - Parameters:
   ///   - folder: The folder that the store syncs through.
@@ -84,9 +86,8 @@ extension DocumentStore {
   ///     files.
   ///   - progress: Called during work on documents. Throw an error to stop.
   /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is missing or empty. `locked` if
-  ///   another process syncs the store. `otherFormat` if another device has applied a migration that this device lacks.
-  ///   `diskFull`, `readOnly` or `ioFailure` for the folder. Errors from `policy` and `progress`. Files merged before
-  ///   the error remain merged.
+  ///   another process syncs the store. `diskFull`, `readOnly` or `ioFailure` for the folder. Errors from `policy` and
+  ///   `progress`. Files merged before the error remain merged.
   public func exchange(
     with folder: SyncFolder, policy: MergePolicy = .both, acceptingEmptyFolder acceptsEmpty: Bool = false,
     progress: ProgressHandler? = nil

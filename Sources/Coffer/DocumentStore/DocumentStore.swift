@@ -112,7 +112,8 @@ extension DocumentStore {
   ///   - options: The waiting time, caches, pin and access. Its `creation` only applies if the store is created.
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`,
   ///   `pinUnfinished`, `damaged`, `rolledBack`, `unsafeFile`, `parametersRefused`, `keyFileInvalid`, `locked`. Also
-  ///   `migrationFailed` and other errors of ``OpenOptions/migrations``, after which the store is as before.
+  ///   `migrationFailed` and other errors of ``OpenOptions/migrations``, and `invalidArgument` for starting afresh while
+  ///   the store syncs through a folder. The store is then as before.
   public static func open(
     at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,
     options: OpenOptions = OpenOptions()

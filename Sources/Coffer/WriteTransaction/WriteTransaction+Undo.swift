@@ -1,3 +1,4 @@
+internal import CofferCopies
 internal import CofferEngine
 internal import CofferRecords
 
@@ -87,7 +88,7 @@ extension WriteTransaction {
   ///
   /// Each document follows the nearest document that it followed before. If that's missing, it precedes the nearest
   /// document that it preceded, or else gets its old position. A dropped collection is created again. A parent that's
-  /// in another collection now is omitted.
+  /// in another collection or a descendant now is omitted.
   ///
   /// ```swift
   /// let deleted = try store.write { try $0.deleteUndoably([id], includingDescendants: true) }
@@ -98,6 +99,7 @@ extension WriteTransaction {
   ///   contents of attachments can't be read. No document is restored then.
   public func restore(_ deleted: DeletedDocuments) throws(StoreError) {
     let inOrder = deleted.entries.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
+    try requireDeleted(deleted)
     try undoingOnError { () throws(StoreError) in
       // Documents that followed the same document, or were at the top, keep their order.
       var last: [DeletedDocuments.Gap: DocumentID] = [:]
@@ -108,6 +110,20 @@ extension WriteTransaction {
         try transaction.editor.restore(entry.attachments, from: deleted.contents, to: entry.id)
         last[gap] = entry.id
       }
+    }
+  }
+
+  /// Requires that no document has come back by a merge, which can give it another ID.
+  private func requireDeleted(_ deleted: DeletedDocuments) throws(StoreError) {
+    let writer = try transaction.writer
+    var identities = Set(deleted.entries.map(\.history.uid))
+    identities.subtract(try writer.deletedIdentities(among: identities))
+    guard !identities.isEmpty else { return }
+    try PairedStore(transaction).forEachRow(skippingDamaged: true) { row, head throws(StoreError) in
+      guard identities.contains(head.uid) else { return }
+      throw StoreError(
+        .alreadyExists, "document \(row.fields.id) is one of the deleted documents, and is there again",
+        documentID: DocumentID(row.fields.id))
     }
   }
 
@@ -173,10 +189,13 @@ extension WriteTransaction {
     let record = try collection(of: entry)
     var document = entry.document
     document.key = document.key ?? entry.hiddenKey
-    if let parent = document.parent, let fields = try transaction.unverifiedFields(of: parent),
-      fields.collection != record.id
-    {
-      document.parent = nil
+    if let parent = document.parent, try transaction.hasRow(parent) {
+      do throws(StoreError) {
+        try transaction.editor.requireParent(parent, of: entry.id.rawValue, isNew: false, in: record.id)
+      } catch {
+        guard error.code == .invalidArgument else { throw error }
+        document.parent = nil
+      }
     }
     let placement = try placement(of: entry, in: record)
     _ = try transaction.editor.add(

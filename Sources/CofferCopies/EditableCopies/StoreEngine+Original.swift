@@ -47,6 +47,7 @@ extension StoreEngine {
   /// lost.
   private func replaceEverything(from source: StoreTransaction, _ progress: ProgressHandler?) throws {
     try write { transaction in
+      try transaction.requireNoSyncFolder()
       let writer = try transaction.writer
       let replicas = try JointReplicas(transaction, source)
       let walk = try CopyWalk(source, .everything, .kept(replicas))

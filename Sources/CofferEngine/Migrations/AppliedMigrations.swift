@@ -92,7 +92,10 @@ extension StoreEngine {
     }
     // Another process may make them before this transaction begins.
     try writing { transaction throws(StoreError) in
-      if isEmptying { try transaction.writer.deleteEverything() }
+      if isEmptying {
+        try transaction.requireNoSyncFolder()
+        try transaction.writer.deleteEverything()
+      }
       let pending = try transaction.pending(migrations)
       for migration in pending { try migration.apply(transaction) }
       if !pending.isEmpty {
@@ -130,6 +133,17 @@ extension StoreEngine {
 }
 
 extension StoreTransaction {
+  /// Requires that the store doesn't sync by a folder, whose other devices would miss what the store loses.
+  ///
+  /// - Throws: `invalidArgument`.
+  package func requireNoSyncFolder() throws(StoreError) {
+    guard try replicas.syncMemory == nil else {
+      throw StoreError(
+        .invalidArgument, "the store syncs by a folder, so its documents can't be replaced as a whole",
+        hint: "end that with \(.syncLeave) first")
+    }
+  }
+
   fileprivate func pending(_ migrations: [Migration]) throws(StoreError) -> [Migration] {
     let applied = try appliedMigrations()
     return migrations.filter { migration in !applied.contains { $0.isIdentical(to: migration.name) } }

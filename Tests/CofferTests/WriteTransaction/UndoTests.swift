@@ -255,4 +255,19 @@ struct UndoTests {
       }
     }
   }
+
+  @Test func omitsParentThatIsDescendantNow() throws {
+    try withTestStore { test in
+      try fill(test)
+      let deleted = try test.store.write { tx in
+        try tx.setParent(of: 2, to: 1)
+        let deleted = try tx.deleteUndoably([2])
+        try tx.setParent(of: 1, to: 5)
+        return deleted
+      }
+      try test.store.write { try $0.restore(deleted) }
+      let parents = try test.store.read { try $0.headers(in: test.notes).map(\.parent) }
+      #expect(parents == [5, nil, 2, nil, 3])
+    }
+  }
 }

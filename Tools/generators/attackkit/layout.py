@@ -47,7 +47,7 @@ SET_HASH_SIZE = 2048
 # Ring and extension part share the state's bytes behind the ring's length.
 STATE_SIZE, RING_START = 8113, 2240
 # The greatest extension parts: of heads, collections and attachments, and elsewhere.
-EXTENSION_SIZE, SMALL_EXTENSION_SIZE, REPLICAS_EXTENSION_SIZE = 65_536, 300, 131_072
+EXTENSION_SIZE, SMALL_EXTENSION_SIZE, REPLICAS_EXTENSION_SIZE = 65_536, 300, 1_048_576
 # The marks of a replica: as many, and of each the first bytes.
 MARKS, MARK_SIZE = 32, 8
 # Chunk i of an attachment has the number attachment * CHUNK_NUMBERS + i; the greatest next attachment.

@@ -1,0 +1,245 @@
+import Coffer
+import CofferFoundation
+import CofferSyncSimulation
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferEngine
+@testable import CofferRecords
+@testable import CofferStoreTestSupport
+@testable import CofferSync
+
+/// Files of other devices that can't be merged yet, and memories of a folder that are too large.
+struct RefusedFileTests {
+  private let place: Workplace
+  private let laptop: SimulatedDevice
+  private let phone: SimulatedDevice
+
+  init() throws {
+    place = try Workplace()
+    var options = OpenOptions.testing
+    options.creation.isTest = true
+    let key = StoreKey.published("primary")
+    laptop = try SimulatedDevice(first: "laptop", in: place.url, key: key, options: options)
+    try laptop.write("first")
+    try laptop.sync()
+    let folder = SimulatedFolder("phone")
+    folder.contents = laptop.folder.contents
+    phone = try SimulatedDevice(
+      joining: "phone", folder: folder, laptop.invitation(), in: place.url, key: key, options: options)
+    try exchange()
+  }
+
+  private func carry() {
+    phone.folder.merge(laptop.folder)
+    laptop.folder.merge(phone.folder)
+  }
+
+  private func exchange() throws {
+    for _ in 0..<3 {
+      for device in [laptop, phone] {
+        try device.sync()
+        carry()
+      }
+    }
+  }
+
+  private func texts(_ device: SimulatedDevice) throws -> [String] {
+    try device.store.read { reader in
+      try reader.headers(in: "notes").map { try reader.text(of: $0.id) }.sorted()
+    }
+  }
+
+  /// The options of an app with a migration that marks all texts.
+  private var newer: OpenOptions {
+    var options = laptop.options
+    options.migrations = [
+      Migration("mark") { tx in
+        for header in try tx.headers(in: "notes") { try tx.update(header.id) { $0.text += "!" } }
+      }
+    ]
+    return options
+  }
+
+  private func migrate(_ device: SimulatedDevice) throws {
+    try device.store.close()
+    device.store = try DocumentStore.open(at: device.url, key: .published("primary"), options: newer)
+  }
+
+  // MARK: Migrations
+
+  @Test func devicesWithUnmergedFilesMeetAfterMigration() throws {
+    try laptop.write("of laptop")
+    try phone.write("of phone")
+    try laptop.sync()
+    try phone.sync()
+    try migrate(laptop)
+    try migrate(phone)
+    carry()
+    // The file of the former version can't be merged, but this device's own files go out.
+    let report = try laptop.sync()
+    #expect(report.problems.map(\.kind) == [.refused] && report.publishedBytes > 0)
+    try exchange()
+    #expect(try texts(laptop) == ["first!", "of laptop!", "of phone!"])
+    #expect(try texts(phone) == texts(laptop))
+    #expect(try laptop.sync().problems.isEmpty)
+  }
+
+  @Test func olderDeviceWaitsForItsUpdate() throws {
+    try migrate(laptop)
+    try laptop.write("of laptop")
+    try phone.write("of phone")
+    try exchange()
+    #expect(try texts(phone) == ["first", "of phone"])
+    let report = try phone.sync()
+    #expect(report.problems.map(\.kind) == [.refused])
+    #expect(report.problems[0].advice.contains("newest version of the app"))
+    try migrate(phone)
+    try exchange()
+    #expect(try texts(laptop) == ["first!", "of laptop", "of phone!"])
+    #expect(try texts(phone) == texts(laptop))
+  }
+
+  @Test(arguments: [false, true])
+  func newDeviceJoinsByFilesOfTwoVersions(hasNewerApp: Bool) throws {
+    try migrate(phone)
+    try phone.write("of phone")
+    try phone.sync()
+    // A folder with the first snapshot and the migrated device's changes.
+    let folder = SimulatedFolder("tablet")
+    let session = try phone.session()
+    let subfolder = try session.keys.subfolder(of: session.memory.device)
+    carry()
+    folder.contents = laptop.folder.contents
+    let snapshot = try session.keys.name(of: session.memory.last, of: session.memory.device)
+    folder.contents[subfolder]![snapshot] = nil
+    let tablet = try SimulatedDevice(
+      joining: "tablet", folder: folder, laptop.invitation(), in: place.url, key: .published("primary"),
+      options: hasNewerApp ? newer : laptop.options)
+    #expect(try texts(tablet) == [hasNewerApp ? "first!" : "first"])
+    if !hasNewerApp { try migrate(tablet) }
+    folder.merge(phone.folder)
+    try tablet.sync()
+    #expect(try texts(tablet) == texts(phone))
+  }
+
+  // MARK: Conflicts
+
+  @Test func policyFailLeavesConflictToPerson() throws {
+    for (device, text) in [(laptop, "of laptop"), (phone, "of phone")] {
+      try device.store.write { tx in
+        let id = try tx.headers(in: "notes")[0].id
+        try tx.update(id) { $0.text = text }
+      }
+      try device.sync()
+    }
+    carry()
+    let report = try phone.sync(.fail)
+    #expect(report.problems.map(\.kind) == [.refused])
+    #expect(report.taken.map(\.report.isMerged) == [false] && report.taken[0].report.conflicts.count == 1)
+    #expect(try texts(phone) == ["of phone"])
+    #expect(try phone.sync(.theirs).problems.isEmpty)
+    #expect(try texts(phone) == ["of laptop"])
+  }
+
+  @Test func tooLargeMergeStopsNoOtherFile() throws {
+    for (device, name) in [(laptop, "one"), (phone, "other")] {
+      try device.store.write { tx in
+        let id = try tx.headers(in: "notes")[0].id
+        try tx.update(id) { $0.attributes[name] = .string(String(repeating: "x", count: 600_000)) }
+      }
+    }
+    try exchange()
+    let report = try phone.sync()
+    #expect(report.problems.map(\.kind) == [.refused])
+    try phone.store.write { tx in
+      let id = try tx.headers(in: "notes")[0].id
+      try tx.update(id) { $0.attributes["other"] = nil }
+    }
+    try exchange()
+    #expect(try phone.sync().problems.isEmpty && laptop.sync().problems.isEmpty)
+  }
+
+  /// Both devices make the other version of a conflict, under different IDs.
+  @Test func undoOfReturnedDocumentIsRefused() throws {
+    for (device, text) in [(laptop, "of laptop"), (phone, "of phone")] {
+      try device.store.write { tx in
+        let id = try tx.headers(in: "notes")[0].id
+        try tx.update(id) { $0.text = text }
+      }
+      try device.sync()
+    }
+    carry()
+    try laptop.sync()
+    try phone.sync()
+    func version(_ device: SimulatedDevice) throws -> DocumentID {
+      try device.store.read { try $0.headers(in: "notes")[1].id }
+    }
+    let (here, there) = (try version(laptop), try version(phone))
+    try #require(here != there)
+    let deleted = try laptop.store.write { try $0.deleteUndoably([here]) }
+    try phone.store.write { tx in _ = try tx.update(there) { $0.text += ", edited" } }
+    try exchange()
+    #expect(try laptop.store.read { try $0.exists(there) && !$0.exists(here) })
+    expect(.alreadyExists) { try laptop.store.write { try $0.restore(deleted) } }
+    #expect(try laptop.store.verify().isSound)
+  }
+
+  // MARK: The memory
+
+  private func save(_ change: (inout SyncMemory) throws -> Void) throws {
+    let session = try laptop.session()
+    try change(&session.memory)
+    try session.saveMemory()
+  }
+
+  @Test func memoryHasRoomForAllDevicesAndDebts() throws {
+    try save { memory in
+      while memory.lines.count < SyncMemory.maximumLines {
+        var line = SyncMemory.Line(try UniqueID.random())
+        line.label = String(repeating: "l", count: SyncMemory.labels.upperBound)
+        for number in 1...UInt64(SyncMemory.maximumPublications) {
+          line.append(SyncMemory.File(sequence: number << 40), counter: .max >> 8)
+        }
+        memory.lines[line.device] = line
+      }
+      for _ in 0..<SyncMemory.maximumDebts {
+        memory.owed.insert(try UniqueID.random())
+        memory.wanted.insert(try UniqueID.random())
+      }
+      memory.asked = memory.wanted
+    }
+    #expect(try laptop.session().memory.lines.count == SyncMemory.maximumLines)
+    #expect(try laptop.store.verify().isSound)
+  }
+
+  @Test func tooLargeMemoryIsRefused() throws {
+    expect(.tooLarge) {
+      try save { memory in
+        while memory.lines.count <= SyncMemory.maximumLines {
+          let device = try UniqueID.random()
+          memory.lines[device] = SyncMemory.Line(device)
+        }
+      }
+    }
+    expect(.tooLarge) {
+      try save { memory in
+        for _ in 0..<1 << 17 { memory.wanted.insert(try UniqueID.random()) }
+      }
+    }
+    #expect(try laptop.store.verify().isSound)
+    try laptop.write("second")
+    #expect(try laptop.sync().publishedDocuments == 1)
+  }
+
+  @Test func emptyingStoreThatSyncsIsRefused() throws {
+    try laptop.store.close()
+    expect(.invalidArgument) {
+      try DocumentStore.open(
+        at: laptop.url, key: .published("primary"), startingAfresh: true, options: laptop.options)
+    }
+    laptop.store = try DocumentStore.open(at: laptop.url, key: .published("primary"), options: laptop.options)
+    #expect(try texts(laptop) == ["first"])
+  }
+}
