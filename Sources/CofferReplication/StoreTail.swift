@@ -95,11 +95,25 @@ struct TailReader {
     // Changes that a merge brought since.
     let risen = Set(
       replicas.entries.indices.filter { replicas.entries[$0].rose > earlier }.map { UInt32($0) })
+    func isNew(_ dot: Dot) -> Bool { dot.replica == own && dot.counter > first || risen.contains(dot.replica) }
+    var attached: Set<Int64> = []
+    try transaction.forEachAttachmentRow { row throws(StoreError) in
+      guard row.revision > earlier else { return }
+      do throws(StoreError) {
+        let record = try transaction.attachmentRecord(row)
+        if isNew(record.born) || isNew(record.nameDot) { attached.insert(row.document) }
+      } catch {
+        // The sum reports it.
+        guard error.code == .damaged, skippingDamaged else { throw error }
+      }
+    }
     let sum = try transaction.sumOfRows { row, opener throws(StoreError) in
-      guard row.fields.revision > earlier else { return }
-      let dots = DocumentDots(checked: try opener.openHead(row, acceptsNewer: true).dots)
-      var changes = dots.changes { $0.replica == own && $0.counter > first || risen.contains($0.replica) }
       let id = DocumentID(row.fields.id)
+      let hasOtherAttachments = attached.contains(row.fields.id) || named?.updates(id) ?? false
+      guard row.fields.revision > earlier || hasOtherAttachments else { return }
+      let dots = DocumentDots(checked: try opener.openHead(row, acceptsNewer: true).dots)
+      var changes = dots.changes(isNew)
+      if hasOtherAttachments, changes.isEmpty { changes.insert(.changed) }
       // The ring combines a deletion and insertion with the same ID and collection into a change.
       if changes.contains(.inserted), named != nil, !namedInserted.contains(id) || namedDeleted.contains(id) {
         changes.insert(.deleted)
@@ -133,6 +147,8 @@ extension StoreChange {
     for (generation, changes) in ring { merge(StoreChange(changes, at: generation)) }
     guard isComplete else { return nil }
   }
+
+  fileprivate func updates(_ id: DocumentID) -> Bool { collections.values.contains { $0.updated.contains(id) } }
 
   fileprivate func names(_ id: DocumentID) -> Bool {
     collections.values.contains { $0.updated.contains(id) || $0.moved.contains(id) || $0.inserted.contains(id) }

@@ -91,6 +91,8 @@ private struct Publication {
   private let folder: ReleaseFolder
   private let progress: ProgressHandler?
   private var report: PublicationReport
+  /// The maximum number of files that lead from one release to the next. Each has a line in the index.
+  private static let maximumDeltas = 1000
 
   init(_ store: PublishedStore, _ folder: ReleaseFolder, _ progress: ProgressHandler?) {
     (self.store, self.folder, self.progress) = (store, folder, progress)
@@ -140,8 +142,11 @@ private struct Publication {
       let later = updates.filter { $0.from >= whole?.to ?? 1 }
       let byteCount = later.reduce(delta.byteCount) { $0 + $1.byteCount }
       updates.append(delta)
-      // Limit the path from the whole file to the newest release to one and a half times the whole file's size.
-      isLong = whole.map { byteCount > $0.byteCount / 2 } ?? true
+      // Limit the path from the whole file to the newest release to one and a half times the whole file's size. A new
+      // copy can't take a file with other migrations.
+      isLong =
+        try hasMigrated(since: secret) || later.count >= Self.maximumDeltas
+        || whole.map { byteCount > $0.byteCount / 2 } ?? true
     } else {
       isLong = true
     }
@@ -150,7 +155,8 @@ private struct Publication {
       updates.append(try write(from: nil))
     }
     updates.sort { ($0.from, $0.to) < ($1.from, $1.to) }
-    let useful = ReleaseIndex.useful(updates, to: number)
+    let useful = ReleaseIndex.useful(
+      ReleaseIndex.newest(updates, deltas: Self.maximumDeltas), to: number)
     report.files.removeAll { file in !useful.contains { $0.name == file.name } }
     return useful
   }
@@ -160,13 +166,11 @@ private struct Publication {
   /// - Parameter base: The release that the file starts from, or `nil` for a file with all documents.
   private mutating func write(from base: (release: SignedRelease, secret: ReleaseSecret)?) throws -> ReleaseUpdate {
     let (transaction, release) = (store.transaction, store.newest.release)
-    var replicas = try transaction.replicasOfStart()
-    replicas.syncMemory = nil
-    let counters = replicas.entries.map { base?.secret.counters[$0.identity] ?? 0 }
-    guard zip(counters, replicas.entries).allSatisfy({ $0 <= $1.counter }) else {
+    let origin = try origin(since: base?.secret)
+    guard zip(origin.base, origin.replicas.entries).allSatisfy({ $0 <= $1.counter }) else {
       throw StoreError(.setMismatch, "release \(base!.release.release.number) has changes that the store lacks")
     }
-    let changes = try ChangesetWriter(transaction, ChangesetOrigin(replicas: replicas, base: counters), since: nil)
+    let changes = try ChangesetWriter(transaction, origin, since: nil)
     var update = ReleaseUpdate(
       from: base?.release.release.number ?? 0, to: release.number,
       identity: try translatingErrors { () throws(SealingError) in try UniqueID.random() }, payloadCount: 0,
@@ -192,6 +196,19 @@ private struct Publication {
     report.files.append(PublicationReport.File(name: update.name, byteCount: byteCount))
     if base != nil { report.changedDocuments = changes.documentCount }
     return update
+  }
+}
+
+extension Publication {
+  private func origin(since secret: ReleaseSecret?) throws(StoreError) -> ChangesetOrigin {
+    var replicas = try store.transaction.replicasOfStart()
+    replicas.syncMemory = nil
+    return ChangesetOrigin(replicas: replicas, base: replicas.entries.map { secret?.counters[$0.identity] ?? 0 })
+  }
+
+  private func hasMigrated(since secret: ReleaseSecret) throws(StoreError) -> Bool {
+    let origin = try origin(since: secret)
+    return try store.transaction.storedCollections().contains { $0.holdsMigrations && !origin.isInBase($0.dots.stamp) }
   }
 }
 

@@ -93,8 +93,14 @@ extension StoreEngine {
     guard !way.isEmpty else { return UpdateReport(from: number, to: number, merge: MergeReport(isMerged: true)) }
     let keys = try source.keys(index, isTest: session.header.isTest, allowsTestKeys: options.allowsTestKeys)
     var entries: [MergeReport.Entry] = []
+    var reached = number
     for update in way {
-      entries += try take(update, of: index, source, keys, policy, progress).entries
+      let report = try take(update, of: index, source, keys, policy, progress)
+      entries += report.entries
+      guard report.isMerged else {
+        return UpdateReport(from: number, to: reached, merge: MergeReport(entries: entries, isMerged: false))
+      }
+      reached = update.to
     }
     return UpdateReport(
       from: number, to: index.newest.release.number, merge: MergeReport(entries: entries, isMerged: true))

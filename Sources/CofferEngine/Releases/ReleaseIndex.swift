@@ -99,16 +99,32 @@ package struct ReleaseIndex: Sendable {
     among updates: [ReleaseUpdate], from number: Int64, to newest: Int64
   ) -> [ReleaseUpdate]? {
     // Start with the latest releases, because every file leads to a later release, whose way must be known first.
-    var ways: [Int64: (byteCount: Int, updates: [ReleaseUpdate])] = [newest: (0, [])]
+    var ways: [Int64: (byteCount: Int, first: ReleaseUpdate?)] = [newest: (0, nil)]
     for update in updates.sorted(by: { ($0.to, $0.from) > ($1.to, $1.from) }) {
       guard let rest = ways[update.to] else { continue }
       let byteCount = rest.byteCount + update.byteCount
       if let known = ways[update.from], known.byteCount <= byteCount { continue }
-      ways[update.from] = (byteCount, [update] + rest.updates)
+      ways[update.from] = (byteCount, update)
     }
     // A way from 0 is valid from any release, because it starts with a file that contains all documents.
-    let candidates = [ways[number], ways[0]].compactMap { $0 }
-    return candidates.min { $0.byteCount < $1.byteCount }?.updates
+    guard var next = [ways[number], ways[0]].compactMap({ $0 }).min(by: { $0.byteCount < $1.byteCount }) else {
+      return nil
+    }
+    var updates: [ReleaseUpdate] = []
+    while let update = next.first, let rest = ways[update.to] {
+      updates.append(update)
+      next = rest
+    }
+    return updates
+  }
+
+  /// Returns the files without the oldest ones that lead from release to release. Copies that need these take the file
+  /// with all documents.
+  ///
+  /// - Parameter count: The number of files from release to release to keep.
+  package static func newest(_ updates: [ReleaseUpdate], deltas count: Int) -> [ReleaseUpdate] {
+    let old = Set(updates.filter { $0.from > 0 }.sorted { ($0.to, $0.from) > ($1.to, $1.from) }.dropFirst(count))
+    return updates.filter { !old.contains($0) }
   }
 
   /// Returns the files on the way with the fewest bytes from at least one release.

@@ -48,7 +48,7 @@ extension StoreEngine {
             .invalidArgument, "release \(last.release.number) was made at \(last.release.time), which isn't earlier",
             hint: "set the clock")
         }
-        guard last.release.number < Release.numbers.upperBound else {
+        guard last.release.number < min(Release.numbers.upperBound, Int64(ReleaseTable.maximumCount)) else {
           throw StoreError(.noNumberLeft, "the store has reached its last release")
         }
       }

@@ -777,4 +777,17 @@ import Testing
     try setting.update()
     #expect(try setting.released() == 3)
   }
+
+  /// Copies of older releases take the file with all documents.
+  @Test func keepsNewestFilesFromReleaseToRelease() throws {
+    let updates = try [(0, 3), (1, 2), (2, 3), (3, 4), (4, 5)].map { from, to in
+      ReleaseUpdate(
+        from: Int64(from), to: Int64(to), identity: try UniqueID.random(), payloadCount: 0, commitment: [],
+        earlier: nil, byteCount: 1, digest: [])
+    }
+    #expect(ReleaseIndex.newest(updates, deltas: 2) == [updates[0], updates[3], updates[4]])
+    #expect(ReleaseIndex.newest(updates, deltas: 4) == updates)
+    #expect(
+      ReleaseIndex.useful(ReleaseIndex.newest(updates, deltas: 2), to: 5) == [updates[0], updates[3], updates[4]])
+  }
 }
