@@ -116,6 +116,21 @@ extension StoreHeader {
 }
 
 extension KeySlotRecord {
+  /// Requires that a store can have a number of slots.
+  ///
+  /// - Parameter last: The highest slot's number, or `nil` for a new store, whose slots are numbered from 1.
+  /// - Throws: `invalidArgument` for too many slots, or `tooLarge` for a number that the format doesn't have.
+  package static func requireRoom(for count: Int, last: UInt32? = nil) throws(StoreError) {
+    guard count <= maximumSlots else {
+      throw StoreError(
+        .invalidArgument, "a store has at most \(maximumSlots) slots, and this would make \(count)",
+        hint: "remove a slot, or give fewer keys")
+    }
+    guard Int64(last ?? 1) <= StoreFormat.maximumNumber else {
+      throw StoreError(.tooLarge, "no more slots can be numbered", hint: "export it into a new store")
+    }
+  }
+
   /// Returns all slots with checked columns, sorted by number.
   package static func readAll(_ database: StoreDatabase) throws(StoreError) -> [KeySlotRecord] {
     let rows = try database.rows(SQL.slots)

@@ -40,7 +40,7 @@ extension StoreEngine {
       depth, against: anchor, requiring: requirement, allowingRekey: allowsRekey, progress: progress
     ) { transaction throws(StoreError) in try StoreIndexes(transaction).problems() }
     if let error = verdict.error { throw error }
-    try writing { transaction throws(StoreError) in
+    var promoted = try writing { transaction throws(StoreError) in
       // A later commit would be unverified, and indicates an active writer.
       guard try transaction.anchor() == verified else {
         throw StoreError(
@@ -49,15 +49,17 @@ extension StoreEngine {
       }
       try requireNoRekey(transaction)
       try beginNextPhase(transaction)
+      return try transaction.anchor()
     }
+    // Ignore errors, because the store is promoted. The keys are unchanged, so old pages in the log don't reveal
+    // additional data.
+    try? emptyLog(after: "the store was promoted", waiting: {})
+    // Emptying the log adds a commit in WAL mode.
     do throws(StoreError) {
-      try emptyLog(after: "the store was promoted", waiting: {})
+      promoted = try reading { transaction throws(StoreError) in try transaction.anchor() }
     } catch {
-      // Ignore the lock, because the keys are unchanged, so old pages in the log don't reveal additional data.
-      guard error.code == .locked else { throw error }
+      log.debug("the store was promoted, and can't be read: \(error.message)")
     }
-    // Read the current anchor, because emptying the log adds a commit in WAL mode.
-    let promoted = try reading { transaction throws(StoreError) in try transaction.anchor() }
     log.info("promoted the store to phase \(session.header.phase)")
     return Promotion(
       base: verified, pin: StorePin(session.header), anchor: promoted, relation: verdict.anchor,

@@ -62,7 +62,7 @@ public struct KeySlots: Sendable {
     var new: KeySlotRecord.DerivedKey? = try derive(target)
     return try store.changingSlots { slots, root throws(StoreError) in
       try requireNew(target, beside: slots, compared: compared)
-      let record = try Self.wrap(root, new.take()!, after: slots, label: label)
+      let record = try Self.wrap(root, new.take()!, as: slots.unusedNumber, beside: slots, label: label)
       slots.append(record)
       return Int(record.slot)
     }
@@ -102,20 +102,21 @@ public struct KeySlots: Sendable {
     let target = try self.target(try NewSlot(key), replacing: old)
     try requireNew(target, beside: compared)
     var new: KeySlotRecord.DerivedKey? = try derive(target)
-    let added = try store.changingSlots { slots, root throws(StoreError) in
+    return try store.changingSlots { slots, root throws(StoreError) in
       guard let index = slots.firstIndex(where: { Int($0.slot) == number }) else { throw .noSuchSlot(number) }
-      let record = try Self.wrap(root, new.take()!, after: slots, label: label ?? slots[index].label)
-      slots.remove(at: index)
+      let number = slots.unusedNumber
+      let old = slots.remove(at: index)
+      let record = try Self.wrap(root, new.take()!, as: number, beside: slots, label: label ?? old.label)
       try requireNew(target, beside: slots, compared: compared)
       slots.append(record)
       return Int(record.slot)
-    }
-    store.holder.withLock { holder in
-      if Int(holder.slot) == number {
-        holder = KeyHolder(key: .anyOf([key, holder.key]), slot: UInt32(added))
+    } committed: { added in
+      store.holder.withLock { holder in
+        if Int(holder.slot) == number {
+          holder = KeyHolder(key: .anyOf([key, holder.key]), slot: UInt32(added))
+        }
       }
     }
-    return added
   }
 
   /// Replaces the slot that opened the store with a passphrase, which `ask` returns in UTF-8.
@@ -164,21 +165,25 @@ public struct KeySlots: Sendable {
     }
   }
 
-  /// Wraps the root key in a new slot, whose number is one above the highest number.
+  /// Wraps the root key in a new slot.
+  ///
+  /// - Parameter slots: The slots that stay.
   private static func wrap(
-    _ root: RootKey, _ derived: consuming KeySlotRecord.DerivedKey, after slots: [KeySlotRecord], label: String
+    _ root: RootKey, _ derived: consuming KeySlotRecord.DerivedKey, as number: UInt32, beside slots: [KeySlotRecord],
+    label: String
   ) throws(StoreError) -> KeySlotRecord {
-    guard slots.count < KeySlotRecord.maximumSlots else {
-      throw StoreError(.invalidArgument, "a store has at most \(KeySlotRecord.maximumSlots) slots")
-    }
-    let number = (slots.map(\.slot).max() ?? 0) + 1
-    guard number <= UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more slots can be numbered") }
+    try KeySlotRecord.requireRoom(for: slots.count + 1, last: number)
     do throws(SealingError) {
       return try KeySlotRecord.wrap(root, under: derived, slot: number, label: label)
     } catch {
       throw StoreError(error)
     }
   }
+}
+
+extension [KeySlotRecord] {
+  /// The number above all numbers.
+  fileprivate var unusedNumber: UInt32 { (map(\.slot).max() ?? 0) + 1 }
 }
 
 extension StoreError {

@@ -114,9 +114,7 @@ package struct StoreMaker {
   ) throws(StoreError) -> (keys: [NewSlot.Given], isTest: Bool) {
     try StoreEngine.requireWorkingCipher()
     guard !keys.isEmpty else { throw StoreError(.keyNeeded, "a new store needs a key") }
-    guard keys.count <= KeySlotRecord.maximumSlots else {
-      throw StoreError(.invalidArgument, "a store has at most \(KeySlotRecord.maximumSlots) slots")
-    }
+    try KeySlotRecord.requireRoom(for: keys.count)
     var isTest = creation.isTest || keys.contains(where: \.isKnownTestKey)
     // Check this before asking for secrets, and recheck it in case a secret is a test key.
     try requireAllowance(isTest, allowsTestKeys)

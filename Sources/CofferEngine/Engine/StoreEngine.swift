@@ -41,7 +41,7 @@ package final class StoreEngine: Sendable {
     connections = try ConnectionPool(file, session: session, options: options, original: original, folder: folder)
     // Verify the header and generation with the state before trusting any other data.
     let generation = try reading { transaction throws(StoreError) in
-      try requireExpectedStore(transaction)
+      try requireExpectedStore(transaction, pin: options.pin)
       if let publisher = options.publisher { session.proved = try proveRelease(transaction, by: publisher) }
       return transaction.state.generation
     }
@@ -49,8 +49,8 @@ package final class StoreEngine: Sendable {
   }
 
   /// Rejects a store with another pin, another replica, or newer parts.
-  private func requireExpectedStore(_ transaction: StoreTransaction) throws(StoreError) {
-    try options.pin?.check(
+  private func requireExpectedStore(_ transaction: StoreTransaction, pin: StorePin?) throws(StoreError) {
+    try pin?.check(
       transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
     _ = try transaction.replicas
     try requireNoNewerCollection(transaction)
@@ -61,8 +61,10 @@ package final class StoreEngine: Sendable {
   func checkReopening(_ transaction: StoreTransaction) throws(StoreError) {
     let pauses = session.pauses
     guard checkedPauses.load(ordering: .relaxed) != pauses else { return }
+    // The session followed every later root key, which other pins have.
+    let pin = options.pin.flatMap { $0.rootGeneration < session.header.rootGeneration ? nil : $0 }
     do throws(StoreError) {
-      try requireExpectedStore(transaction)
+      try requireExpectedStore(transaction, pin: pin)
       try connections.original?.requireUnchanged()
     } catch {
       transaction.rollback()
@@ -172,9 +174,9 @@ package final class StoreEngine: Sendable {
   ///
   /// It rereads and verifies the header and slots, because the new header must not authenticate a restored slot or a
   /// swapped recipient (FORMAT, "Each transaction").
-  package func changingSlots<R>(_ change: (inout [KeySlotRecord], RootKey) throws(StoreError) -> R) throws(StoreError)
-    -> R
-  {
+  package func changingSlots<R>(
+    _ change: (inout [KeySlotRecord], RootKey) throws(StoreError) -> R, committed: (R) -> Void = { _ in }
+  ) throws(StoreError) -> R {
     let result = try writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()
       var slots = proved.slots
@@ -185,6 +187,7 @@ package final class StoreEngine: Sendable {
       try transaction.commit(keys, slots)
       return result
     }
+    committed(result)
     try emptyLog(after: "the slots were changed", waiting: {})
     return result
   }

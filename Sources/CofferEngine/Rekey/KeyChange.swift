@@ -48,6 +48,7 @@ struct KeyChange {
     guard !planned.isEmpty else {
       throw StoreError(.keyNeeded, "no slot would be left; nothing was changed", hint: "give a new key")
     }
+    try KeySlotRecord.requireRoom(for: planned.count, last: planned.last?.slot)
     try SlotTarget.checkWork(planned.map(\.target))
     var unchanged = Set(kept.map(\.slot))
     for slot in new {
@@ -99,13 +100,13 @@ struct KeyChange {
   /// Returns the slots for the new keys. The first key replaces the slot that opened the store. Others get new numbers.
   private func newSlots(_ slots: [KeySlotRecord], opened: UInt32, isTest: Bool) throws(StoreError) -> [PlannedSlot] {
     let label = slots.first { $0.slot == opened }?.label ?? ""
-    var next = slots.map(\.slot).max() ?? 0
+    let last = slots.map(\.slot).max() ?? 0
     var new: [PlannedSlot] = []
     for (index, key) in NewSlot.slots(for: keys, recipients).enumerated() {
-      if index > 0 { next += 1 }
       new.append(
         PlannedSlot(
-          slot: index == 0 ? opened : next, label: index == 0 ? label : "", target: try key.target(isTest: isTest)))
+          slot: index == 0 ? opened : last + UInt32(index), label: index == 0 ? label : "",
+          target: try key.target(isTest: isTest)))
     }
     try SlotTarget.requireDistinct(new.map(\.target))
     return new
@@ -268,7 +269,7 @@ private struct RootChange {
       try transaction.putIndexRoots(indexes)
       writer.state.target = epoch
       writer.state.cursor = 0
-      try transaction.commit(new, slots)
+      try transaction.commit(new, slots, replacing: old)
       return new
     } catch {
       transaction.rollback()

@@ -97,8 +97,12 @@ extension StoreTransaction {
   }
 
   /// Writes the header, slots and state for new keys and commits. The session continues with the new keys.
-  func commit(_ new: SessionKeys, _ slots: [KeySlotRecord]) throws(StoreError) {
-    let old = keys.session
+  ///
+  /// - Parameter former: The keys that the file has, or `nil` for this transaction's keys.
+  func commit(
+    _ new: SessionKeys, _ slots: [KeySlotRecord], replacing former: SessionKeys? = nil
+  ) throws(StoreError) {
+    let old = former ?? keys.session
     let writer = try writer
     isChangingKeys = true
     try writer.willWrite()

@@ -162,4 +162,34 @@ struct RekeyTests {
     #expect(try test.reopened(.published("next")).rekeyStatus().isFinished)
     try test.expectSound()
   }
+
+  /// A session with a pin goes on after its own rekey.
+  @Test func pinnedSessionResumesAfterItsRekey() throws {
+    let test = try TestStore()
+    try test.fillForRekey(20)
+    var options = OpenOptions.testing
+    options.pin = test.store.pin
+    let store = try test.reopened(.published("primary"), options)
+    try store.rekey(to: [.published("next")], options: .batched) { _ in }
+    try store.suspend(within: .seconds(10))
+    store.resume()
+    #expect(try store.read { try $0.collections().count } > 0)
+    #expect(try store.verify().isSound)
+  }
+
+  /// The old slots stay in the file as long as a reader needs the log.
+  @Test func changeOfKeysOnlyLeavesOldPagesToReader() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.fillForRekey(20)
+    var waiting = OpenOptions.testing
+    waiting.wait = .milliseconds(1)
+    let store = try test.reopened(.published("primary"), waiting)
+    var options = RekeyOptions.batched
+    options.isKeysOnly = true
+    try test.store.read { reader in
+      _ = try reader.collections()
+      expect(.locked) { try store.rekey(to: [.published("next")], options: options) { _ in } }
+    }
+    #expect(try store.rekeyStatus().hasOldPages)
+  }
 }

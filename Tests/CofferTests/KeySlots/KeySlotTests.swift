@@ -244,4 +244,55 @@ struct KeySlotTests {
       try test.reopened(.words("3")).close()
     }
   }
+
+  // MARK: The number of slots
+
+  /// Returns a store with as many slots as there can be, and a key for another one.
+  private func filled(_ place: Workplace) throws -> (DocumentStore, next: StoreKey) {
+    var keys: [StoreKey] = []
+    for number in 0...64 {
+      let file = place.file("\(number).key")
+      _ = try StoreKey.generate(at: file)
+      keys.append(.keyFile(file))
+    }
+    let store = try DocumentStore.create(at: place.file("real.coffer"), keys: Array(keys[..<64]), options: .testing)
+    return (store, keys[64])
+  }
+
+  @Test func refusesMoreSlotsThanStoreCanHave() throws {
+    let place = try Workplace()
+    let (store, next) = try filled(place)
+    let before = try Data(contentsOf: place.file("real.coffer"))
+    expect(.invalidArgument) { try store.keys.add(next) }
+    let others = (1..<64).map { StoreKey.keyFile(place.file("\($0).key")) }
+    var options = RekeyOptions.batched
+    options.otherKeys = others
+    expect(.invalidArgument) { try store.rekey(to: [next, .words("another")], options: options) { _ in } }
+    #expect(try Data(contentsOf: place.file("real.coffer")) == before)
+    #expect(try store.keys.list().count == 64)
+  }
+
+  @Test func replacesSlotOfFullStore() throws {
+    let place = try Workplace()
+    let (store, next) = try filled(place)
+    try store.keys.replace(with: next)
+    #expect(try store.keys.list().count == 64 && store.keys.list().last?.slot == 65)
+    _ = try DocumentStore.open(at: place.file("real.coffer"), key: next, options: .testing)
+  }
+
+  /// A reader that keeps the old pages in the log doesn't make the session forget its new slot.
+  @Test func replacesTwiceBesideReader() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.store.write { try $0.insert(Document(text: "one"), into: test.notes) }
+    var options = OpenOptions.testing
+    options.wait = .milliseconds(1)
+    let other = try test.reopened(.published("primary"), options)
+    let reader = try test.reopened(.published("primary"), options)
+    try reader.read { scope in
+      _ = try scope.text(of: 1)
+      expect(.locked) { try other.keys.replace(with: .words("first")) }
+      expect(.locked) { try other.keys.replace(with: .words("second")) }
+    }
+    #expect(try other.keys.list().map(\.slot) == [3] && other.keys.list()[0].opened)
+  }
 }
