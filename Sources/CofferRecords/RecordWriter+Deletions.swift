@@ -5,8 +5,10 @@ package import CofferSealing
 // Deletions, which are rows, because the absence of a document says nothing (FORMAT, "Deletions").
 
 extension RecordWriter {
-  /// Records that this transaction deleted a document.
-  func noteDeletion(of uid: UniqueID) throws(StoreError) {
+  /// Records that this transaction deleted a document or an attachment.
+  package func noteDeletion(of uid: UniqueID) throws(StoreError) {
+    // A restored file's first write changes the dot.
+    try willWrite()
     try insertDeletion(uid: uid, dots: [dot], stamp: dot)
   }
 

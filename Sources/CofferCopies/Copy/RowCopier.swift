@@ -53,9 +53,16 @@ final class RowCopier {
     var copy: CollectionRecord
     switch lineage {
     case .new:
+      // Salvaged collections can have one name.
+      var uid = try keys.collectionUID(named: collection.name)
+      var count: UInt32 = 0
+      while collections.values.contains(where: { $0.uid == uid }) {
+        count += 1
+        uid = try keys.collectionUID(named: collection.name, count)
+      }
       copy = CollectionRecord(
         id: collection.id, revision: revision, name: collection.name, settings: collection.settings,
-        uid: try keys.collectionUID(named: collection.name), dots: CollectionDots(dot))
+        uid: uid, dots: CollectionDots(dot))
       copy.extensionBytes = collection.extensionBytes
     case .kept(let replicas):
       copy = collection

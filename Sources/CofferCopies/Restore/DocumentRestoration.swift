@@ -147,6 +147,11 @@ package struct DocumentRestoration {
     let id = DocumentID(here.id)
     // A document whose text can't be opened is inserted again, because replacing it would need the old text.
     if try hasDamagedText(id) {
+      // The restored document doesn't have them, and other copies must know.
+      let kept = Set(try backup.attachments(of: DocumentID(row.id)).map(\.uid))
+      for record in try store.attachments(of: id) where !kept.contains(record.uid) {
+        try transaction.writer.noteDeletion(of: record.uid)
+      }
       try transaction.writer.delete(id, notingDeletion: false)
       try insert(row, as: here.id, in: record)
       return (.changed, here.id)
@@ -165,6 +170,8 @@ package struct DocumentRestoration {
     }
     let position = isMoved ? try transaction.order.position(for: wanted, in: record.id) : nil
     try transaction.writer.replace(transaction.storedDocument(id), with: document, in: record, movedTo: position)
+    // Its children stay in their collection.
+    if isElsewhere { try transaction.editor.detachFormerChildren(of: here.id, in: record.id) }
     return (.changed, here.id)
   }
 

@@ -61,13 +61,13 @@ extension SalvageWalk {
     let isSaved: Bool
     if known?.isSummed == true {
       guard let row = try readRow(number) else { return try giveUp(number) }
-      let head = try opener.openHead(row)
+      let head = try opener.openHead(row, acceptsNewer: true)
       isSaved = try strays.withBodies(number) { body throws(StoreError) in
         try isCopied(row.joined(with: body), head)
       }
     } else {
       isSaved = try strays.withRecords(number, within: Self.limits) { row throws(StoreError) in
-        guard let head = try? opener.openHead(row) else { return false }
+        guard let head = try? opener.openHead(row, acceptsNewer: true) else { return false }
         isAuthentic = true
         if let whole = try withBody(row), try isCopied(whole, head) { return try isCounted(row) }
         let isFound = try strays.withBodies(number) { body throws(StoreError) in

@@ -76,7 +76,8 @@ final class SalvageWalk {
     return collections
   }
 
-  /// Returns a collection, or `nil` if its name isn't authentic or is already used.
+  /// Returns a collection, or `nil` if its row isn't authentic. After a merge, several collections can have one stored
+  /// name.
   private func readCollection(_ number: Int64) throws(StoreError) -> CollectionRecord? {
     let database = source.database
     let keys = opener.keys
@@ -91,7 +92,7 @@ final class SalvageWalk {
       return sound != nil
     }
     if let element = try? (row ?? (source.file.isSearched ? nil : rows.first))?.element(keys) { try add(element) }
-    guard let sound, sound.isDropped || names.insert(Array(sound.name.utf8)).inserted else { return nil }
+    if let sound, !sound.isDropped { names.insert(Array(sound.name.utf8)) }
     return sound
   }
 

@@ -113,4 +113,34 @@ struct AttachmentRestoreTests {
       #expect(try mine.verify().isSound)
     }
   }
+
+  /// The document is inserted again, without the attachment that it got after the backup.
+  @Test func documentWithDamagedTextForgetsLaterAttachmentInCopies() throws {
+    try test.store.write { try $0.attach([7], to: 1, name: "later") }
+    let fork = try DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("fork.coffer"), key: .published("primary"), options: .testing)
+    try test.store.close()
+    try test.raw().execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=1")
+    let store = try test.reopened()
+    #expect(try store.restore([1], from: backup) == [.changed])
+    try expectBackup(store)
+    _ = try store.merge(fork)
+    try expectBackup(store)
+    _ = try fork.merge(store)
+    #expect(try fork.read { try $0.attachment(named: "later", of: 1) } == nil)
+  }
+
+  /// The first write of a restored file takes a new identity, which deletions must have, too.
+  @Test func restoredFileNotesDeletionsUnderItsNewIdentity() throws {
+    try test.store.write { try $0.attach([7], to: 1, name: "later") }
+    let (copy, restored) = (test.place.file("copy.coffer"), test.place.file("restored.coffer"))
+    try test.store.backup(to: copy)
+    try DocumentStore.restore(at: restored, from: copy)
+    let raw = try Database(restored.path, mode: .readWrite)
+    try raw.execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=1")
+    try raw.close()
+    let store = try DocumentStore.open(at: restored, key: .published("primary"), options: .testing)
+    #expect(try store.restore([1], from: backup) == [.changed])
+    try expectBackup(store)
+  }
 }

@@ -644,4 +644,26 @@ struct SalvageTests {
     // Most pages are unreachable from the root but still found.
     #expect(result.documents == documents && result.report.isComplete)
   }
+
+  /// Two copies made collections that a merge brings under one name.
+  @Test func keepsCollectionsOfOneName() throws {
+    let test = try TestStore()
+    let other = test.place.file("other.coffer")
+    try test.store.write { try $0.insert(Document(text: "task"), into: "tasks") }
+    let fork = try DocumentStore.openEditableCopy(
+      of: test.url, at: other, key: .published("primary"), options: .testing)
+    try test.store.write { try $0.rename("tasks", to: "todo") }
+    try fork.write { try $0.insert(Document(text: "to do"), into: "todo") }
+    _ = try test.store.merge(fork)
+    let names = try test.store.read { try $0.collections().map(\.name) }
+    #expect(names.count == 2 && names.contains { $0.hasPrefix("todo~") })
+    let documents = try all(test.store)
+    try test.store.close()
+    let report = try DocumentStore.salvage(
+      at: test.url, key: .published("primary"), to: target, keys: [.published("next")], options: .testing)
+    #expect(report.isComplete && report.setMatches == true && report.namedByNumber.isEmpty)
+    let copy = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
+    #expect(try copy.read { try $0.collections().map(\.name) } == names)
+    #expect(try all(copy) == documents && copy.verify().isSound)
+  }
 }
