@@ -76,7 +76,9 @@ extension DocumentStore {
       // In memory, the temporary data would be as large as the file.
       _ = try database.textPragma("temp_store = FILE")
       let result: Result<Void, SQLiteError> = Result { () throws(SQLiteError) in
-        try database.liftingRule { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
+        try ProcessLocks.of(file.path).excludingReaders { () throws(SQLiteError) in
+          try database.liftingRule { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
+        }
       }
       _ = try database.textPragma("temp_store = MEMORY")
       try result.get()

@@ -73,7 +73,7 @@ package final class ConnectionPool: Sendable {
     readerCache = options.pageCacheBytes
     self.session = session
     isWriteAhead = file.isWriteAhead
-    share = Mutex(try FileShare(file, locks))
+    share = Mutex(try FileShare(file))
     self.locks = locks
     idle = Mutex(first)
   }
@@ -327,7 +327,7 @@ package final class ConnectionPool: Sendable {
       at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite, willRead: willRead)
     guard file.isWriteAhead == isWriteAhead else { throw FileLocation.replaced(place.path) }
     try share.withLock { share throws(StoreError) in
-      if share == nil { share = try FileShare(file, locks) }
+      if share == nil { share = try FileShare(file) }
     }
     try place.requireSameFile()
     try Self.configure(file, locks)
@@ -338,7 +338,7 @@ package final class ConnectionPool: Sendable {
   /// mode, the time that a statement waits for a transaction of this process doesn't count.
   private static func configure(_ file: StoreFile, _ locks: ProcessLocks) throws(StoreError) {
     guard file.isWriteAhead else {
-      file.database.connection.holdsLockHere = holdsLock(locks)
+      locks.attach(to: file.database.connection, isRegistered: true)
       return
     }
     try translatingErrors { () throws(SQLiteError) in
@@ -354,10 +354,8 @@ package final class ConnectionPool: Sendable {
 
   private func resetWait(of database: Database) {
     if database.busyTimeout != wait { database.busyTimeout = wait }
-    if !isWriteAhead, database.holdsLockHere == nil { database.holdsLockHere = Self.holdsLock(locks) }
+    if !isWriteAhead, database.holdsLockHere == nil { locks.attach(to: database, isRegistered: true) }
   }
-
-  private static func holdsLock(_ locks: ProcessLocks) -> () -> Bool { { locks.blocksThisThread } }
 
   /// Runs `body` on the connection for writing, after copying the whole log into the file and truncating it.
   ///

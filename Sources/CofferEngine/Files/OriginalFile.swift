@@ -25,7 +25,8 @@ package final class OriginalFile: Sendable {
     mark = try FileMark(original)
     // In a private copy, the files would belong to this user.
     try translatingErrors(at: original) { () throws(SQLiteError) in try Database.checkFiles(beside: original) }
-    let isInUse = ProcessLocks.isOpen(original) || FileMark.isLocked(original)
+    // A descriptor that `isLocked` closes would end the locks of this process.
+    let isInUse = FileLease.isOpenInThisProcess(original) || FileMark.isLocked(original)
     let hasLog = FileMark.hasContent(original + "-wal")
     let hasJournal = FileMark.hasContent(original + "-journal")
     if !isInUse, hasLog || hasJournal {

@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferRecords
+internal import CofferSQLite
 internal import Synchronization
 
 /// The identity of a file in this process, which all its paths share.
@@ -37,8 +38,6 @@ package final class ProcessLocks: Sendable {
   let readersWithLock = Atomic<Int>(0)
   let writerHasLock = Atomic<Bool>(false)
   private let identity: FileIdentity?
-  /// The number of open stores.
-  let openStores = Atomic<Int>(0)
 
   private init(_ identity: FileIdentity?) {
     self.identity = identity
@@ -60,14 +59,6 @@ package final class ProcessLocks: Sendable {
       all[identity] = Entry(locks: locks)
       return locks
     }
-  }
-
-  /// Returns whether this process has a store open on the file at `path`.
-  static func isOpen(_ path: String) -> Bool {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return false }
-    let identity = FileIdentity(status)
-    return all.withLock { all in (all[identity]?.locks?.openStores.load(ordering: .acquiring) ?? 0) > 0 }
   }
 
   /// Runs work that writes to the file without an open store.
@@ -92,11 +83,42 @@ package final class ProcessLocks: Sendable {
 
   // MARK: Readers in rollback journal mode
 
+  /// Counts the time that a connection's statements wait for this process separately from its waiting time.
+  ///
+  /// - Parameter isRegistered: Whether a thread is registered as a reader before it waits with this connection.
+  func attach(to connection: Database, isRegistered: Bool) {
+    connection.holdsLockHere = { self.blocksThisThread(ownReads: isRegistered ? 1 : 0) }
+  }
+
+  /// Runs work that has SQLite's lock for reading without an open store.
+  func asReader<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    let thread = coffer_thread()
+    beginReading(thread)
+    readersWithLock.add(1, ordering: .acquiringAndReleasing)
+    defer {
+      readersWithLock.subtract(1, ordering: .acquiringAndReleasing)
+      endReading(thread)
+    }
+    return try work()
+  }
+
+  /// Runs a statement of the writer that readers of this process may have to wait for.
+  package func excludingReaders<R, E: Error>(_ work: () throws(E) -> R) throws(E) -> R {
+    writerHasLock.store(true, ordering: .releasing)
+    defer { writerHasLock.store(false, ordering: .releasing) }
+    return try work()
+  }
+
   /// Whether a transaction of this process has the lock that this thread's statement waits for. A writer waits for
   /// readers only after it has begun, and a reader waits for a writer.
-  var blocksThisThread: Bool {
+  ///
+  /// - Parameter ownReads: The number of this thread's reads that are registered for the statement. The writer may wait
+  ///   for any other read of this thread, so waiting for the writer must end.
+  private func blocksThisThread(ownReads: Int) -> Bool {
     guard writerHasLock.load(ordering: .acquiring) else { return false }
-    return writer.load(ordering: .acquiring) != coffer_thread() || readersWithLock.load(ordering: .acquiring) > 0
+    let thread = coffer_thread()
+    if writer.load(ordering: .acquiring) == thread { return readersWithLock.load(ordering: .acquiring) > 0 }
+    return reading.withLock { $0[thread, default: 0] } <= ownReads
   }
 
   func beginReading(_ thread: UInt) {

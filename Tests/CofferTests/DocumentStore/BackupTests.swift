@@ -197,4 +197,25 @@ struct BackupTests {
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == test.url.path)
     #expect(try test.reopened().read { $0.documentCount } == 0)
   }
+
+  /// A commit waits for the backup, and the backup's closure reads.
+  @Test func readWithinBackupEndsBesideCommit() throws {
+    var options = OpenOptions.testing
+    options.wait = .milliseconds(20)
+    let test = try TestStore(options: options)
+    try test.store.write { tx in
+      for number in 0..<400 {
+        try tx.insert(Document(text: String(repeating: "text \(number) ", count: 200)), into: test.notes)
+      }
+    }
+    var commits: [Background<DocumentID>] = []
+    try test.store.backup(to: test.place.file("backup.coffer")) { _ in
+      if commits.count < 8 {
+        commits.append(Background { try test.store.write { try $0.insert(Document(text: "new"), into: test.notes) } })
+      }
+      _ = try? test.store.read { try $0.collections() }
+    }
+    for commit in commits { _ = try? commit.value() }
+    try test.expectSound()
+  }
 }
