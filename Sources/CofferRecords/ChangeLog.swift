@@ -87,6 +87,9 @@ package struct ChangeLog {
     givesIDsAgain = true
   }
 
+  /// Records that an index of the documents as they are now was written.
+  package mutating func writeIndex() { net.writeIndex() }
+
   package mutating func deleteEverything() {
     net.changeEverything()
     staleTexts = nil

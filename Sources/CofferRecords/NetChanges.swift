@@ -32,6 +32,9 @@ struct NetChanges {
   /// The documents of the attachments that this transaction added, by the attachments' numbers.
   private var attached: [Int64: (document: Int64, collection: UInt32)] = [:]
   private var isEverything = false
+  /// Whether documents and attachments that the transaction added and deleted again count as deleted, because an index
+  /// written in the meantime contains them.
+  private var keepsPassing = false
 
   init(limit: Int) {
     self.limit = limit
@@ -47,6 +50,8 @@ struct NetChanges {
   mutating func changeCollection(_ collection: UInt32) {
     collections.insert(collection)
   }
+
+  mutating func writeIndex() { keepsPassing = true }
 
   // MARK: Documents
 
@@ -70,6 +75,7 @@ struct NetChanges {
   mutating func delete(_ id: Int64, from collection: UInt32) {
     var effect = effect(on: id) ?? Effect(before: collection, after: 0)
     effect.after = 0
+    if keepsPassing, effect.before == 0 { effect.before = collection }
     set(effect, on: id)
   }
 
@@ -86,9 +92,10 @@ struct NetChanges {
     if attached[number] == nil { change(id, from: collection, to: collection, .attachments) }
   }
 
-  /// An attachment that this transaction added leaves no effect.
+  /// An attachment that this transaction added leaves no effect, unless an index was written since.
   mutating func detach(_ number: Int64, from id: Int64, in collection: UInt32) {
-    if attached.removeValue(forKey: number) == nil { change(id, from: collection, to: collection, .attachments) }
+    guard attached.removeValue(forKey: number) == nil || keepsPassing else { return }
+    change(id, from: collection, to: collection, .attachments)
   }
 
   /// Returns the changes with those of ``attached``.

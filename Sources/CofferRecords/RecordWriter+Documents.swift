@@ -35,7 +35,10 @@ extension RecordWriter {
       batch.describeLast(
         record: 0, olderBlindIndexes: try keys.olderBlindIndexes(of: document.key, in: collection))
     }
-    if isNew { try insertCollection(collection) }
+    if isNew {
+      try requireRoom(for: fields)
+      try insertCollection(collection)
+    }
     try insert(batch.rows[0], of: batch)
   }
 

@@ -321,7 +321,7 @@ package final class RecordWriter {
   }
 
   /// Rejects IDs below old epochs' ceilings, where an owner of old keys could replace the row with an older row.
-  private func requireRoom(for fields: RowFields) throws(StoreError) {
+  func requireRoom(for fields: RowFields) throws(StoreError) {
     guard UInt64(fields.id) >= keys.session.keyring.highestCeiling else {
       throw StoreError(
         .rekeyUnfinished, "document \(fields.id) can't be inserted below the ids of a rekey that is unfinished",
@@ -480,6 +480,8 @@ package final class RecordWriter {
     let element = try reader.opener.element(of: row)
     // Reset the reader first, because SQLite moves the row's bytes when rows are deleted.
     reader.reset()
+    // A damaged attachment leaves the transaction as it is.
+    for row in try attachmentRows(of: id.rawValue) { _ = try AttachmentRecord(row, keys) }
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteRecord, id.rawValue)
       try bodyStatements().delete(id.rawValue)
@@ -587,15 +589,18 @@ package final class RecordWriter {
     state.bound = 1
   }
 
+  /// Notes that an index of the documents as they are now is written, so that they're reported even if the transaction
+  /// deletes them again.
+  package func noteIndex() { changes.writeIndex() }
+
   // MARK: Collections
 
   /// Inserts a new collection, or replaces its row if the collection was dropped and is recreated.
   package func insertCollection(_ record: CollectionRecord) throws(StoreError) {
     try willWrite()
-    if record.dots.born != record.dots.stamp {
-      if try collections.storedRecords(within: limits).contains(where: { $0.id == record.id }) {
-        return try replaceCollection(with: record)
-      }
+    // This transaction may have made and dropped the collection, so its dots don't tell.
+    guard try database.rows(SQL.collection, Int64(record.id)).isEmpty else {
+      return try replaceCollection(with: record)
     }
     let row = try record.seal(keys)
     try changing { () throws(StoreError) in

@@ -40,10 +40,9 @@ extension DocumentStore {
     _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
   ) throws(StoreError) -> [IndexedField] {
     let dates = engine.options.values.dateNumbers
-    let hasNewFields = try engine.changeIndexes(of: collection, progress) { entry throws(StoreError) in
+    return try engine.changeIndexes(of: collection, progress, countingFields: true) { entry throws(StoreError) in
       try entry.add(indexes, dates: dates)
     }
-    return hasNewFields ? try engine.indexedFields(of: collection) : []
   }
 
   /// Returns the numbers of values and NULLs of a collection's indexed fields.
@@ -63,7 +62,7 @@ extension DocumentStore {
   /// - Throws: `noSuchCollection`, `locked`, `readOnly`, `diskFull`, or `invalidArgument` for a field that an index of
   ///   several fields needs. No index is dropped then.
   public func dropIndexes(_ collection: DocumentCollection, _ indexes: [DocumentIndex] = []) throws(StoreError) {
-    try engine.changeIndexes(of: collection, nil) { entry throws(StoreError) in
+    try engine.changeIndexes(of: collection, nil, countingFields: false) { entry throws(StoreError) in
       try entry.remove(indexes.isEmpty ? entry.indexes : indexes)
     }
   }

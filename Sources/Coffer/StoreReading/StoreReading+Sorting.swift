@@ -133,31 +133,42 @@ private struct ByteSorter {
 
   /// Returns the sorted IDs. `part` returns the bytes of a range, up to the text's end.
   func sorted(_ part: (DocumentID, Range<Int>) throws -> [UInt8]) throws -> [DocumentID] {
-    try sorted(entries, at: 0, count: Self.beginning, part)
+    try sorted(groups(of: entries, count: Self.beginning), at: Self.beginning, part)
   }
 
+  /// Sorts the documents of groups whose texts are equal up to an offset.
   private func sorted(
-    _ entries: [Entry], at offset: Int, count: Int, _ part: (DocumentID, Range<Int>) throws -> [UInt8]
+    _ groups: [Group], at offset: Int, _ part: (DocumentID, Range<Int>) throws -> [UInt8]
   ) throws -> [DocumentID] {
+    try groups.flatMap { group in
+      guard group.goesOn else { return group.ids }
+      let count = max(Self.beginning, Self.budget / group.ids.count)
+      let further = try self.groups(
+        of: group.ids.map { Entry(id: $0, part: try part($0, offset..<offset + count)) }, count: count)
+      return try sorted(further, at: offset + count, part)
+    }
+  }
+
+  /// Documents with equal parts, without the parts, so that only the parts of one group are in memory.
+  private struct Group {
+    let ids: [DocumentID]
+    /// Whether the texts may differ after their parts.
+    let goesOn: Bool
+  }
+
+  /// Groups documents by their parts of at most `count` bytes, in the order of the parts.
+  private func groups(of entries: [Entry], count: Int) -> [Group] {
     var rest = entries.sorted {
       descending ? $1.part.lexicographicallyPrecedes($0.part) : $0.part.lexicographicallyPrecedes($1.part)
     }[...]
-    var ids: [DocumentID] = []
+    var groups: [Group] = []
     while let first = rest.first {
       let alike = rest.prefix { $0.part == first.part }
       rest = rest.dropFirst(alike.count)
-      // Texts that end here are equal. Longer texts may still differ.
-      guard alike.count > 1, first.part.count == count else {
-        ids += alike.map(\.id)
-        continue
-      }
-      let next = max(Self.beginning, Self.budget / alike.count)
-      let further = try alike.map { entry in
-        Entry(id: entry.id, part: try part(entry.id, offset + count..<offset + count + next))
-      }
-      ids += try sorted(further, at: offset + count, count: next, part)
+      // Texts that end here are equal.
+      groups.append(Group(ids: alike.map(\.id), goesOn: alike.count > 1 && first.part.count == count))
     }
-    return ids
+    return groups
   }
 }
 

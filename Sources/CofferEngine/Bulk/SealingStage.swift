@@ -107,7 +107,8 @@ package final class SealingStage {
       if let key { try keys.blindIndex(of: DocumentKey(bytes: key), in: record, under: keys.active) } else { nil }
     var history = DocumentHistory(uid: try keys.newUID(), parent: nil, dots: dots)
     var parent: Int64?
-    if options.keepsIDs { uids[id] = history.uid }
+    // Other documents can't name a document without a given ID.
+    if options.keepsIDs, draft.id != nil { uids[id] = history.uid }
     if let wanted = draft.parent {
       if options.keepsIDs {
         history.parent = uids[wanted.rawValue]

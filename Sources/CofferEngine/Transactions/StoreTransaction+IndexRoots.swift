@@ -53,6 +53,7 @@ extension StoreTransaction {
   /// - Returns: The sealed root.
   @discardableResult
   package func put(_ root: IndexRoot) throws(StoreError) -> [UInt8] {
+    if hasWritten { try writer.noteIndex() }
     try setIdentity(root.identity, ofIndex: root.part)
     return try IndexTables(database).put(root, keys)
   }

@@ -159,6 +159,8 @@ public final class _StoreTransaction {
       return try database.connection.savepoint(body)
     } catch {
       writer.restore(mark)
+      // The query may have seen the undone changes.
+      highestParent = nil
       (hasIndexesAfter, hasReleasesAfter) = (hadIndexesAfter, hadReleasesAfter)
       if let error = error as? SQLiteError { throw StoreError(error) }
       throw error

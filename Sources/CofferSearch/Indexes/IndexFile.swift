@@ -18,6 +18,9 @@ package final class IndexFile {
   private(set) var sealedRoot: [UInt8]
   /// The document state after changes in memory, or `nil` without changes in memory.
   private(set) var memoryContents: IndexRoot.Contents?
+  /// Whether a query reads the index. A query within it needs a separate ``IndexFile``, because SQLite doesn't replace
+  /// the tables and functions of a connection while a statement runs.
+  var isInQuery = false
   /// Whether pages in memory contain changes that aren't committed to the store yet.
   private(set) var hasUncommittedChanges = false
   /// The rule for an app's statements. The index's own statements are always allowed.
@@ -122,7 +125,7 @@ package final class IndexFile {
     case nil: break
     }
     switch error.code {
-    case .noMemory, .interrupted, .rolledBack: return StoreError(error)
+    case .noMemory, .interrupted, .rolledBack, .busy, .locked: return StoreError(error)
     // Without a store error, all other errors are caused by page contents.
     default: return IndexRoot.damaged("its pages are in disorder")
     }

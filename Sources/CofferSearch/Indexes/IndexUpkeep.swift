@@ -156,7 +156,9 @@ extension StoreIndexes {
   ///
   /// - Parameter isDue: Whether it must lack so many that an update is worth a commit.
   fileprivate func isOutdated(_ part: UInt32, isDue: Bool) throws(StoreError) -> Bool {
-    guard let contents = try root(part)?.root.contents else { return false }
+    guard let root = try root(part)?.root else { return false }
+    // After a rekey, an index is empty until somebody needs it.
+    guard let contents = root.contents else { return !isDue }
     let gap = try gap(since: contents)
     if case .nothing = gap { return false }
     return !isDue || gap.limit(of: transaction.state.count) >= IndexGap.dueDocuments

@@ -1,3 +1,4 @@
+internal import CofferDocuments
 public import CofferEngine
 
 /// A page of ranked search results, which starts after the given cursor.
@@ -23,9 +24,9 @@ public struct RankedMatches: Sendable, Hashable {
   /// begin with the last part, append `*` to the query. A text without letters and digits finds nothing, and one of
   /// more than 128 different words is rejected by the search.
   public static func query(quoting text: String) -> String {
-    let parts = text.split { $0.isWhitespace || $0 == "\0" }
+    let parts = text.unicodeScalars.split { $0.properties.isWhitespace || $0 == "\0" }.map { String($0) }
     guard !parts.isEmpty else { return "\"\"" }
-    return parts.map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: " ")
+    return parts.map { "\"" + $0.replacing(ascii: "\"", with: "\"\"") + "\"" }.joined(separator: " ")
   }
 
   /// The position of a page in a ranked search result.

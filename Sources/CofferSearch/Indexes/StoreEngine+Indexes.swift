@@ -37,16 +37,20 @@ extension StoreEngine {
 
   /// Changes a collection's index declaration and builds new indexes in one transaction.
   ///
-  /// - Returns: Whether the declared fields have changed.
+  /// - Parameter countsFields: Whether to count the values of the fields if they have changed.
+  /// - Returns: The counted fields.
   @discardableResult
   package func changeIndexes(
-    of collection: DocumentCollection, _ progress: ProgressHandler?,
+    of collection: DocumentCollection, _ progress: ProgressHandler?, countingFields countsFields: Bool,
     _ change: (inout IndexDeclaration.Collection) throws(StoreError) -> Void
-  ) throws(StoreError) -> Bool {
+  ) throws(StoreError) -> [IndexedField] {
     try writing { transaction throws(StoreError) in
-      let hasChangedFields = try StoreIndexes(transaction).change(of: collection, progress, change)
+      let indexes = StoreIndexes(transaction)
+      let hasNewFields = try indexes.change(of: collection, progress, change)
+      // An error undoes the declaration.
+      let fields = hasNewFields && countsFields ? try indexes.fields(of: collection) : []
       try transaction.commit()
-      return hasChangedFields
+      return fields
     }
   }
 

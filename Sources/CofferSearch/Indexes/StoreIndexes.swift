@@ -143,23 +143,42 @@ package struct StoreIndexes {
   ///
   /// - Returns: The index, which is opened again to continue from another reader's pages.
   func update(_ file: IndexFile) throws(StoreError) -> IndexFile {
-    try inTurn(file) { () throws(StoreError) in
-      let file = try continuing(file)
-      try updateInPlace(file)
-      return file
+    try closingOnError(file.pages.root.part) { () throws(StoreError) in
+      try inTurn(file) { () throws(StoreError) in
+        let file = try continuing(file)
+        try updateInPlace(file)
+        return file
+      }
     }
   }
 
   /// Adds missing documents to an index that a view reads.
   func updateForView(_ file: IndexFile) throws(StoreError) {
-    try inTurn(file) { () throws(StoreError) in try updateInPlace(file) }
+    try closingOnError(file.pages.root.part) { () throws(StoreError) in
+      try inTurn(file) { () throws(StoreError) in try updateInPlace(file) }
+    }
+  }
+
+  /// Closes an index after an error, because its pages in memory may be those of an unfinished update.
+  private func closingOnError<R>(_ part: UInt32, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try work()
+    } catch {
+      openIndexes.close(part)
+      throw error
+    }
   }
 
   /// Opens an index for a view, with the documents that other readers have added.
   func openForView(_ part: UInt32) throws(StoreError) -> IndexFile? {
-    guard let file = try open(part) else { return nil }
+    guard var file = try open(part) else { return nil }
     // The views need the tables of a new index.
-    return try file.contents == nil ? update(file) : continuing(file)
+    file = try file.contents == nil ? update(file) : continuing(file)
+    guard file.isInQuery, let found = try root(part) else { return file }
+    let shared = file.memoryContents.map {
+      IndexMemory.Update(sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: $0)
+    }
+    return try IndexFile(found.root, sealed: found.sealed, transaction, inMemory, continuing: shared)
   }
 
   /// Runs work on an index, one reader at a time if they share their pages.

@@ -12,7 +12,14 @@ struct WordQueryToken {
   /// Returns the text of a string, without its quotation marks.
   func string(in query: [UInt8]) -> String {
     guard isQuoted else { return String(decoding: query[range], as: UTF8.self) }
-    return String(decoding: query[range].dropFirst().dropLast(), as: UTF8.self).replacing("\"\"", with: "\"")
+    // Each quotation mark of the text is written twice.
+    var bytes: [UInt8] = []
+    var isSecond = false
+    for byte in query[range].dropFirst().dropLast() {
+      isSecond = byte == UInt8(ascii: "\"") && !isSecond
+      if byte != UInt8(ascii: "\"") || isSecond { bytes.append(byte) }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Returns a query's tokens, and ``Kind/end``.

@@ -1,3 +1,5 @@
+internal import CofferDocuments
+
 /// The columns of a word index.
 struct WordColumns: OptionSet, Hashable {
   let rawValue: UInt8
@@ -47,7 +49,7 @@ struct WordPhrase: Hashable {
   /// The phrase in FTS5's syntax, without its columns.
   var text: String {
     (isAtStart ? "^ " : "")
-      + parts.map { "\"\($0.text.replacing("\"", with: "\"\""))\"" + ($0.isPrefix ? " *" : "") }.joined(
+      + parts.map { "\"\($0.text.replacing(ascii: "\"", with: "\"\""))\"" + ($0.isPrefix ? " *" : "") }.joined(
         separator: " + ")
   }
 }

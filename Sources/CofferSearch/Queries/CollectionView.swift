@@ -1,3 +1,4 @@
+internal import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
@@ -64,7 +65,7 @@ struct CollectionView: Equatable {
       """
   }
 
-  static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
+  static func quoted(_ name: String) -> String { "\"" + name.replacing(ascii: "\"", with: "\"\"") + "\"" }
 }
 
 extension String {

@@ -80,6 +80,7 @@ final class QueryView: IndexUser {
     try translatingErrors { () throws(SQLiteError) in
       try view.database.setStopCondition(stopCondition(of: transaction, within: limit))
     }
+    view.index?.isInQuery = true
     view.show(transaction)
     return view
   }
@@ -124,13 +125,24 @@ final class QueryView: IndexUser {
     statement.reset()
     try? database.setStopCondition(nil)
     show(nil)
-    connection.openIndexes.idleReader = self
+    index?.isInQuery = false
+    if isOpen(connection) { connection.openIndexes.idleReader = self }
+  }
+
+  /// Whether the connection keeps the view's index, which isn't the case for a query within a query.
+  private func isOpen(_ connection: StoreConnection) -> Bool {
+    index == nil || index === connection.openIndexes.files[IndexPart.contents]
   }
 
   /// Closes the view after an error.
   func close(_ connection: StoreConnection) {
-    if index == nil { try? database.close() } else { connection.openIndexes.close(IndexPart.contents) }
+    if index == nil {
+      try? database.close()
+    } else if isOpen(connection) {
+      connection.openIndexes.close(IndexPart.contents)
+    }
     show(nil)
+    index?.isInQuery = false
   }
 
   /// Returns a condition that ends a query if it's canceled, exceeds its limit, or the store is closed or suspended,

@@ -118,4 +118,43 @@ struct ParentElsewhereTests {
       }
     }
   }
+
+  /// The document returns to its former collection, and a child that it got in the other one stays there.
+  @Test func restoredDocumentLeavesChildren() throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(text: "parent"), into: Self.notes) }
+      let url = test.place.file("backup.coffer")
+      try test.store.backup(to: url)
+      let backup = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+      try test.store.write { tx in
+        try tx.move(1, into: Self.other)
+        try tx.insert(Document(text: "child", parent: 1), into: Self.other)
+      }
+      #expect(try test.store.restore([1], from: backup) == [.changed])
+      #expect(try test.store.read { try $0.header(of: 2).parent } == nil)
+      #expect(try test.store.verify().isSound)
+    }
+  }
+
+  /// The savepoint saw the store without the child.
+  @Test func newDocumentDoesNotGetChildrenOfDeletedOne() throws {
+    try withTestStore { test in
+      try test.store.write { tx in
+        try tx.insert(Document(text: "parent"), into: Self.notes, id: 100)
+        try tx.insert(Document(text: "child", parent: 100), into: Self.notes, id: 5)
+        try tx.delete(100)
+      }
+      struct Undone: Error {}
+      try test.store.write { tx in
+        try? tx.savepoint { tx in
+          try tx.delete(5)
+          try tx.insert(Document(text: "other"), into: Self.notes, id: 101)
+          throw Undone()
+        }
+        try tx.insert(Document(text: "new"), into: Self.notes, id: 100)
+      }
+      #expect(try test.store.read { try $0.header(of: 5).parent } == nil)
+      #expect(try test.store.verify().isSound)
+    }
+  }
 }

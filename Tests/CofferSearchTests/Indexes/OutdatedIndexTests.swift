@@ -258,4 +258,18 @@ import Testing
     try store.rekey(options: options) { _ in }
     #expect(try store.verify(.full).isSound)
   }
+
+  /// A rekey empties the indexes, so the first read needs all of them.
+  @Test func readAfterRekeyMakesIndexInFile() throws {
+    let (test, store) = try indexed(documents: 1500, memory: 16 << 10)
+    var options = RekeyOptions.batched
+    options.isKeysOnly = true
+    try store.rekey(to: [.published("next")], options: options) { _ in }
+    var count = 0
+    let total = try store.read { reader in
+      count += 1
+      return try reader.search(ranked: "needle", in: test.notes).total
+    }
+    #expect(total == 1500 && count <= 3)
+  }
 }

@@ -144,4 +144,28 @@ struct SetIndexesTests {
       }
     }
   }
+
+  /// The index is written while documents are there that the transaction deletes again.
+  @Test func forgetsDocumentsOfTheSameTransaction() throws {
+    try withTestStore { test in
+      try fill(test, test.notes, count: 3)
+      try test.store.write { tx in
+        let id = try tx.insert(Document(text: #"{"n":99,"w":"passing"}"#, isJSON: true), into: test.notes)
+        try tx.attach([1], to: 1, name: "passing")
+        try tx.setIndexes([.words(), .titles, Self.number], of: test.notes)
+        try tx.delete(id)
+        try tx.detach(tx.attachments(of: 1)[0].id)
+      }
+      for _ in 0..<2 {
+        try test.store.read { reader throws in
+          #expect(try reader.query("SELECT count(*) FROM notes").rows[0][0] == 3)
+          #expect(try reader.query("SELECT n FROM notes ORDER BY n").rows.map { $0[0].integer } == [1, 2, 3])
+          #expect(try reader.search(ranked: "passing", in: test.notes).total == 0)
+          #expect(try reader.search(ranked: "word1", in: test.notes).total == 1)
+        }
+        #expect(try test.store.verify(.full).isSound)
+        try test.store.updateIndexes()
+      }
+    }
+  }
 }

@@ -1,4 +1,5 @@
 import Coffer
+import CofferDocuments
 import CofferRecords
 import CofferSQLite
 import CofferTestSupport
@@ -316,7 +317,8 @@ import Testing
   @Test func findsCollectionsWithUnusualNames() throws {
     let test = try TestStore()
     let names = [
-      "fields_1", "words_3", "document", "#words", "\u{301}x", "a\"b", "a`b", "it's", "[x]", "made", "x.match",
+      "fields_1", "words_3", "document", "#words", "\u{301}x", "a\"b", "a\"\u{301}b", "a`b", "it's", "[x]", "made",
+      "x.match",
     ]
     for name in names {
       _ = try test.store.write { scope in
@@ -329,9 +331,9 @@ import Testing
     for name in names {
       let number = try #require(try test.store.read { scope in try scope.collections().first { $0.name == name } }).id
       let view = name.hasPrefix("#") || name == "x.match" && false ? "#\(number.rawValue)" : name
-      let quoted = "\"" + view.replacing("\"", with: "\"\"") + "\""
+      let quoted = "\"" + view.replacing(ascii: "\"", with: "\"\"") + "\""
       #expect(try test.store.read { try $0.query("SELECT n FROM \(quoted) WHERE n = 7") }.rows.count == 1, "\(name)")
-      let match = "\"" + (view + ".match").replacing("\"", with: "\"\"") + "\""
+      let match = "\"" + (view + ".match").replacing(ascii: "\"", with: "\"\"") + "\""
       #expect(try test.store.read { try $0.query("SELECT id FROM \(match)('words')") }.rows.count == 1, "\(name)")
       #expect(try test.store.read { try $0.indexes(of: DocumentCollection(name)) }.count == 4, "\(name)")
     }
@@ -370,5 +372,42 @@ import Testing
     expect(.alreadyExists) { try test.store.index(test.notes, .field("Title", "$.a", as: .text)) }
     expect(.alreadyExists) { try test.store.index(test.notes, .field("MADE", "$.a", as: .text)) }
     expect(.noSuchCollection) { try test.store.index("none", .words()) }
+  }
+
+  @Test func queriesWithinQueryUseIndexes() throws {
+    let test = try TestStore()
+    try test.store.write { tx in
+      for number in 1...5 { try tx.insert(Document(title: "t\(number)", text: #"{"n":\#(number)}"#), into: test.notes) }
+      try tx.setIndexes([.words(), .titles, .field("n", "$.n", as: .number)], of: test.notes)
+    }
+    try test.store.write { try $0.update(3) { $0.text = #"{"n":33}"# } }
+    try test.store.read { reader in
+      var found: [String] = []
+      try reader.withQuery("SELECT n FROM notes ORDER BY n") { rows in
+        while let row = try rows.next() {
+          let title = try reader.query("SELECT title FROM notes WHERE n = ?", row[0]).rows[0][0]
+          let count = try reader.query("SELECT count(*) FROM documents").rows[0][0]
+          found.append("\(title.text ?? "") \(count.integer ?? 0)")
+        }
+      }
+      #expect(found == ["t1 5", "t2 5", "t4 5", "t5 5", "t3 5"])
+      #expect(try reader.query("SELECT title FROM notes WHERE n = 33").rows[0][0].text == "t3")
+    }
+  }
+
+  /// A quotation mark with a combining mark ends a quotation, too.
+  @Test func quotesMarksWithCombiningMarks() throws {
+    let test = try TestStore()
+    try test.store.write { tx in
+      try tx.insert(Document(text: "x y"), into: test.notes)
+      try tx.setIndexes([.words()], of: test.notes)
+    }
+    try test.store.read { reader throws in
+      for text in ["x\"\u{301} y", "x\"\u{301} OR z\"\u{301}"] {
+        let found = try reader.search(ranked: RankedMatches.query(quoting: text), in: test.notes).total
+        #expect(found == (text.contains("OR") ? 0 : 1), "\(text)")
+      }
+      #expect(try reader.search(ranked: "\"x\"\"\u{301}y\"", in: test.notes).total == 1)
+    }
   }
 }

@@ -71,4 +71,20 @@ struct CollectionTests {
       #expect(try test.store.titles(in: test.notes) == [nil, "given", "", nil])
     }
   }
+
+  @Test func createsDroppedCollectionAgainInOneTransaction() throws {
+    try withTestStore { test in
+      try test.store.write { tx in
+        try tx.create("new")
+        try tx.drop("new")
+        try tx.create("new")
+        try tx.insert(Document(text: "kept"), into: "new")
+        try tx.insert(Document(text: "lost"), into: "other")
+        try tx.drop("other")
+        try tx.insert(Document(text: "other"), into: "other")
+      }
+      #expect(try test.store.read { try $0.collections().map(\.name) } == ["new", "other"])
+      #expect(try test.store.verify().isSound)
+    }
+  }
 }
