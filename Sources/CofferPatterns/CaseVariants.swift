@@ -48,6 +48,10 @@ struct CaseVariants: Sendable {
   func closure(of set: ScalarSet) -> ScalarSet {
     var added: [UInt32] = []
     for (_, variants) in single where variants.contains(where: set.contains) { added += variants }
+    for entries in several.values {
+      let folded = Set(entries.filter { set.contains($0.scalar) }.map(\.folded))
+      added += entries.filter { folded.contains($0.folded) }.map(\.scalar)
+    }
     return set.union(ScalarSet(added))
   }
 }

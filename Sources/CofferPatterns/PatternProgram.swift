@@ -96,7 +96,12 @@ final class PatternProgram: Sendable {
         return try add(.assertion(assertion, next: next))
       case .repeated(let part, let least, let most):
         var next = try optional(part, times: most.map { $0 - least }, before: next)
-        for _ in 0..<least { next = try add(part, before: next) }
+        for _ in 0..<least {
+          let count = steps.count
+          next = try add(part, before: next)
+          // A part without steps matches the empty text, however often it's repeated.
+          if steps.count == count { break }
+        }
         return next
       }
     }

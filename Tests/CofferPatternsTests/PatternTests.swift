@@ -121,6 +121,8 @@ struct PatternTests {
     #expect(try regex("[a-c]+é", "ABCÉ", ignoring: .case) == ["ABCÉ"])
     #expect(try regex("[^k]", "\u{212A}K", ignoring: .case) == [])
     #expect(try regex("ss", "ß", ignoring: .case) == [])
+    #expect(try regex("straße", "STRAẞE", ignoring: .case) == ["STRAẞE"])
+    #expect(try regex("[ᾳᾀ]+", "ᾼᾈ", ignoring: .case) == ["ᾼᾈ"])
   }
 
   @Test(arguments: [

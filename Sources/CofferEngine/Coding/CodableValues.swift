@@ -25,7 +25,7 @@ package struct CodableValues: Sendable {
   /// Returns a value's JSON, and the title in it.
   private func encoded(_ value: some Encodable) throws(StoreError) -> (text: String, title: String?) {
     do {
-      return try coding.writing.encode(value)
+      return try coding.writing.encode(value, requiringJSON: true)
     } catch {
       throw StoreError(.notEncodable, "the \(type(of: value)) can't be written as JSON: \(CodingFault.reason(error))")
     }

@@ -143,6 +143,8 @@ struct ValueTests {
       try test.store.write { writer in
         expect(.notEncodable) { try writer.insert(Picky(), into: test.notes) }
         expect(.notEncodable) { try writer.put(Double.nan, into: test.notes, key: "k") }
+        expect(.notEncodable) { try writer.put(Decimal.nan, into: test.notes, key: "k") }
+        expect(.notEncodable) { try writer.put(["price": Decimal.nan], into: test.notes, key: "k") }
         expect(.notEncodable) { try writer.put(Picky(), id: id, into: test.notes) }
         expect(.notEncodable) { try writer.update(id, as: Note.self) { $0.amounts["c"] = .infinity } }
         expect(.notEncodable) { try writer.insert(Picky(), into: DocumentCollection("new")) }

@@ -19,6 +19,12 @@ struct SearchPatternTests {
     #expect(error.message == "the regular expression can't be read at character 7: a [ without its ]")
   }
 
+  /// The repetitions of nothing aren't written out.
+  @Test(arguments: ["((((){1000}){1000}){1000}){1000}", "((((x{0}){1000}){1000}){1000}){1000}y"])
+  func compilesRepetitionsOfNothing(pattern: String) throws {
+    _ = try SearchPattern.regularExpression(pattern)
+  }
+
   @Test func rejectsOversizedPattern() throws {
     let error = try #require(throws: StoreError.self) {
       try SearchPattern.regularExpression("((a{100}){100}){100}")

@@ -32,7 +32,9 @@ extension JSONValueEncoder {
     } else if type == URL.self {
       output.composer.append((value as! URL).absoluteString)
     } else if type == Decimal.self {
-      output.composer.append(literal: (value as! Decimal).description)
+      let decimal = value as! Decimal
+      guard !decimal.isNaN else { throw JSONUnfit() }
+      output.composer.append(literal: decimal.description)
     } else {
       return false
     }

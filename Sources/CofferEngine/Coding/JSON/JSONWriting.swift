@@ -40,11 +40,19 @@ struct JSONWriting: Sendable {
 
   /// Encodes a value.
   ///
+  /// - Parameter requiresJSON: Whether to refuse what isn't JSON: `JSONEncoder` writes NaN for a `Decimal` that isn't a
+  ///   number.
   /// - Returns: The JSON, and the title in it.
   /// - Throws: The errors of `JSONEncoder.encode(_:)`, and those of the type's own code.
-  func encode(_ value: some Encodable) throws -> (text: String, title: String?) {
+  func encode(_ value: some Encodable, requiringJSON requiresJSON: Bool = false) throws -> (
+    text: String, title: String?
+  ) {
     if !isForeign, let written = quickText(of: value) { return written }
     let data = try foundation.encode(value)
+    guard !requiresJSON || data.withUnsafeBytes({ JSONScanner.isJSON($0) }) else {
+      let context = EncodingError.Context(codingPath: [], debugDescription: "the result isn't JSON")
+      throw EncodingError.invalidValue(value, context)
+    }
     return (String(decoding: data, as: UTF8.self), data.withUnsafeBytes { TitleRule.titleInJSON($0) })
   }
 
