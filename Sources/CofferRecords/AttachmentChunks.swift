@@ -130,6 +130,24 @@ package final class AttachmentChunks {
     provedChunks = digests
   }
 
+  /// The digests of chunks that the digest of their content has confirmed.
+  package struct Proof: Sendable {
+    fileprivate let content: TextDigest
+    fileprivate let layout: [Int]
+    fileprivate let chunks: [TextDigest]
+  }
+
+  /// What a read has proved, which a later read of the same content can begin with.
+  package var proof: Proof? {
+    get { provedChunks.map { Proof(content: record.digest, layout: layout, chunks: $0) } }
+    set {
+      guard let newValue, newValue.content == record.digest, newValue.layout == layout else { return }
+      provedChunks = newValue.chunks
+    }
+  }
+
+  private var layout: [Int] { [record.chunks.byteCount, record.chunks.chunkSize, record.chunks.paddedCount] }
+
   private static func digest(of memory: UnsafeMutableRawBufferPointer) throws(StoreError) -> TextDigest {
     try translatingErrors { () throws(SealingError) in try TextHasher().digest(of: UnsafeRawBufferPointer(memory)) }
   }

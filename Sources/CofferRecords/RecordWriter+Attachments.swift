@@ -143,7 +143,8 @@ extension RecordWriter {
     guard let chunk = next, numbers.contains(chunk) else { return }
     let limit = try database.limitCacheForChunks()
     defer { withExtendedLifetime(limit) {} }
-    try database.execute(SQL.deletesFast)
+    // Chunks need no secure deletion, because their key is in the row that is securely deleted.
+    try setSecureDelete(false)
     do throws(StoreError) {
       while let chunk = next, numbers.contains(chunk), deletedChunks < Self.maximumDeletedChunks {
         let last = min(chunk + Self.maximumDeletedChunks - deletedChunks - 1, numbers.upperBound)
@@ -152,11 +153,15 @@ extension RecordWriter {
         next = last < numbers.upperBound ? try database.integer(SQL.firstChunkFrom, last + 1) : nil
       }
     } catch {
-      try database.execute(SQL.deletesSecurely)
+      try? setSecureDelete(true)
       throw error
     }
-    try database.execute(SQL.deletesSecurely)
+    try setSecureDelete(true)
     if let next, numbers.contains(next) { leavesChunks = true }
+  }
+
+  private func setSecureDelete(_ isWhole: Bool) throws(StoreError) {
+    try translatingErrors { () throws(SQLiteError) in try database.connection.setSecureDelete(isWhole) }
   }
 }
 

@@ -1,3 +1,5 @@
+internal import CofferDocuments
+
 /// The SQL statements by subject. Values are always bound, and statements that read rows list their columns.
 package enum SQL {
   // MARK: Header, slots, state
@@ -98,9 +100,6 @@ package enum SQL {
   package static let lowestChunk = "SELECT min(chunk) FROM coffer_chunk"
   package static let highestChunk = "SELECT max(chunk) FROM coffer_chunk"
   static let deleteAllAttachments = ["DELETE FROM coffer_attachment", "DELETE FROM coffer_chunk"]
-  /// Chunks need no secure deletion, because their key is in the row that is securely deleted.
-  static let deletesFast = "PRAGMA secure_delete=FAST"
-  static let deletesSecurely = "PRAGMA secure_delete=ON"
   package static let hasDocument = "SELECT 1 FROM coffer_record NOT INDEXED WHERE id=?"
 
   // MARK: Records, read
@@ -214,7 +213,7 @@ package enum SQL {
 
   /// Returns a statement that empties a table whose name was read from the file.
   package static func emptyTable(_ name: String) -> String {
-    "DELETE FROM \"\(name.replacing("\"", with: "\"\""))\""
+    "DELETE FROM \"\(name.replacing(ascii: "\"", with: "\"\""))\""
   }
 
   // MARK: Releases

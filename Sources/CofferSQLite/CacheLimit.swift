@@ -7,24 +7,39 @@ internal import CCofferSQLite
 /// In a write transaction, changed pages beyond the limit go into the file. Without a log, that takes the lock that
 /// keeps readers out, as the commit does. The limit doesn't wait for readers: as long as some have the file locked, the
 /// pages stay in memory.
+///
+/// Within another limit of the connection, a limit changes nothing, so they can end in any order.
 package final class CacheLimit {
+  /// What a connection had before its first limit.
+  struct Former {
+    let size: Int64
+    let wait: Duration?
+    let holdsLockHere: (() -> Bool)?
+    /// The number of limits.
+    var count = 0
+  }
+
   private let database: Database
-  private let former: Int64
-  private let wait: Duration?
-  private let holdsLockHere: (() -> Bool)?
 
   /// - Parameter byteCount: The memory that the cache may grow to.
   package init(_ database: Database, byteCount: Int) throws(SQLiteError) {
+    if database.cacheLimits == nil {
+      let former = Former(
+        size: try database.cacheSize(), wait: database.busyTimeout, holdsLockHere: database.holdsLockHere)
+      try database.setCache(byteCount: max(byteCount, database.usedCacheBytes()))
+      (database.busyTimeout, database.holdsLockHere) = (.zero, nil)
+      database.cacheLimits = former
+    }
+    database.cacheLimits?.count += 1
     self.database = database
-    former = try database.cacheSize()
-    (wait, holdsLockHere) = (database.busyTimeout, database.holdsLockHere)
-    try database.setCache(byteCount: max(byteCount, database.usedCacheBytes()))
-    (database.busyTimeout, database.holdsLockHere) = (.zero, nil)
   }
 
   deinit {
-    (database.busyTimeout, database.holdsLockHere) = (wait, holdsLockHere)
-    try? database.setCacheSize(former)
+    database.cacheLimits?.count -= 1
+    guard let former = database.cacheLimits, former.count == 0 else { return }
+    database.cacheLimits = nil
+    (database.busyTimeout, database.holdsLockHere) = (former.wait, former.holdsLockHere)
+    try? database.setCacheSize(former.size)
   }
 }
 
@@ -47,6 +62,15 @@ extension Database {
       if try statement.step() { size = statement.int64(at: 0) }
     }
     return size
+  }
+
+  /// Sets whether all bytes of deleted rows are overwritten, or only those that cost no further writes.
+  ///
+  /// SQLite sets it when it compiles the pragma, so this works after an error has ended the transaction, too.
+  package func setSecureDelete(_ isWhole: Bool) throws(SQLiteError) {
+    try connection.runAll("PRAGMA secure_delete=\(isWhole ? "ON" : "FAST")") { statement throws(SQLiteError) in
+      _ = try statement.step()
+    }
   }
 
   /// The memory of the cache's pages.

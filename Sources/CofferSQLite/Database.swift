@@ -24,6 +24,8 @@ public final class Database {
   /// The path at which the file was opened.
   public let path: String
   let connection: Connection
+  /// The connection's limits of its cache, if there are any.
+  var cacheLimits: CacheLimit.Former?
 
   /// Opens a database, or with the path `:memory:` a new one that lives in memory alone.
   ///

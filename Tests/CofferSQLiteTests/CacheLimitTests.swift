@@ -77,4 +77,19 @@ import Testing
     try database.rollback()
     #expect(try reader.query("SELECT count(*) FROM t").rows[0][0] == .integer(0))
   }
+
+  @Test func nestedLimitsEndInAnyOrder() throws {
+    let before = try database.query("PRAGMA cache_size").rows[0][0]
+    database.busyTimeout = .seconds(7)
+    var outer: CacheLimit? = try CacheLimit(database, byteCount: 1 << 20)
+    var inner: CacheLimit? = try CacheLimit(database, byteCount: 2 << 20)
+    #expect(database.busyTimeout == .zero)
+    withExtendedLifetime(outer) {}
+    outer = nil
+    #expect(database.busyTimeout == .zero)
+    withExtendedLifetime(inner) {}
+    inner = nil
+    #expect(database.busyTimeout == .seconds(7))
+    #expect(try database.query("PRAGMA cache_size").rows[0][0] == before)
+  }
 }

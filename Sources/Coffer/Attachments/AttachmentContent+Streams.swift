@@ -27,6 +27,8 @@ extension AttachmentContent {
         try Array(part).withUnsafeBytes { try collector.append($0) }
       }
     }
+    // Streams of the standard library end when the task is cancelled.
+    try Task.checkCancellation()
     return collector.finish()
   }
 
@@ -52,6 +54,7 @@ extension AttachmentContent {
       try part.withUnsafeBytes { try collector.append($0) }
       part.removeAll(keepingCapacity: true)
     }
+    try Task.checkCancellation()
     try part.withUnsafeBytes { try collector.append($0) }
     return collector.finish()
   }

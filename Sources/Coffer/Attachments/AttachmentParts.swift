@@ -27,6 +27,7 @@ public struct AttachmentParts: AsyncSequence, Sendable {
     private var done = 0
     private var hasEnded = false
     private var hasher: TextHasher?
+    private var proof: AttachmentChunks.Proof?
 
     init(store: DocumentStore, attachment: Attachment.ID) {
       (self.store, self.attachment) = (store, attachment)
@@ -38,16 +39,18 @@ public struct AttachmentParts: AsyncSequence, Sendable {
     ///   `CancellationError`.
     public mutating func next() async throws -> [UInt8]? {
       guard !hasEnded else { return nil }
-      let (start, attachment) = (done, attachment)
-      let (part, digest, count) = try await store.read { reader in
+      let (start, attachment, proof) = (done, attachment, proof)
+      let (part, digest, count, proved) = try await store.read { reader in
         let chunks = try reader.transaction.chunks(of: attachment)
+        chunks.proof = proof
         let (record, count) = (chunks.record, chunks.record.chunks.byteCount)
         var part = [UInt8](repeating: 0, count: Swift.min(Self.partSize, count - start))
         try part.withUnsafeMutableBytes { memory in
           try chunks.read(start..<start + memory.count, from: reader.transaction.database, into: memory)
         }
-        return (part, record.digest, count)
+        return (part, record.digest, count, chunks.proof)
       }
+      self.proof = proved
       let hasher = try hasher ?? Self.begun()
       self.hasher = hasher
       try part.withUnsafeBytes { try hasher.update($0) }

@@ -17,11 +17,11 @@ extension DocumentEditor {
         former[$0.name] = (Attachment.ID(rawValue: $0.number), $0.digest)
       }
     }
-    var taken: Set<String> = []
+    var names = UniqueNames()
     var changed = 0
     for draft in drafts {
       let content = AttachmentContent(drafted: draft.content)
-      let name = Self.unused(draft.name, in: &taken)
+      let name = names.unused(draft.name)
       if let old = former[name] {
         guard try content.digest() != old.digest else { continue }
         _ = try replace(old.id, with: content, mediaType: draft.mediaType, date: draft.date, nil)
@@ -33,16 +33,23 @@ extension DocumentEditor {
     }
     return changed
   }
+}
+
+/// Names that get numbers, so that each is given once.
+private struct UniqueNames {
+  private var taken: Set<String> = []
+  /// The number to try next for a name, because many attachments can have one name.
+  private var numbers: [String: Int] = [:]
 
   /// Returns the name, or the name with a number before its extension if it's taken.
-  private static func unused(_ name: String, in taken: inout Set<String>) -> String {
+  mutating func unused(_ name: String) -> String {
     if taken.insert(name).inserted { return name }
     let dot = name.lastIndex(of: ".").flatMap { $0 > name.startIndex ? $0 : nil } ?? name.endIndex
-    var number = 2
     while true {
+      let number = numbers[name, default: 2]
+      numbers[name] = number + 1
       let other = "\(name[..<dot])-\(number)\(name[dot...])"
       if taken.insert(other).inserted { return other }
-      number += 1
     }
   }
 }

@@ -109,7 +109,7 @@ extension StoreTransaction {
   }
 
   /// - Throws: `damaged`, `otherFormat`.
-  func attachmentRecord(_ row: AttachmentRow) throws(StoreError) -> AttachmentRecord {
+  package func attachmentRecord(_ row: AttachmentRow) throws(StoreError) -> AttachmentRecord {
     try AttachmentRecord(row, keys).requireKnown()
   }
 

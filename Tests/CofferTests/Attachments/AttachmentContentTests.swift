@@ -170,6 +170,21 @@ struct AttachmentContentTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
+  /// The standard library's streams end without an error when their task is cancelled.
+  @Test func cancelledStreamGivesNoContent() async throws {
+    let (bytes, byteEnd) = AsyncStream<UInt8>.makeStream()
+    let (parts, partEnd) = AsyncStream<[UInt8]>.makeStream()
+    byteEnd.yield(1)
+    partEnd.yield([1, 2])
+    for task in [
+      Task { try await AttachmentContent.stream(bytes) }, Task { try await AttachmentContent.stream(parts) },
+    ] {
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    withExtendedLifetime((byteEnd, partEnd)) {}
+  }
+
   @Test func streamOfPartsEndsWithErrorIfAttachmentIsRemoved() async throws {
     let test = try TestStore()
     let id = try Self.makeDocument(test.store)
