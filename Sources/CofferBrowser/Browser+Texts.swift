@@ -132,8 +132,9 @@ extension Browser {
     openMarked()
     guard let header = text?.header, let list else { return }
     var facts = [
-      "id           \(header.id)", "collection   \(list.collection.name)",
-      "title        \(header.title ?? "(none)")", "key          \(header.key.map(Self.name(of:)) ?? "(none)")",
+      "id           \(header.id)", "collection   \(escapingControls(list.collection.name))",
+      "title        \(header.title.map { escapingControls($0) } ?? "(none)")",
+      "key          \(header.key.map { escapingControls(Self.name(of: $0)) } ?? "(none)")",
       "size         \(grouped(header.byteCount)) bytes", "content      \(header.isJSON ? "JSON of a value" : "text")",
       "created      \(date(header.created))", "modified     \(date(header.modified))",
       "parent       \(header.parent.map { "document \($0)" } ?? "(none)")",

@@ -36,6 +36,13 @@ extension Attributes {
     self.init(uncheckedCanonicalJSON: output)
   }
 
+  /// Replaces or adds members.
+  package mutating func merge(_ new: Attributes) {
+    let members = new.memberList
+    let names = Set(members.map(\.name))
+    self = Attributes(memberList.filter { !names.contains($0.name) } + members)
+  }
+
   /// The names of members that were added, changed or removed since `old`.
   package func changedNames(since old: Attributes) -> [[UInt8]] {
     guard canonicalJSON != old.canonicalJSON else { return [] }

@@ -38,7 +38,8 @@ extension Attributes {
     AttributeValue.members(of: nodes)
   }
 
-  private init(_ members: [(String, AttributeValue)]) throws(JSONError) {
+  /// Creates attributes of members whose names have different bytes.
+  package init(_ members: [(String, AttributeValue)]) throws(JSONError) {
     var output: [UInt8] = []
     if !members.isEmpty { try AttributeValue.appendCanonical(members, to: &output, depth: 0) }
     self.init(uncheckedCanonicalJSON: output)

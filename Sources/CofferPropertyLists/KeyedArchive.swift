@@ -47,13 +47,14 @@ struct KeyedArchive: Sendable {
     reader.readsReferences = true
     // Shared objects are known only after all objects have been read, so a second pass adds each `$id`.
     var writer = KeyedArchiveJSON(self, reader, output: output, data: data)
+    // A refused record has spent its part of the budget, too.
+    defer { reader = writer.reader }
     try writer.appendRecord(at: records[record])
     if writer.needsSecondPass {
       writer.restart(keeping: start)
       try writer.appendRecord(at: records[record])
     }
     output = writer.output
-    reader = writer.reader
   }
 }
 

@@ -11,7 +11,9 @@ extension KeyedArchiveJSON {
   ) throws(PropertyListFault) -> Bool {
     switch String(decoding: className, as: UTF8.self) {
     case "NSArray", "NSMutableArray", "NSSet", "NSMutableSet", "NSOrderedSet", "NSMutableOrderedSet":
-      guard let places = try list(members, "NS.objects", "NS.object.", besides: 1) else { return false }
+      guard let places = try list(members, "NS.objects", "NS.object.", besides: 1),
+        members["NS.objects"] != nil || members.count == places.count + 1
+      else { return false }
       try appendArray(places, of: number)
       return true
     case "NSDictionary", "NSMutableDictionary":

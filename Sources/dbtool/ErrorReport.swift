@@ -80,14 +80,12 @@ struct ErrorReport {
       takesWord = false
       guard !isValue, word.hasPrefix("-"), word != "-" else { continue }
       let name = String(word.hasPrefix("--") ? word.prefix { $0 != "=" } : word.prefix(2))
-      guard let takesValue = options[name] else {
+      guard options[name] != nil else {
         let meant = VerbGuess.options(for: name, among: options.keys.filter { $0.hasPrefix("--") }.sorted())
         let question = meant.isEmpty ? "" : "; did you mean \(meant.joined(separator: " or "))?"
         return .usage("unknown option '\(name)'\(question)", hint: patternHint)
       }
-      // In a cluster of letters, the last letter can take the next word.
-      let last = word.hasPrefix("--") ? takesValue : options["-\(word.last ?? "-")"] ?? false
-      takesWord = last && !word.contains("=")
+      takesWord = HelpPage.takesNextWord(word, options)
     }
     return nil
   }

@@ -212,6 +212,14 @@ extension HelpPage {
     return options
   }
 
+  /// Returns whether the word after an option is its value. In a cluster of letters, the last letter can take it.
+  ///
+  /// - Parameter options: The verb's options (``options(of:)``).
+  static func takesNextWord(_ word: String, _ options: [String: Bool]) -> Bool {
+    guard word.hasPrefix("-"), word != "-", !word.contains("=") else { return false }
+    return options[word.hasPrefix("--") ? word : "-\(word.last ?? "-")"] ?? false
+  }
+
   private static func facts(of verb: any ParsableCommand.Type) -> Command {
     do {
       return try JSONDecoder().decode(Description.self, from: Data(verb._dumpHelp().utf8)).command

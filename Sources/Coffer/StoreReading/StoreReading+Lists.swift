@@ -101,8 +101,9 @@ extension StoreReading where Self: ~Copyable {
     in collections: [String], isVerified: Bool = true,
     _ body: (OpenedDocument, _ collection: String) throws -> Void
   ) throws -> StoreError? {
-    let all = Set(try transaction.collections().map(\.name))
-    let proof = isVerified && all.isSubset(of: collections) ? SetProof() : nil
+    // Names that differ only in composition are equal as Strings.
+    let all = Set(try transaction.collections().map { Array($0.name.utf8) })
+    let proof = isVerified && all.isSubset(of: collections.map { Array($0.utf8) }) ? SetProof() : nil
     for name in collections {
       guard let record = try transaction.collection(named: name) else { continue }
       var scan = RowScan(withTexts: true)

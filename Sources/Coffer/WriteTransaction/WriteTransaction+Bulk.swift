@@ -177,7 +177,16 @@ extension WriteTransaction {
       })
     report.collections = stage.counts
     report.parentsDropped = try stage.parentsDropped + stage.laterParents.resolve(transaction)
+    report.missingParents = stage.laterParents
     return report
+  }
+
+  /// Sets parents that were missing when earlier transactions inserted their children.
+  ///
+  /// - Returns: The number of parents that are missing or invalid.
+  package func setMissingParents(_ parents: LaterParents) throws(StoreError) -> Int {
+    var parents = parents
+    return try parents.resolve(transaction, ignoringInvalid: true)
   }
 }
 

@@ -50,6 +50,8 @@ public struct BulkReport: Sendable {
   public package(set) var lastID: DocumentID?
   /// The number of created documents by collection name.
   public package(set) var collections: [String: Int] = [:]
-  /// The number of documents inserted without their parent because IDs weren't kept.
+  /// The number of documents inserted without their parent, because IDs weren't kept or the parent is missing.
   public package(set) var parentsDropped = 0
+  /// The missing parents, which a later transaction can add.
+  package var missingParents = LaterParents()
 }

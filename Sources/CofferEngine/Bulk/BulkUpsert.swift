@@ -49,6 +49,7 @@ package struct BulkUpsert {
       }
       report.attachments = upsert.attached
       report.parentsDropped += try upsert.laterParents.resolve(transaction)
+      report.missingParents = upsert.laterParents
     } catch {
       try transaction.writer.fail(error)
       throw error

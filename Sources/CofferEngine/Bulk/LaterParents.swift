@@ -3,14 +3,18 @@ internal import CofferRecords
 /// Documents whose parents come later in the same work, were there before, or are missing.
 ///
 /// A document names its parent by the parent's identity, so a parent is set when both are there.
-package struct LaterParents {
+package struct LaterParents: Sendable {
   private var waiting: [(id: DocumentID, parent: DocumentID)] = []
 
   package init() {}
 
   package mutating func add(_ id: DocumentID, _ parent: DocumentID) { waiting.append((id, parent)) }
 
-  /// Sets the parents that are there now.
+  package mutating func add(_ others: LaterParents) { waiting += others.waiting }
+
+  package var isEmpty: Bool { waiting.isEmpty }
+
+  /// Sets the parents that are there now, and keeps those that are missing.
   ///
   /// - Parameter ignoresInvalid: Whether an invalid parent counts as missing.
   /// - Returns: The number of missing parents.
@@ -18,13 +22,12 @@ package struct LaterParents {
   package mutating func resolve(_ transaction: StoreTransaction, ignoringInvalid ignoresInvalid: Bool = false)
     throws(StoreError) -> Int
   {
-    defer { waiting = [] }
-    var missing = 0
+    var missing: [(id: DocumentID, parent: DocumentID)] = []
     // A parent can be a descendant until the descendant gets its own new parent.
     var early: [(id: DocumentID, parent: DocumentID)] = []
     for (id, parent) in waiting {
       guard try transaction.hasRow(parent), try transaction.hasRow(id) else {
-        missing += 1
+        missing.append((id, parent))
         continue
       }
       if try set(parent, of: id, transaction) != nil { early.append((id, parent)) }
@@ -37,10 +40,11 @@ package struct LaterParents {
     for (index, (id, parent)) in early.enumerated() {
       guard let error = try set(parent, of: id, transaction) else { continue }
       guard ignoresInvalid else { throw error }
-      missing += 1
+      missing.append((id, parent))
       if let parent = former[index] { _ = try set(parent, of: id, transaction) }
     }
-    return missing
+    waiting = missing
+    return missing.count
   }
 
   /// Sets a parent, or returns the error that makes it invalid.

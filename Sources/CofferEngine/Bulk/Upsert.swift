@@ -211,14 +211,8 @@ package struct Upsert {
     document.parent = given.parent ?? old.parent
     document.created = given.created ?? old.created
     document.modified = given.modified ?? old.modified
-    if !given.attributes.isEmpty {
-      let members = document.attributes.members.merging(given.attributes.members) { $1 }
-      do throws(JSONError) {
-        document.attributes = try Attributes(members)
-      } catch {
-        throw .refusedAttributes(error)
-      }
-    }
+    if let fault = given.attributes.fault { throw .refusedAttributes(fault) }
+    document.attributes.merge(given.attributes)
     return document
   }
 

@@ -8,6 +8,8 @@ public import CofferDocuments
 public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: EncodedOutput<Output>
   private let delimiter: UInt8
+  /// Whether numbers and dates may contain the delimiter.
+  private let quotesNumbers: Bool
   private let columns: [TableColumns.Column]
   /// The places of attributes in `values`.
   private let places: [[UInt8]: Int]
@@ -27,6 +29,7 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     for case .attribute(let name) in self.columns where places[name] == nil { places[name] = places.count }
     self.places = places
     delimiter = dialect.delimiter
+    quotesNumbers = "0123456789-:.TZ".utf8.contains(dialect.delimiter)
   }
 
   /// The destination, complete after ``finish()``.
@@ -64,7 +67,10 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   private mutating func append(_ part: TableColumns.Part, of document: OpenedDocument) throws(FormatError) {
     let header = document.header
     switch part {
-    case .id: JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
+    case .id:
+      quoteNumber()
+      JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
+      quoteNumber()
     case .title: append(header.title.map { Array($0.utf8) }, quotingEmpty: true)
     case .text where document.utf8.isEmpty: append([], quotingEmpty: true)
     case .text: try append(document.utf8)
@@ -73,8 +79,8 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
         throw FormatError(.unencodable, "the key of document \(header.id) is not text, which a table cannot hold")
       }
       append(header.key?.bytes)
-    case .created: dates.append(header.created, to: &output.buffer)
-    case .modified: dates.append(header.modified, to: &output.buffer)
+    case .created: append(header.created)
+    case .modified: append(header.modified)
     case .parent: append(header.parent.map { Array($0.description.utf8) })
     case .json: append(header.isJSON ? Array("true".utf8) : nil)
     }
@@ -123,6 +129,17 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
       Self.appendDoublingQuotes(text, to: &output.buffer)
       output.buffer.append(Byte.quote)
     }
+  }
+
+  private mutating func append(_ date: Timestamp) {
+    quoteNumber()
+    dates.append(date, to: &output.buffer)
+    quoteNumber()
+  }
+
+  /// Appends a quotation mark if a number or date may contain the delimiter.
+  private mutating func quoteNumber() {
+    if quotesNumbers { output.buffer.append(Byte.quote) }
   }
 
   private func needsQuotes(_ text: UnsafeRawBufferPointer) -> Bool {

@@ -9,7 +9,7 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   private var opening: [UInt8] = []
   /// The last document's place among those of its collection, from 1, and the last places in the other collections.
   private var place: Int64 = 0
-  private var places: [String: Int64] = [:]
+  private var places: [[UInt8]: Int64] = [:]
   /// Receives the contents of attachments; without it, only what a list shows of them is written.
   private var folder: AttachmentFolder?
 
@@ -37,7 +37,7 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
     _ document: OpenedDocument, inCollection name: String, file: String? = nil, withAttributes: Bool = true,
     _ written: (attachments: [OpenedAttachment], files: [String])? = nil
   ) throws {
-    if collection != name { setCollection(name) }
+    if collection?.utf8.elementsEqual(name.utf8) != true { setCollection(name) }
     let header = document.header
     if let file {
       append("{\"file\":")
@@ -91,9 +91,9 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   }
 
   private mutating func setCollection(_ name: String) {
-    if let collection { places[collection] = place }
+    if let collection { places[Array(collection.utf8)] = place }
     collection = name
-    place = places[name] ?? 0
+    place = places[Array(name.utf8)] ?? 0
     opening = Array("{\"collection\":".utf8)
     JSONWriter.appendString(name, to: &opening)
     opening += ",\"id\":".utf8

@@ -10,6 +10,8 @@ final class SQLiteFile {
   let database: Database
   /// The reason for reading a private copy, or `nil` if the original is read.
   private(set) var copyReason: String?
+  /// The bytes of the database and the log that is read with it. A table can't have more rows without row IDs.
+  let byteCount: Int
   private let copy: PrivateCopy?
   /// The file's state when it was opened, if it's read without locks.
   private let unlocked: FileSetState?
@@ -32,6 +34,7 @@ final class SQLiteFile {
         copyReason = "its write-ahead log holds changes"
         (database, copy) = try Self.openCopy(of: path, options)
         unlocked = nil
+        byteCount = beside.byteCount
       } else {
         // A process that opens such a database keeps a log next to it, so without a log, the database isn't open
         // anywhere.
@@ -40,9 +43,11 @@ final class SQLiteFile {
         unlocked = beside
         try Self.begin(database, options)
         try database.requireWhole()
+        byteCount = beside.byteCount
       }
       return
     }
+    byteCount = beside.byteCount
     unlocked = nil
     let direct = try Self.open(path, .readOnly)
     do throws(SQLiteError) {
@@ -72,6 +77,7 @@ final class SQLiteFile {
     }
     let beside = try FileSetState(copy.path)
     try beside.requireForeignDatabase()
+    byteCount = beside.byteCount
     database = try Self.open(copy.path, .immutable)
     try Self.begin(database, options)
     try database.requireWhole()
@@ -222,6 +228,8 @@ private struct FileSetState: Equatable {
   var usesLog: Bool { header[19] == 2 }
   /// Whether the database has a rollback journal. The write version (byte 18) or the read version is then 1.
   var keepsRollbackJournal: Bool { header[18] == 1 || header[19] == 1 }
+  /// The bytes of the database and its log.
+  var byteCount: Int { (files[0]?.size ?? 0) + (usesLog ? files[2]?.size ?? 0 : 0) }
   var hasJournal: Bool { (files[1]?.size ?? 0) > 0 }
   var hasLog: Bool { (files[2]?.size ?? 0) > 0 }
 

@@ -62,7 +62,7 @@ final class SQLiteReader: @unchecked Sendable {
     report.generatedColumns = table.generated
     let layout = try SQLiteLayout(table, mapping: mapping, keepsIDs: options.keepsIDs)
     report.columns = layout.columns
-    let rows = try SQLiteRows(file.database, table, layout, mapping.dates, options)
+    let rows = try SQLiteRows(file, table, layout, mapping.dates, options)
     report.encoding = rows.encoding
     state = .reading(file, rows)
   }

@@ -29,9 +29,10 @@ final class SQLiteRows {
   private var rowsLeft: Int64
 
   init(
-    _ database: Database, _ table: SQLiteTable, _ layout: SQLiteLayout, _ dateUnit: ColumnMapping.NumericDates?,
+    _ file: SQLiteFile, _ table: SQLiteTable, _ layout: SQLiteLayout, _ dateUnit: ColumnMapping.NumericDates?,
     _ options: ReadingOptions
   ) throws(FormatError) {
+    let database = file.database
     dates = DateReader(unit: dateUnit)
     self.table = table
     self.layout = layout
@@ -42,7 +43,7 @@ final class SQLiteRows {
     do throws(SQLiteError) {
       let name = try database.textPragma("encoding") ?? ""
       encoding = name == "UTF-16le" ? .utf16LittleEndian : name == "UTF-16be" ? .utf16BigEndian : .utf8
-      rowsLeft = try database.fileSize()
+      rowsLeft = Int64(file.byteCount)
       statement = try database.statement(SQLiteLayout.statement(for: table, isOwn: layout.isOwn))
     } catch {
       throw FormatError(error)

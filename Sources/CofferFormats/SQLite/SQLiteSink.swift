@@ -11,7 +11,7 @@ internal import CofferSQLite
 /// it. ``SQLiteSource`` reads equal documents back.
 public struct SQLiteSink: DocumentSink {
   private let database: Database
-  private var inserts: [String: Statement] = [:]
+  private var inserts: [[UInt8]: Statement] = [:]
   private var tables: Set<String> = []
   /// The collection of the last document.
   private var current: (name: String, insert: Statement)?
@@ -99,9 +99,9 @@ public struct SQLiteSink: DocumentSink {
   }
 
   private mutating func insert(into name: String, _ collection: CollectionID) throws(SQLiteError) -> Statement {
-    if let current, current.name == name { return current.insert }
+    if let current, current.name.utf8.elementsEqual(name.utf8) { return current.insert }
     let insert: Statement
-    if let known = inserts[name] {
+    if let known = inserts[Array(name.utf8)] {
       insert = known
     } else {
       let table = tableName(for: name, collection)
@@ -112,7 +112,7 @@ public struct SQLiteSink: DocumentSink {
         """)
       try database.execute("CREATE INDEX \("\(table) order".quoted) ON \(table.quoted)(position, id)")
       insert = try database.statement("INSERT INTO \(table.quoted) VALUES(?,?,?,?,?,?,?,?,?,?)")
-      inserts[name] = insert
+      inserts[Array(name.utf8)] = insert
     }
     current = (name, insert)
     return insert

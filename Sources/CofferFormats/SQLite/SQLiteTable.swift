@@ -1,3 +1,4 @@
+internal import CofferDocuments
 internal import CofferSQLite
 
 /// The Swift type that a column's declaration names, as apps that store Codable models declare them.
@@ -156,7 +157,7 @@ extension SQLiteTable {
 
 extension String {
   /// A quoted SQL identifier.
-  var quoted: String { "\"" + replacing("\"", with: "\"\"") + "\"" }
+  var quoted: String { "\"" + replacing(ascii: "\"", with: "\"\"") + "\"" }
 
   /// The form in which SQLite compares names.
   var asciiLowercased: String {

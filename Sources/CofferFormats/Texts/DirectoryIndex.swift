@@ -31,8 +31,10 @@ struct DirectoryIndex {
 
   let entries: [Entry]
 
-  /// Reads the index of a directory; nil for another file of that name.
-  init?(in directory: FileDescriptor) throws(FormatError) {
+  /// Reads the index of a directory; nil for another file of that name, which begins with another line.
+  ///
+  /// - Throws: `malformed` for an invalid line in an index, because the files would lose what it says.
+  init?(in directory: FileDescriptor, at path: String) throws(FormatError) {
     let name = DirectorySource.indexName
     guard case .file(let file) = try directory.openEntry(Array(name.utf8), followsLinks: false, path: name),
       try file.status().st_mode & S_IFMT == S_IFREG
@@ -45,14 +47,19 @@ struct DirectoryIndex {
       while try lines.read(into: &batch) {
         for draft in batch.drafts {
           guard let line = draft.text, let entry = batch.bytes.withUnsafeBytes({ Self.entry($0, in: line) }) else {
-            return nil
+            if entries.isEmpty { return nil }
+            throw FormatError(
+              .malformed, "invalid line in the index",
+              at: InputLocation(line: draft.record, column: nil, byteOffset: nil))
           }
           entries.append(entry)
         }
       }
     } catch {
-      if error.code == .unreadable { throw error }
-      return nil
+      if entries.isEmpty, error.code != .unreadable { return nil }
+      var error = error
+      error.path = "\(path)/\(name)"
+      throw error
     }
     self.entries = entries
   }

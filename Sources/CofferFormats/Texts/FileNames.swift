@@ -8,6 +8,8 @@ struct FileNames: Sendable {
   private var taken: Set<Int> = []
   /// The path bytes for each assigned folder, by the same hash.
   private var folders: [Int: [UInt8]] = [:]
+  /// The number to try next for a name, by the same hash, because many attachments can have one name.
+  private var numbers: [Int: Int64] = [:]
 
   /// Creates a generator.
   ///
@@ -23,7 +25,7 @@ struct FileNames: Sendable {
       let hash = Self.hash(name)
       if folders[hash] == nil, taken.insert(hash).inserted { return name }
     }
-    return "document-\(id)-\(id)\(ending)"
+    return unused("document-\(id)-\(id)", ending: ending, number: 2)
   }
 
   /// Returns the name for a document's file, with the title's extension, such as `.md`, or otherwise `.txt`.
@@ -79,10 +81,11 @@ struct FileNames: Sendable {
   /// Assigns the name, or the name with the first unused number, starting with `number`.
   private mutating func unused(_ stem: String, ending: String, number: Int64) -> String {
     var name = stem + ending
-    var number = number
+    let wanted = Self.hash(name)
     while folders[Self.hash(name)] != nil || !taken.insert(Self.hash(name)).inserted {
+      let number = numbers[wanted, default: number]
+      numbers[wanted] = number + 1
       name = "\(stem)-\(number)\(ending)"
-      number += 1
     }
     return name
   }

@@ -96,7 +96,8 @@ struct FolderWalk: Sendable {
     passedOver.hidden += all.count - names.count
     let indexName = Array(DirectorySource.indexName.utf8)
     let index =
-      names.contains(indexName) && !listed.contains(prefix + indexName) ? try DirectoryIndex(in: directory) : nil
+      names.contains(indexName) && !listed.contains(prefix + indexName)
+      ? try DirectoryIndex(in: directory, at: path) : nil
     for entry in index?.entries ?? [] {
       listed.insert(prefix + entry.file)
       for file in entry.attachments.compactMap(\.file) { listed.insert(prefix + file) }

@@ -23,7 +23,8 @@ enum FrontMatter {
     guard let first = bytes.line(from: start, isFinal: true), bytes[first.content].elementsEqual(fence) else {
       return nil
     }
-    var members: [String: AttributeValue] = [:]
+    // Names are bytes, as in attributes.
+    var members: [[UInt8]: (name: String, value: AttributeValue)] = [:]
     // The member of the last line without a value, which a list may follow.
     var open: (name: String, list: [AttributeValue])?
     var position = first.end
@@ -34,11 +35,11 @@ enum FrontMatter {
         guard let value = scalar(item) else { throw unfit(at: position) }
         open?.list.append(value)
       } else if isEnd || !trimmed(content).isEmpty {
-        if let open { members[open.name] = open.list.isEmpty ? .null : .array(open.list) }
+        if let open { members[Array(open.name.utf8)]?.value = open.list.isEmpty ? .null : .array(open.list) }
         open = nil
-        if isEnd { return (attributes(members), line.end) }
+        if isEnd { return (attributes(members.values.map { ($0.name, $0.value) }), line.end) }
         guard let (name, rest) = member(content) else { throw unfit(at: position) }
-        guard members.updateValue(.null, forKey: name) == nil else {
+        guard members.updateValue((name, .null), forKey: Array(name.utf8)) == nil else {
           throw Fault(position: position, reason: "front matter with the same name twice")
         }
         if rest.isEmpty {
@@ -47,7 +48,7 @@ enum FrontMatter {
           guard let value = rest.first == JSONByte.openBracket ? list(rest) : scalar(rest) else {
             throw unfit(at: position)
           }
-          members[name] = value
+          members[Array(name.utf8)]?.value = value
         }
       }
       position = line.end
@@ -59,7 +60,7 @@ enum FrontMatter {
     Fault(position: position, reason: "front matter that is neither a scalar nor a list of scalars")
   }
 
-  private static func attributes(_ members: [String: AttributeValue]) -> Attributes {
+  private static func attributes(_ members: [(String, AttributeValue)]) -> Attributes {
     do throws(JSONError) {
       return try Attributes(members)
     } catch {

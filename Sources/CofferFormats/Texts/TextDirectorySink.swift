@@ -13,7 +13,7 @@ public struct TextDirectorySink: DocumentSink, Sendable {
   private let path: String
   private let options: WritingOptions
   private let separatesCollections: Bool
-  private var folders: [String: Folder] = [:]
+  private var folders: [[UInt8]: Folder] = [:]
   private var folderNames = FileNames()
 
   fileprivate struct Folder {
@@ -33,11 +33,11 @@ public struct TextDirectorySink: DocumentSink, Sendable {
 
   public mutating func begin() throws(FormatError) {
     try FileDescriptor.makeDirectory(path)
-    if !separatesCollections { folders[""] = try makeFolder(path) }
+    if !separatesCollections { folders[[]] = try makeFolder(path) }
   }
 
   public mutating func write(_ document: OpenedDocument, inCollection name: String) throws {
-    let folder = separatesCollections ? name : ""
+    let folder = separatesCollections ? Array(name.utf8) : []
     if folders[folder] == nil {
       let number = Int64(document.header.collection.rawValue)
       folders[folder] = try makeFolder(

@@ -21,7 +21,8 @@ enum Collections {
   {
     if names.isEmpty { return try reader.collectionNames().map(\.name) }
     try require(names, in: reader, of: store)
-    return names
+    var seen: Set<[UInt8]> = []
+    return names.filter { seen.insert(Array($0.utf8)).inserted }
   }
 
   /// The collection that a verb writes to: the named one, or else the only one. It may be missing.

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferEngine
 internal import CofferFormats
 
 /// Import totals, over all transactions.
@@ -8,6 +9,10 @@ struct ImportOutcome {
   private(set) var unchanged = 0
   /// Attachments that were added or replaced.
   private(set) var attachments = 0
+  /// Documents without the parent that the input names.
+  var parentsDropped = 0
+  /// Parents that were not there yet at the end of a batch.
+  private(set) var missingParents = LaterParents()
   /// Documents whose id or key exists already, left unchanged.
   private(set) var conflicts = 0
   /// The changes of a synchronisation, by ids.
@@ -28,6 +33,8 @@ struct ImportOutcome {
     unchanged += report.unchanged
     conflicts += report.skipped
     attachments += report.attachments
+    parentsDropped += report.parentsDropped
+    missingParents.add(report.missingParents)
     collections.merge(report.collections, uniquingKeysWith: +)
     firstID = firstID ?? report.firstID
     lastID = report.lastID ?? lastID
@@ -71,6 +78,7 @@ struct ImportOutcome {
       ("collection", named.map { .string($0) } ?? .null),
       ("created", .integer(created)), ("updated", .integer(updated)), ("unchanged", .integer(unchanged)),
       ("attachments", attachments > 0 ? .integer(attachments) : nil),
+      ("parents_dropped", parentsDropped > 0 ? .integer(parentsDropped) : nil),
       ("removed", .integer(sync?.deleted.count ?? 0)), ("skipped", .integer(skippedEmpty + conflicts)),
       ("rejected", .integer(rejected)),
       ("first_id", firstID.map { .integer($0.rawValue) } ?? .null),

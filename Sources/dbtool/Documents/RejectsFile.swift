@@ -12,6 +12,8 @@ final class RejectsFile: @unchecked Sendable {
   private let isFolder: Bool
   private var file: OutputFile?
   private var buffer: [UInt8] = []
+  /// Whether documents of the input are in the store, so that the rejected records are needed also after an error.
+  var hasStored = false
   private var failure: (any Error)?
   /// The detected format of the input.
   var format = InputFormat.text
@@ -78,6 +80,11 @@ final class RejectsFile: @unchecked Sendable {
       throw Failure.system(error.systemError ?? EIO, path)
     }
     buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Publishes the file after an error if ``hasStored``, and removes it otherwise.
+  func end() {
+    do { if hasStored { try commit() } else { discard() } } catch { discard() }
   }
 
   /// Publishes the file, if any record was rejected.

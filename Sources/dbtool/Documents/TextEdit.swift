@@ -156,6 +156,7 @@ struct TextEdit {
         return .kept(
           try writer.insert(copy, into: DocumentCollection(collection), at: before == nil ? .bottom : .after(id)))
       }
+      if before.isJSON { try ValueText.require(text, for: id) }
       // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
       let isDerived = before.title == nil || before.title == before.derivedTitle
       try writer.update(id) { document in

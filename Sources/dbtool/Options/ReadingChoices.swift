@@ -120,15 +120,34 @@ struct ReadingChoices: ParsableArguments {
     let format = from.format ?? (map.delimiter == nil ? nil : .csv)
     let mapping = map.columns
     if !isStream, InputFile.isDirectory(path) {
+      try requireUse(by: .text, of: path)
       return try InputSource(opening: path, format: format, mapping: mapping, options: options)
     }
     let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
-    return try InputSource(
+    let source = try InputSource(
       CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
       modified: isStream ? nil : bytes.modified,
       sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: more.table, mapping: mapping,
       header: map.header, delimiter: map.delimiter?.byte, options: options)
+    try requireUse(by: source.format, of: isStream ? "standard input" : path)
+    return source
+  }
+
+  /// Refuses options that the format of an input has no use for.
+  private func requireUse(by format: InputFormat, of name: String) throws {
+    let isTable = [.csv, .tsv].contains(format)
+    let read = "\(name) is read as \(format.rawValue)"
+    if map.header != .automatic, !isTable {
+      throw Failure.usage("header= is for csv and tsv: \(read)", hint: "--from csv reads it as a table")
+    }
+    if map.columns != ColumnMapping(), [.text, .lines].contains(format) {
+      throw Failure.usage(
+        "--map is for records with columns or members: \(read)", hint: "--from csv reads it as a table")
+    }
+    if more.table != nil, format != .sqlite {
+      throw Failure.usage("--table is for SQLite databases: \(read)")
+    }
   }
 }
 

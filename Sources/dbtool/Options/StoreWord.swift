@@ -34,7 +34,7 @@ enum StoreWord {
     let named = try takeOption(&words, upTo: end - start)
     guard let store = named ?? environment else { return arguments }
     let source = named == nil ? variable : option
-    let others = ordinary(words[..<(words.firstIndex(of: "--") ?? words.count)])
+    let others = ordinary(words.prefix { $0 != "--" }, of: Array(arguments[..<start]))
     let isFirst = !verbsWithTwo.contains(verb) || isPair(others, of: verb)
     // The word and the variable name the same store.
     if named == nil, isFirst, isSame(others.first, store) { return arguments }
@@ -59,12 +59,17 @@ enum StoreWord {
     words.count > 1 && (verb != "restore" || isStore(words[1]))
   }
 
-  /// The words that are neither options nor behind one, where they may be its value.
-  private static func ordinary(_ words: ArraySlice<String>) -> [String] {
-    words.indices.filter { index in
-      let before = index == words.startIndex ? "" : words[index - 1]
-      return !words[index].hasPrefix("-") && (!before.hasPrefix("-") || before.contains("="))
-    }.map { words[$0] }
+  /// The words that are neither a verb's options nor their values.
+  private static func ordinary(_ words: ArraySlice<String>, of verb: [String]) -> [String] {
+    guard words.contains(where: { $0.hasPrefix("-") }) else { return Array(words) }
+    let options = HelpPage.options(of: verb)
+    var found: [String] = []
+    var isValue = false
+    for word in words {
+      if !isValue, !word.hasPrefix("-") || word == "-" { found.append(word) }
+      isValue = !isValue && HelpPage.takesNextWord(word, options)
+    }
+    return found
   }
 
   /// What a user should know whose first word was not taken for the store.

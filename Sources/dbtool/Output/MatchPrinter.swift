@@ -173,7 +173,7 @@ struct MatchedLine {
   private func excerpt(of text: UnsafeRawBufferPointer, columns: Int) -> Range<Int> {
     var start = bytes.lowerBound
     if let match = matches.first, bytes.count > columns, match.upperBound - start > columns {
-      start = max(start, match.lowerBound - columns / 4)
+      start = min(max(start, match.lowerBound - columns / 4), bytes.upperBound)
     }
     var end = min(bytes.upperBound, start + 4 * columns)
     // Characters of several bytes stay whole.

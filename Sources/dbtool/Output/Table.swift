@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferDocuments
 internal import CofferTerminal
 
 /// The format of a list or report.
@@ -183,6 +184,6 @@ extension JSONValue {
 enum Delimited {
   static func field(_ text: String, separator: String) -> String {
     let needsQuotes = text.utf8.contains { $0 == 0x22 || $0 == 0x0A || $0 == 0x0D || $0 == separator.utf8.first }
-    return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
+    return needsQuotes ? "\"" + text.replacing(ascii: "\"", with: "\"\"") + "\"" : text
   }
 }

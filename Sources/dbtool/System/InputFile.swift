@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import CofferPlatform
 
 /// Checks and small reads of input files.
@@ -30,6 +31,15 @@ enum InputFile {
   /// The last component of a path.
   static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
+  }
+
+  /// Refuses files of one name, because a document has an attachment for each name.
+  static func requireDistinctNames(_ paths: [String]) throws {
+    var seen: Set<[UInt8]> = []
+    for path in paths where !seen.insert(Array(name(of: path).utf8)).inserted {
+      throw ValidationError(
+        "two files have the name \(name(of: path)): attach one of them with 'attachment add --name'")
+    }
   }
 
   /// Refuses more than one `-` among the paths of a command.

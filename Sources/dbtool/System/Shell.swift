@@ -1,3 +1,4 @@
+internal import CofferDocuments
 internal import CofferFoundation
 internal import CofferPlatform
 
@@ -45,7 +46,7 @@ enum Shell {
       default: "-_./+:@%,".utf8.contains(byte)
       }
     }
-    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    return isPlain && !word.isEmpty ? word : "'" + word.replacing(ascii: "'", with: "'\\''") + "'"
   }
 
   /// Describes the failure of a command by its status from `waitpid`; nil for success.

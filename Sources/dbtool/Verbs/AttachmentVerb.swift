@@ -74,6 +74,7 @@ struct AttachmentAddVerb: ParsableCommand {
     if files.contains(InputFile.standardInput), name == nil {
       throw ValidationError("standard input has no name: give one with --name")
     }
+    try InputFile.requireDistinctNames(files)
   }
 
   func run() throws {

@@ -66,7 +66,9 @@ struct EditVerb: ParsableCommand {
       let header = try choice.header(in: writer, of: store)
       let attributes = try attributes.applied(to: header.attributes, removing: removed)
       let title = setTitle ?? header.title
-      let isChanged = title != header.title || attributes != header.attributes
+      // Titles that differ only in composition are equal as Strings.
+      let isChanged =
+        title.map { Array($0.utf8) } != header.title.map { Array($0.utf8) } || attributes != header.attributes
       if isChanged {
         try writer.update(header.id) { document in
           document.title = title

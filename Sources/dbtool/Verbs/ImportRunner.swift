@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferEngine
 internal import CofferFormats
 internal import CofferPlatform
 
@@ -91,7 +92,9 @@ struct ImportRunner {
             }
           } catch is DryRunRollback {}
           outcome.add(report, ids: ids.ranges)
+          if isKeptOnFailure { rejects?.hasStored = true }
         }
+        try setParents(&outcome, in: store)
       }
     } catch {
       var failure = Failure(error)
@@ -100,12 +103,20 @@ struct ImportRunner {
           failure.status, kind: failure.kind, failure.message,
           hint: "--on-conflict update changes such documents, --on-conflict skip leaves them")
       }
+      if isKeptOnFailure { try? setParents(&outcome, in: store) }
       throw isKeptOnFailure ? failure.mentioning(stored: outcome.stored) : failure
     }
     outcome.inputs = queue.reports
     outcome.collectionsBefore = before
     outcome.newCollections = try store.read { try $0.collectionNames().map(\.name) }.filter { !before.contains($0) }
     return outcome
+  }
+
+  /// Sets the parents that came in a later batch than their children.
+  private func setParents(_ outcome: inout ImportOutcome, in store: DocumentStore) throws {
+    let parents = outcome.missingParents
+    guard !parents.isEmpty, !verb.dryRun else { return }
+    outcome.parentsDropped = try store.write { try $0.setMissingParents(parents) }
   }
 
   private var bulkOptions: BulkOptions {
@@ -122,7 +133,8 @@ struct ImportRunner {
     var options = SyncOptions(stale: verb.conflicts.stale)
     options.keepsIDs = verb.reading.more.keepIds
     options.titleRule = .derived
-    options.skipsInvalid = verb.reading.skipsErrors(isRejecting: rejects != nil)
+    // A record that the store refuses is read already, so the file of rejected records can't have it.
+    options.skipsInvalid = rejects == nil && verb.reading.skipsErrors(isRejecting: false)
     options.progress = { try advance($0.done) }
     options.isSourceWhole = { queue.reports.allSatisfy { $0.reading.rejected + $0.reading.skippedEmpty == 0 } }
     var report = SyncReport()

@@ -92,7 +92,7 @@ struct ImportVerb: ParsableCommand {
     do {
       return (try run(ImportRunner(self, rejects), isNew: isNew), rejects)
     } catch {
-      rejects?.discard()
+      rejects?.end()
       guard isNew, (error as? StoreError)?.code == .alreadyExists, access(options.store.path, F_OK) == 0 else {
         throw error
       }
@@ -143,6 +143,13 @@ struct ImportVerb: ParsableCommand {
       new: outcome.newCollections, beside: outcome.collectionsBefore, isNamed: collection != nil)
     {
       options.common.diagnostics.note(note)
+    }
+    if outcome.parentsDropped > 0 {
+      let lacking = counted(outcome.parentsDropped, "document")
+      options.common.diagnostics.note(
+        reading.more.keepIds
+          ? "\(lacking) without the parent that the input names: it isn't in the same collection"
+          : "\(lacking) without the parent that the input names: --keep-ids keeps ids and parents")
     }
     outcome.inputs.compactMap(\.columnDetails).forEach { options.common.diagnostics.detail($0) }
     outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)

@@ -36,16 +36,19 @@ struct MoveVerb: ParsableCommand {
   func run() throws {
     let store = try options.open(readOnly: dryRun)
     let header: DocumentHeader
+    var note: String?
     if dryRun {
       header = try store.read { reader in
         let header = try choice.header(in: reader, of: store)
         _ = try placement(of: header, in: reader, store)
+        note = try newCollectionNote(reader)
         return header
       }
     } else {
       header = try store.write { writer in
         let header = try choice.header(in: writer, of: store)
         let placement = try placement(of: header, in: writer, store)
+        note = try newCollectionNote(writer)
         if let into {
           try writer.move(header.id, into: DocumentCollection(into), at: placement)
         } else {
@@ -55,8 +58,14 @@ struct MoveVerb: ParsableCommand {
       }
     }
     try store.close()
+    if let note { options.common.diagnostics.note(note) }
     guard dryRun || options.common.isMachineReadable else { return }
     try HeaderField.print([header], as: options.common.listFormat)
+  }
+
+  private func newCollectionNote(_ scope: borrowing some StoreReading & ~Copyable) throws -> String? {
+    guard let into, try !scope.exists(DocumentCollection(into)) else { return nil }
+    return Collections.note(new: [into], beside: try scope.collectionNames().map(\.name), isNamed: true)
   }
 
   private func placement(
@@ -65,7 +74,14 @@ struct MoveVerb: ParsableCommand {
     guard let into else { return try to!.placement(of: header, in: scope) }
     guard let to else { return .bottom }
     let target = DocumentCollection(into)
-    guard try scope.exists(target) else { return to == .top ? .top : .bottom }
+    guard try scope.exists(target) else {
+      guard [.top, .bottom, .place(1)].contains(to) else {
+        let there = try listed(scope.collectionNames().map(\.name))
+        throw Failure.usage(
+          "\(into) would be a new collection, which has no such place", hint: "there are: \(there)")
+      }
+      return .bottom
+    }
     let id = try scope.info(of: target).id
     return id == header.collection ? try to.placement(of: header, in: scope) : try to.placement(in: id, scope)
   }

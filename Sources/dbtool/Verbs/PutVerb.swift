@@ -76,6 +76,7 @@ struct PutVerb: ParsableCommand {
     if attached.contains(InputFile.standardInput) {
       throw ValidationError("standard input has no name: 'attachment add' attaches it with --name")
     }
+    try InputFile.requireDistinctNames(attached)
     if createOnly, updateOnly { throw ValidationError("--create-only and --update-only exclude each other") }
     if updateOnly, id == nil, key == nil { throw ValidationError("--update-only needs --id or --key-name") }
   }
@@ -130,6 +131,7 @@ struct PutVerb: ParsableCommand {
     if createOnly {
       throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) already exists")
     }
+    if existing.isJSON { try ValueText.require(text, for: existing.id) }
     // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
     let attributes = try attributes.applied(to: existing.attributes)
     try writer.update(existing.id) { document in
@@ -204,10 +206,10 @@ struct AttributeArgument: ExpressibleByArgument {
 extension [AttributeArgument] {
   /// The attributes with these set, and some removed.
   func applied(to old: Attributes, removing removed: [String] = []) throws -> Attributes {
-    guard !isEmpty || !removed.isEmpty else { return old }
-    var members = old.members
-    for name in removed { members[name] = nil }
-    for attribute in self { members[attribute.name] = attribute.value }
-    return try Attributes(members)
+    var attributes = old
+    for name in removed { attributes[name] = nil }
+    for attribute in self { attributes[attribute.name] = attribute.value }
+    if let fault = attributes.fault { throw fault }
+    return attributes
   }
 }

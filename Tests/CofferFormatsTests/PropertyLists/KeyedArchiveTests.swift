@@ -191,6 +191,15 @@ import Testing
       ("NSArray", "<key>NS.objects</key><array>#0#</array>", "[null]"),
       ("NSSet", "<key>NS.objects</key><array/>", "[]"),
       ("NSOrderedSet", "<key>NS.object.0</key><true/><key>NS.object.1</key><false/>", "[true,false]"),
+      ("NSSet", "", "[]"),
+      (
+        "NSOrderedSet", "<key>NS.object.0</key><true/><key>x</key><false/>",
+        "{\"$class\":\"NSOrderedSet\",\"NS.object.0\":true,\"x\":false}"
+      ),
+      (
+        "NSArray", "<key>NS.object.0</key><true/><key>NS.object.2</key><false/>",
+        "{\"$class\":\"NSArray\",\"NS.object.0\":true,\"NS.object.2\":false}"
+      ),
       (
         "NSArray", "<key>NS.objects</key><array/><key>x</key><true/>",
         "{\"$class\":\"NSArray\",\"NS.objects\":[],\"x\":true}"

@@ -39,6 +39,24 @@ struct SQLiteFileTests {
     #expect(report.privateCopy?.contains("log") == true)
   }
 
+  /// The rows are in the log, and many more than the database's file has bytes.
+  @Test func readsRowsWithoutIDsFromLog() throws {
+    let directory = try TemporaryDirectory()
+    let database = try Database("\(directory.path)/live.db", mode: .createNew)
+    try database.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    try database.execute("CREATE TABLE records(id TEXT PRIMARY KEY, title, txt) WITHOUT ROWID")
+    try database.execute(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<5000) INSERT INTO records SELECT i,'','t' FROM n"
+    )
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(
+        atPath: "\(directory.path)/live.db\(suffix)", toPath: "\(directory.path)/log.db\(suffix)")
+    }
+    try database.close()
+    try FileManager.default.removeItem(atPath: "\(directory.path)/live.db")
+    #expect(try read("\(directory.path)/log.db", in: directory).texts.count == 5000)
+  }
+
   @Test func readsDatabaseWithoutLogInPlace() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(

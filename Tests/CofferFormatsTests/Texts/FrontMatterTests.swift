@@ -92,4 +92,10 @@ import Testing
       #expect(error?.description.contains("document 7") == true)
     }
   }
+
+  /// Names are compared by their bytes, as in attributes.
+  @Test func keepsNamesThatDifferInComposition() throws {
+    let json = try #require(try read("---\n\u{E9}: 1\ne\u{301}: 2\n---\n").attributes)
+    #expect(json.utf8.elementsEqual("{\"e\u{301}\":2,\"\u{E9}\":1}".utf8))
+  }
 }

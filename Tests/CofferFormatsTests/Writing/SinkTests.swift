@@ -146,6 +146,14 @@ import Testing
     #expect(made.allSatisfy { $0.utf8.count <= 255 })
   }
 
+  @Test func numbersNamesThatStayTaken() {
+    var names = FileNames()
+    let made = [("document-5", 1), ("document-5-5", 2), (nil, 5)].map { names.name(title: $0, id: $1, ending: ".txt") }
+    #expect(Set(made).count == 3, "\(made)")
+    let attachments = (1...3).map { names.name(ofAttachment: "a.txt", number: $0) }
+    #expect(attachments == ["a.txt", "a-2.txt", "a-3.txt"])
+  }
+
   @Test func hostileTitlesRemainInDirectory() throws {
     let directory = try TemporaryDirectory()
     try directory.write("precious".utf8, to: "outside")
@@ -272,6 +280,19 @@ import Testing
     try directory.write((line + "\n").utf8, to: "index.ndjson")
     let read = try drafts(DirectorySource(path: directory.path))
     #expect(read.map(\.title) == ["a", "index.ndjson"])
+  }
+
+  /// The files would lose what the index says of them.
+  @Test(arguments: ["{\"file\":\"b\",\"id\":2},", "{\"file\":\"b\",\"created\":\"now\"}", "not json"])
+  func refusesIndexWithOneOtherLine(line: String) throws {
+    let directory = try TemporaryDirectory()
+    for name in ["a", "b"] { try directory.write(name.utf8, to: name) }
+    try directory.write("{\"file\":\"a\",\"id\":1}\n\(line)\n".utf8, to: "index.ndjson")
+    let error = #expect(throws: FormatError.self) {
+      try DirectorySource(path: directory.path, options: ReadingOptions(path: "in"))
+    }
+    #expect(error?.code == .malformed && error?.path == "in/index.ndjson", "\(error as Any)")
+    #expect(error?.location?.line == 2)
   }
 
   @Test func reportsMissingIndexedFile() throws {

@@ -87,4 +87,15 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "x.txt")
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == text)
   }
+
+  /// Numbers and dates contain these characters, too.
+  @Test(arguments: [":", "-", ".", "T", "Z", "0", "1", "2"])
+  func readsBackEachDelimiter(delimiter: String) throws {
+    let sandbox = try Sandbox.withStore()
+    for text in ["one", "2.5:T-Z"] { try sandbox.succeed("put", "s.coffer", "--text", text) }
+    try sandbox.succeed("export", "s.coffer", "--to", "csv", "--delimiter", delimiter, "-o", "out.csv")
+    try sandbox.succeed(
+      "import", "new.coffer", "out.csv", "--create", "--keep-ids", "--map", "delimiter=\(delimiter)")
+    #expect(try sandbox.succeed("export", "new.coffer").text == sandbox.succeed("export", "s.coffer").text)
+  }
 }

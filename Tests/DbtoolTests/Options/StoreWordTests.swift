@@ -132,4 +132,14 @@ import Testing
     #expect(terminal.shown.contains("very weak") == isWeak)
     #expect(!terminal.shown.contains(passphrase))
   }
+
+  @Test func readsWordsBehindFlags() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "one")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
+    sandbox.environment["DBTOOL_STORE"] = "s.coffer"
+    #expect(try sandbox.succeed("ls", "--json", "s.coffer").text.contains(#""id":1"#))
+    try sandbox.succeed("restore", "--quiet", "--force", "s.coffer", "b.coffer")
+    try sandbox.succeed("ls", "-c", "documents", "s.coffer")
+  }
 }

@@ -112,4 +112,22 @@ import Testing
     try sandbox.succeed("put", "s.coffer", "--text", "another")
     #expect(try sandbox.run("show", "s.coffer", "1-2", "--attachment", "memo.txt").status == 64)
   }
+
+  @Test func refusesTwoFilesOfOneName() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    for folder in ["a", "b"] {
+      try FileManager.default.createDirectory(atPath: sandbox.path(folder), withIntermediateDirectories: false)
+      try sandbox.write("\(folder)/scan.pdf", folder)
+    }
+    let before = try sandbox.read("s.coffer")
+    for words in [
+      ["put", "s.coffer", "--text", "y", "--attach", "a/scan.pdf", "--attach", "b/scan.pdf"],
+      ["attachment", "add", "s.coffer", "1", "a/scan.pdf", "b/scan.pdf", "--replace"],
+    ] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 64 && result.errors.contains("two files have the name scan.pdf"), "\(result.errors)")
+    }
+    #expect(try sandbox.read("s.coffer") == before)
+  }
 }

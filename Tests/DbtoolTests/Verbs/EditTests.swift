@@ -397,4 +397,35 @@ import Testing
     #expect(read(running, &answer, answer.count) == 4)
     return child
   }
+
+  /// Names and titles are compared by their bytes.
+  @Test func keepsHowAccentsAreComposed() throws {
+    let sandbox = try Sandbox.withStore()
+    let (composed, decomposed) = ("Caf\u{E9}", "Cafe\u{301}")
+    try sandbox.succeed(
+      "put", "s.coffer", "--text", "x", "--title", decomposed, "--attr", "\(composed)=1", "--attr", "\(decomposed)=2")
+    try sandbox.succeed("edit", "s.coffer", "1", "--set-title", composed, "--attr", "state=done")
+    let attributes = try sandbox.succeed("query", "s.coffer", "SELECT attributes FROM documents").text
+    #expect(attributes.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 3, "\(attributes)")
+    let title = try sandbox.succeed("query", "s.coffer", "SELECT title FROM documents").text
+    #expect(title.utf8.elementsEqual("\(composed)\n".utf8), "\(title)")
+    try sandbox.succeed(
+      "import", "s.coffer", "-", "--from", "ndjson", "--keep-ids", "--on-conflict", "update",
+      input: #"{"id":1,"text":"x","state":"open"}"#)
+    let updated = try sandbox.succeed("query", "s.coffer", "SELECT attributes FROM documents").text
+    #expect(updated.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 3 && updated.contains("open"), "\(updated)")
+  }
+
+  /// An app couldn't read another text in place of its value.
+  @Test func refusesOtherTextInPlaceOfValue() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed(
+      "import", "s.coffer", "-", "--from", "ndjson", input: #"{"text":"{\"a\":1}","json":true}"#)
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run(["put", "s.coffer", "--id", "1", "--text", "{\"a\":"])
+    #expect(result.status == 22 && result.errors.contains("document 1 holds a value"), "\(result.errors)")
+    #expect(try sandbox.read("s.coffer") == before)
+    try sandbox.succeed("put", "s.coffer", "--id", "1", "--text", #"{"a":2}"#)
+    #expect(try sandbox.succeed("query", "s.coffer", "SELECT isJSON, json FROM documents").text.contains(#"1"#))
+  }
 }

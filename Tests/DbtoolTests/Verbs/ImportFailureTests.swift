@@ -208,4 +208,41 @@ import Testing
     let told = try sandbox.run("import", "s.coffer", "in.bin", "--encoding", "utf-8")
     #expect(!told.diagnostics.contains("this is"))
   }
+
+  @Test func keepsRejectsOfStoredBatches() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--key-name", "taken", "--text", "x")
+    let rows = ["key,text", "a,1", "c,3,x", "b,2", "d,4", "taken,5"]
+    let result = try sandbox.run(
+      ["import", "s.coffer", "-", "--from", "csv", "--batch", "2", "--rejects", "bad.csv"],
+      input: Array(rows.map { $0 + "\n" }.joined().utf8))
+    #expect(result.status != 0 && result.errors.contains("of earlier batches stored"), "\(result.errors)")
+    let rejected = try String(decoding: sandbox.read("bad.csv"), as: UTF8.self)
+    #expect(rejected == "key,text\nc,3,x\n", "\(rejected)")
+  }
+
+  /// The store refuses a record that was read, so the file couldn't have it.
+  @Test func syncWithRejectsEndsAtRefusedRecord() throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run(
+      ["import", "s.coffer", "-", "--from", "csv", "--sync", "--rejects", "bad.csv"],
+      input: Array("key,text\na,1\n,2\na,3\n".utf8))
+    #expect(result.status != 0 && !sandbox.exists("bad.csv"), "\(result.errors)")
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test(arguments: [
+    ["p.txt", "--map", "title=Name,text=Body"], ["p.txt", "--from", "lines", "--map", "title=Name"],
+    ["p.txt", "--map", "header=no"], ["folder", "--map", "title=Name"], ["p.txt", "--table", "t"],
+  ])
+  func refusesOptionsWithoutUse(words: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("p.txt", "Name,Body\nA,x\nB,y\n")
+    try FileManager.default.createDirectory(atPath: sandbox.path("folder"), withIntermediateDirectories: false)
+    try sandbox.write("folder/p.txt", "text")
+    let result = try sandbox.run(["import", "s.coffer"] + words)
+    #expect(result.status == 64 && result.errors.contains("is read as"), "\(result.errors)")
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.isEmpty)
+  }
 }

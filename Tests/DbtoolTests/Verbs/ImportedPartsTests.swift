@@ -171,4 +171,51 @@ struct ImportedPartsTests {
     #expect(try sync([#"{"id":2,"key":"a","text":"2"}"#, #"{"id":3,"key":"b","text":"3"}"#], "--delete") == 0)
     #expect(try sandbox.succeed("query", "s.coffer", keys).lines == ["2:a", "3:b"])
   }
+
+  /// A parent can come in a later transaction than its child, or be missing.
+  @Test func keepsParentsOfLaterBatches() throws {
+    let sandbox = try Sandbox.withStore()
+    let lines = [
+      #"{"id":2,"text":"B","parent":1}"#, #"{"id":3,"text":"C","parent":9}"#, #"{"id":1,"text":"A"}"#,
+    ]
+    let result = try sandbox.run(
+      ["import", "s.coffer", "-", "--keep-ids", "--from", "ndjson", "--batch", "1"],
+      input: Array(lines.map { $0 + "\n" }.joined().utf8))
+    #expect(result.status == 0 && result.errors.contains("1 document without the parent"), "\(result.errors)")
+    #expect(try parents(sandbox, "s.coffer") == ["1:", "2:1", "3:"])
+    // The batches before a failure stay, with their parents.
+    let failed = try sandbox.run(
+      ["import", "s.coffer", "-", "--keep-ids", "--from", "ndjson", "--batch", "1"],
+      input: Array((#"{"id":12,"text":"","parent":11}"# + "\n" + #"{"id":11,"text":""}"# + "\n" + lines[2]).utf8))
+    #expect(failed.status != 0)
+    #expect(try parents(sandbox, "s.coffer") == ["1:", "2:1", "3:", "11:", "12:11"])
+    let report = try sandbox.run(
+      ["import", "s.coffer", "-", "--keep-ids", "--from", "ndjson", "--json"],
+      input: Array(#"{"id":5,"text":"E","parent":8}"#.utf8))
+    #expect(report.text.contains(#""parents_dropped":1"#), "\(report.text)")
+  }
+
+  /// Names that differ only in how an accent is composed are different collections.
+  @Test(arguments: ["ndjson", "json", "db"])
+  func keepsCollectionsThatDifferInComposition(format: String) throws {
+    let sandbox = try Sandbox.withStore()
+    for (name, text) in [("Caf\u{E9}", "composed"), ("Cafe\u{301}", "decomposed")] {
+      try sandbox.succeed("put", "s.coffer", "-c", name, "--key-name", "k", "--text", text)
+    }
+    try sandbox.succeed("export", "s.coffer", "-o", "out.\(format)")
+    try sandbox.succeed("export", "s.coffer", "-c", "Caf\u{E9}", "-o", "one.\(format)")
+    if format != "db" {
+      try sandbox.succeed("import", "new.coffer", "out.\(format)", "--create")
+      for store in ["s.coffer", "new.coffer"] {
+        #expect(try sandbox.succeed("show", store, "-c", "Cafe\u{301}", "k").text == "decomposed")
+        #expect(try sandbox.succeed("show", store, "-c", "Caf\u{E9}", "k").text == "composed")
+      }
+    }
+  }
+
+  @Test func repeatedCollectionIsExportedOnce() throws {
+    let sandbox = try Sandbox.withStore()
+    try store("s.coffer", Self.chain, sandbox)
+    #expect(try sandbox.succeed("export", "s.coffer", "-c", "documents", "-c", "documents").lines.count == 3)
+  }
 }

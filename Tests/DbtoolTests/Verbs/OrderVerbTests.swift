@@ -106,4 +106,18 @@ import Testing
     #expect(try sandbox.succeed("put", "s.coffer", "-c", "documents", "--text", "x").text == "1\n")
     #expect(try sandbox.run("verify", "s.coffer").status == 0)
   }
+
+  @Test func newCollectionHasOnlyItsFirstPlace() throws {
+    let sandbox = try Sandbox.withStore()
+    for text in ["one", "two"] { try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", text) }
+    for place in ["after:2", "before:2", "2"] {
+      for more in [[], ["--dry-run"]] {
+        let result = try sandbox.run(["mv", "s.coffer", "1", "--into", "archve", "--to", place] + more)
+        #expect(result.status == 64 && result.errors.contains("archve would be a new collection"), "\(result.errors)")
+      }
+    }
+    let result = try sandbox.run(["mv", "s.coffer", "1", "--into", "archive", "--to", "1"])
+    #expect(result.status == 0 && result.errors.contains("archive is a new collection"), "\(result.errors)")
+    #expect(try sandbox.succeed("ls", "s.coffer", "-c", "archive").lines.count == 1)
+  }
 }

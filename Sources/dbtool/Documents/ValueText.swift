@@ -1,0 +1,25 @@
+internal import Coffer
+internal import CofferDocuments
+
+/// The text of a stored value, which is JSON.
+enum ValueText {
+  /// Refuses a text in place of a value's JSON, because the app that stored the value couldn't read it.
+  ///
+  /// - Throws: `not-json` with the place in the text.
+  static func require(_ text: String, for id: DocumentID) throws {
+    var text = text
+    let fault: JSONError? = text.withUTF8 { bytes in
+      do throws(JSONError) {
+        var scanner = JSONScanner(UnsafeRawBufferPointer(bytes))
+        _ = try scanner.scanDocument()
+        return nil
+      } catch {
+        return error
+      }
+    }
+    guard let fault else { return }
+    throw Failure(
+      .undecodable, kind: "not-json", "document \(id) holds a value, and the new text isn't JSON: \(fault)",
+      hint: "rm deletes the value, and put stores a text")
+  }
+}
