@@ -133,7 +133,7 @@ extension SyncSession {
   private func take(
     _ changeset: ChangesetReader, _ preamble: SyncPreamble, _ file: SyncFile, as name: UniqueID
   ) throws -> Outcome {
-    let known = memory
+    let before = (memory, stored)
     do {
       let report = try engine.take(
         changeset, named: file.name, isRenamed: preamble.hasRenamed || memory.hasRenamed, policy, progress
@@ -145,7 +145,7 @@ extension SyncSession {
       return try refuse(file, of: name, "it has conflicts, which the policy leaves to a person")
     } catch let error as StoreError {
       // The transaction that remembered the file was rolled back.
-      memory = known
+      (memory, stored) = before
       switch error.code {
       case .anchorMismatch:
         try noteFork(of: name, file.file)

@@ -23,7 +23,7 @@ package final class SyncSession {
   var memory: SyncMemory
   var report = FolderSyncReport()
   /// The memory in the store.
-  private var stored: SyncMemory
+  var stored: SyncMemory
   private var isMemoryChanged: Bool { memory != stored }
   var hasTaken = false
   /// The files that this run couldn't merge, and whether the reason was other than a conflict.

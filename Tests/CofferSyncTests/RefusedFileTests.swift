@@ -126,7 +126,8 @@ struct RefusedFileTests {
 
   // MARK: Conflicts
 
-  @Test func policyFailLeavesConflictToPerson() throws {
+  /// Changes one document on both devices, and brings each the other's file.
+  private func changeOnBoth() throws {
     for (device, text) in [(laptop, "of laptop"), (phone, "of phone")] {
       try device.store.write { tx in
         let id = try tx.headers(in: "notes")[0].id
@@ -135,6 +136,10 @@ struct RefusedFileTests {
       try device.sync()
     }
     carry()
+  }
+
+  @Test func policyFailLeavesConflictToPerson() throws {
+    try changeOnBoth()
     let report = try phone.sync(.fail)
     #expect(report.problems.map(\.kind) == [.refused])
     #expect(report.taken.map(\.report.isMerged) == [false] && report.taken[0].report.conflicts.count == 1)
@@ -163,14 +168,7 @@ struct RefusedFileTests {
 
   /// Both devices make the other version of a conflict, under different IDs.
   @Test func undoOfReturnedDocumentIsRefused() throws {
-    for (device, text) in [(laptop, "of laptop"), (phone, "of phone")] {
-      try device.store.write { tx in
-        let id = try tx.headers(in: "notes")[0].id
-        try tx.update(id) { $0.text = text }
-      }
-      try device.sync()
-    }
-    carry()
+    try changeOnBoth()
     try laptop.sync()
     try phone.sync()
     func version(_ device: SimulatedDevice) throws -> DocumentID {
