@@ -68,6 +68,7 @@ extension RecordWriter {
     fields.isKeyHeldElsewhere = isKeyHeldElsewhere ?? (old.fields.isKeyHeldElsewhere && new.key == nil)
     var kind = old.document.changes(to: new)
     if position != nil { kind.insert(.place) }
+    if given != nil || !kind.isDisjoint(with: [.place, .parent]) { try noteCutParent(above: old.fields) }
     // Readers follow the dots that a merge brings, also where no value changes.
     if given != nil, kind.isEmpty { kind = .head }
     var changed = old.changedParts(by: kind, to: new, staysThere: staysThere)
@@ -94,9 +95,10 @@ extension RecordWriter {
     let former = Former(
       old.fields, old.element, isBodyInRecord: sealer.isBodyInRecord(textCount: old.header.byteCount))
     try replace(former, with: batch.rows[0], of: batch, changing: columns, as: kind)
-    guard key != old.storedKey || !staysThere else { return }
-    // Another document's row follows.
+    // Other documents' rows follow.
     batch.removeAll()
+    if !settlesParentsLater { try settleParents() }
+    guard key != old.storedKey || !staysThere else { return }
     if !old.fields.isKeyHeldElsewhere { try release(old.storedKey, in: old.fields.collection) }
     if fields.isKeyHeldElsewhere, isKeyHeldElsewhere == nil { try release(key, in: collection.id) }
   }
@@ -128,6 +130,9 @@ extension RecordWriter {
       reader.reset()
       batch.removeAll()
     }
+    if parts.contains(.place) {
+      try noteCutParent(above: try reader.row(id, withBody: false, within: limits).fields)
+    }
     var row = try reader.row(id, withBody: false, within: limits)
     let keepsEpoch = row.fields.epoch == keys.active.epoch
     if !keepsEpoch { row = try reader.row(id, withBody: true, within: limits) }
@@ -156,6 +161,10 @@ extension RecordWriter {
     try replace(
       former, with: batch.rows[0], of: batch,
       changing: keepsEpoch ? columns : columns.union([.blindIndex, .title]), as: kind)
+    guard parts.contains(.place), !settlesParentsLater else { return }
+    // Other documents' rows follow.
+    batch.removeAll()
+    try settleParents()
   }
 
   /// Re-encrypts the head at another position.

@@ -45,6 +45,12 @@ package final class RecordWriter {
   var deletedChunks: Int64 = 0
   /// Whether this transaction deleted an attachment without deleting all of its chunks.
   package internal(set) var leavesChunks = false
+  /// The documents at which a cycle was cut whose parents ``settleParents(placed:)`` sets again, with these parents.
+  var cutParents: [Int64: (id: Int64, uid: UniqueID)] = [:]
+  /// The highest ID of a deleted parent that ``settleParents(placed:)`` wrote.
+  package internal(set) var highestSettledParent: Int64 = 0
+  /// Whether the caller calls ``settleParents(placed:)`` after its last change, instead of after each change.
+  package var settlesParentsLater = false
   private var lastParent: (id: Int64, uid: UniqueID)?
   /// The number for the next deletion, or `nil` before the first deletion.
   var nextDeletion: Int64?
@@ -479,7 +485,9 @@ package final class RecordWriter {
     try row.fields.require(collection)
     let element = try reader.opener.element(of: row)
     // Reset the reader first, because SQLite moves the row's bytes when rows are deleted.
+    let fields = row.fields
     reader.reset()
+    try noteCutParent(above: fields)
     // A damaged attachment leaves the transaction as it is.
     for row in try attachmentRows(of: id.rawValue) { _ = try AttachmentRecord(row, keys) }
     try changing { () throws(StoreError) in
@@ -491,11 +499,12 @@ package final class RecordWriter {
       state.count -= 1
       if lastParent?.id == id.rawValue { lastParent = nil }
       if notesDeletion { try noteDeletion(of: uid) }
-      changes.delete(row.fields)
-      try noteListing(of: row.fields.collection)
+      changes.delete(fields)
+      try noteListing(of: fields.collection)
       rowsWritten += 1
     }
-    try release(key, in: row.fields.collection)
+    try release(key, in: fields.collection)
+    if !settlesParentsLater { try settleParents() }
   }
 
   // MARK: Statements

@@ -68,6 +68,7 @@ private final class ChangesetFilling {
     try writer.raiseCounter(above: replicas.greatestCounter)
     try writer.changeReplicas { new throws(StoreError) in try new.take(replicas.joined) }
     writer.keepsOwnRange = true
+    writer.settlesParentsLater = true
     let source = try changeset.entries()
     try insertCollections(source)
     try insertDeletions(source)
@@ -209,7 +210,7 @@ private final class ChangesetFilling {
       placed.append(child)
     }
     // A cycle has a parent with a greater ID than its child's.
-    try ParentCycles(PairedStore(transaction), replicas).cut(from: placed)
+    try writer.settleParents(placed: placed)
   }
 
   // MARK: Attachments

@@ -60,6 +60,7 @@ private struct MergeApplication {
 
   mutating func run() throws {
     writer.keepsOwnRange = true
+    writer.settlesParentsLater = true
     for copy in merge.copies where copy.isNew && copy.side == .mine {
       let stored = try storedHere(copy.document.id)
       lostTexts[copy.uid] = stored.document.text
@@ -76,7 +77,7 @@ private struct MergeApplication {
     for shared in keys { try settle(shared) }
     try detachMovedParents()
     try reattachChildren()
-    try ParentCycles(merge.here, merge.replicas).cut(from: placed)
+    try writer.settleParents(placed: placed)
     entries = entries.map { entry in
       let ids = entry.action == .added ? newIDs : entry.action == .copied ? copyIDs : [:]
       guard entry.id == nil, let id = entry.otherID.flatMap({ ids[$0] }) else { return entry }

@@ -180,8 +180,9 @@ package struct DocumentEditor {
     if transaction.highestParent == nil {
       transaction.highestParent = try transaction.database.integer(SQL.highestParent) ?? 0
     }
-    guard id <= max(transaction.highestParent ?? 0, transaction.highestWrittenParent) else { return }
     let writer = try transaction.writer
+    let highest = max(transaction.highestParent ?? 0, transaction.highestWrittenParent, writer.highestSettledParent)
+    guard id <= highest else { return }
     let children = try writer.ids(SQL.idsOfChildren, id)
     guard !children.isEmpty, let uid = try writer.uid(ofParent: id) else { return }
     for child in children {

@@ -323,6 +323,29 @@ struct CopyMergeTests {
     }
   }
 
+  /// The copy learns of the cycle and its end in two merges, and a third store learns of both at once.
+  @Test(arguments: [false, true]) func documentGetsItsParentAfterTheCycle(_ isDeleted: Bool) throws {
+    let pair = try Pair()
+    let child = try pair.copy.write { try $0.insert(Document(text: "child"), into: Self.notes) }
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    try pair.copy.write { try $0.setParent(of: DocumentID(2), to: child) }
+    // The copy's last move is the latest one.
+    for text in ["a", "b", "c"] { try pair.copy.write { writer in try writer.update(child) { $0.text = text } } }
+    try pair.copy.write { try $0.setParent(of: child, to: DocumentID(3)) }
+    try pair.original.write { try $0.setParent(of: DocumentID(3), to: DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    for store in [pair.copy, pair.original] { #expect(try store.read { try $0.header(of: child).parent } == nil) }
+    try pair.original.write { writer in
+      if isDeleted { try writer.delete(DocumentID(2)) } else { try writer.setParent(of: DocumentID(3), to: nil) }
+    }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    for store in [pair.copy, pair.original] {
+      #expect(try store.read { try $0.header(of: child).parent } == DocumentID(3))
+      #expect(try store.verify().isSound)
+    }
+  }
+
   // MARK: Collections
 
   @Test func combinesEqualNewCollections() throws {

@@ -23,6 +23,15 @@ struct MergeHistoryTests {
     try History(seed + 40_000, copies: 3, .attachments).run(steps: 60)
   }
 
+  // Parents form cycles, which further moves and deletions dissolve.
+  @Test(arguments: HistorySeeds.first(3)) func mergesFamiliesAsModel(_ seed: UInt64) throws {
+    try History(seed + 60_000, copies: 3, .families).run(steps: 80)
+  }
+
+  @Test(.slow, arguments: HistorySeeds.first(5)) func mergesLongHistoriesOfFamiliesAsModel(_ seed: UInt64) throws {
+    try History(seed + 70_000, copies: 4, .families).run(steps: 250)
+  }
+
   @Test(.slow, arguments: HistorySeeds.first(2)) func mergesLongHistoriesOfAttachmentsAsModel(_ seed: UInt64) throws {
     try History(seed + 50_000, copies: 4, .attachments).run(steps: 150)
   }
@@ -51,6 +60,8 @@ private final class History {
     case oneDocument
     /// The attachments of few documents, and as much of everything else.
     case attachments
+    /// The parents and places of few documents.
+    case families
   }
 
   init(_ seed: UInt64, copies: Int, _ edits: Edits = .all) throws {
@@ -71,7 +82,11 @@ private final class History {
   func run(steps: Int) throws {
     for step in 0..<steps {
       if random.number(below: 3) > (edits == .oneDocument ? 1 : 0) {
-        try change(stores[random.number(below: stores.count)])
+        let store = stores[random.number(below: stores.count)]
+        try change(store)
+        if edits == .families {
+          try expectReading(of: store, try ModelOfStore.read(store), "seed \(seed), step \(step)")
+        }
       } else {
         let mine = random.number(below: stores.count)
         let theirs = (mine + 1 + random.number(below: stores.count - 1)) % stores.count
@@ -112,7 +127,7 @@ private final class History {
     try expectReading(of: stores[mine], result, place)
   }
 
-  /// Compares the names and the holders of keys that a store reads with those of the model.
+  /// Compares the names, holders of keys and parents that a store reads with those of the model.
   private func expectReading(of store: DocumentStore, _ model: ModelStore, _ place: String) throws {
     let names = Set(model.names.values)
     try store.read { reader in
@@ -125,6 +140,10 @@ private final class History {
       }
     }
     #expect(try ModelOfStore.holdersOfKeys(store) == Set(model.keys.values), "\(place)")
+    let parents = try ModelOfStore.parents(store)
+    let others = Set(parents.keys).union(model.parents.keys).filter { parents[$0] != model.parents[$0] }
+    let found = others.map { "\($0): \(parents[$0] as Any), not \(model.parents[$0] as Any)" }
+    try #require(found.isEmpty, "\(place): \(found.joined(separator: "; "))")
   }
 
   /// Merges until all copies have everything, and requires them to be equal, also in their orders.
@@ -202,6 +221,9 @@ private final class History {
     let id = ids.isEmpty ? nil : ids[random.number(below: ids.count)]
     if edits == .oneDocument { return try changeTextOrExistence(of: id, writer) }
     if edits == .attachments, let id, random.number(below: 2) == 0 { return try changeAttachments(of: id, writer) }
+    if edits == .families, ids.count > 3, random.number(below: 8) > 0 {
+      return try changeFamily(of: ids[random.number(below: ids.count)], among: ids, writer)
+    }
     let collection =
       collections.isEmpty || random.number(below: 6) == 0
       ? DocumentCollection(Self.names[random.number(below: 3)])
@@ -249,6 +271,19 @@ private final class History {
 }
 
 extension History {
+  private func changeFamily(of id: DocumentID, among ids: [DocumentID], _ writer: borrowing WriteTransaction) throws {
+    let other = ids[random.number(below: ids.count)]
+    switch random.number(below: 10) {
+    case 0...5: try writer.setParent(of: id, to: other)
+    case 6: try writer.move(id, to: .after(other))
+    case 7: try writer.setParent(of: id, to: nil)
+    case 8 where ids.count > 5: try writer.delete(id)
+    default:
+      let deleted = try writer.deleteUndoably([id])
+      try writer.restore(deleted)
+    }
+  }
+
   private func changeAttachments(of id: DocumentID, _ writer: borrowing WriteTransaction) throws {
     texts += 1
     let attachments = try writer.attachments(of: id)

@@ -64,6 +64,21 @@ enum ModelOfStore {
     }
   }
 
+  /// The parents that documents read as having, except parents that are missing.
+  static func parents(_ store: DocumentStore) throws -> [RecordID: RecordID] {
+    try store.engine.reading { transaction throws(StoreError) in
+      var records: [Int64: RecordID] = [:]
+      var parents: [(child: RecordID, parent: Int64)] = []
+      for id in try transaction.allIDs() {
+        let stored = try transaction.storedDocument(id)
+        records[id.rawValue] = stored.history.uid.record
+        if let parent = stored.document.parent { parents.append((stored.history.uid.record, parent.rawValue)) }
+      }
+      return Dictionary(
+        uniqueKeysWithValues: parents.compactMap { edge in records[edge.parent].map { (edge.child, $0) } })
+    }
+  }
+
   /// The identities of all replicas that were read.
   private static let known = Mutex<[ReplicaID: UniqueID]>([:])
 

@@ -1,0 +1,121 @@
+internal import CofferDocuments
+
+// Cycles of parents, which arise when stores that didn't know each other's moves are merged (FORMAT, "Parents").
+
+extension RecordWriter {
+  /// Notes the document at which a cycle is cut, if a document that is about to move or be deleted is part of that cycle.
+  /// ``settleParents(placed:)`` then sets its parent again.
+  ///
+  /// - Parameter fields: The document's row.
+  func noteCutParent(above fields: RowFields) throws(StoreError) {
+    // A cycle has documents that were moved in at least two replicas.
+    guard replicas.entries.count > 1, let parent = fields.parent else { return }
+    do throws(StoreError) {
+      try noteCutParent(above: fields.id, from: parent)
+    } catch {
+      // A damaged ancestor doesn't keep its descendants from being deleted.
+      guard error.code == .damaged else { throw error }
+    }
+  }
+
+  private func noteCutParent(above id: Int64, from parent: Int64) throws(StoreError) {
+    var parent = parent
+    let reader = RecordReader(database, keys)
+    defer { reader.end() }
+    var seen: Set<Int64> = [id]
+    while seen.insert(parent).inserted, let row = try familyRow(parent, reader) {
+      if let next = row.fields.parent {
+        parent = next
+        continue
+      }
+      guard let uid = try reader.opener.openHead(row, acceptsNewer: true).parent else { return }
+      let root = parent
+      reader.reset()
+      cutParents[root] = try descendant(of: root, with: uid, reader).map { ($0, uid) }
+      return
+    }
+  }
+
+  /// Sets the parents of noted documents again, and cuts each cycle by removing the parent of the document that was
+  /// placed last.
+  ///
+  /// - Parameter placed: Documents with new parents. Each new cycle has one of them or a noted document in it.
+  package func settleParents(placed: [Int64] = []) throws(StoreError) {
+    guard !placed.isEmpty || !cutParents.isEmpty else { return }
+    let reader = RecordReader(database, keys)
+    defer { reader.end() }
+    var placed = placed
+    for (child, parent) in cutParents where try isParent(parent, of: child, reader) {
+      try setParentRow(of: DocumentID(child), to: parent.id)
+      highestSettledParent = max(highestSettledParent, parent.id)
+      placed.append(child)
+    }
+    cutParents = [:]
+    for id in placed {
+      guard let latest = try latestPlaced(inCycleAbove: id, reader) else { continue }
+      try setParentRow(of: DocumentID(latest), to: nil)
+    }
+  }
+
+  /// Returns whether a document without a parent names another one as its parent, which is in its collection or deleted.
+  private func isParent(
+    _ parent: (id: Int64, uid: UniqueID), of child: Int64, _ reader: RecordReader
+  ) throws(StoreError) -> Bool {
+    defer { reader.reset() }
+    let collection = try familyRow(parent.id, reader)?.fields.collection
+    guard let row = try familyRow(child, reader), row.fields.parent == nil,
+      collection ?? row.fields.collection == row.fields.collection
+    else { return false }
+    return try reader.opener.openHead(row, acceptsNewer: true).parent == parent.uid
+  }
+
+  /// Returns the document of a cycle that was placed last, or `nil` if the ancestors of a document form no cycle.
+  private func latestPlaced(inCycleAbove id: Int64, _ reader: RecordReader) throws(StoreError) -> Int64? {
+    var path: [Int64] = []
+    var places: [Int64: Int] = [:]
+    var next = id
+    while places[next] == nil {
+      guard let row = try familyRow(next, reader), let parent = row.fields.parent else { return nil }
+      places[next] = path.count
+      path.append(next)
+      next = parent
+    }
+    var latest: (id: Int64, dot: Dot, uid: UniqueID)?
+    for id in path[places[next]!...] {
+      guard let row = try familyRow(id, reader) else { continue }
+      let head = try reader.opener.openHead(row, acceptsNewer: true)
+      let dot = DocumentDots(checked: head.dots).place
+      if let known = latest {
+        guard known.dot == dot ? known.uid < head.uid : replicas.isBefore(known.dot, dot) else { continue }
+      }
+      latest = (id, dot, head.uid)
+    }
+    reader.reset()
+    return latest?.id
+  }
+
+  /// Returns the descendant of a document that has an identity, or `nil` if there is none.
+  private func descendant(of root: Int64, with uid: UniqueID, _ reader: RecordReader) throws(StoreError) -> Int64? {
+    defer { reader.reset() }
+    var seen: Set<Int64> = [root]
+    var waiting = [root]
+    while let parent = waiting.popLast() {
+      for child in try ids(SQL.idsOfChildren, parent) where seen.insert(child.rawValue).inserted {
+        let row = try reader.row(child, withBody: false, within: limits)
+        if try reader.opener.openHead(row, acceptsNewer: true).uid == uid { return child.rawValue }
+        waiting.append(child.rawValue)
+      }
+    }
+    return nil
+  }
+
+  /// Returns a document's row without its text, or `nil` if there is no such document.
+  private func familyRow(_ id: Int64, _ reader: RecordReader) throws(StoreError) -> RecordRow? {
+    do throws(StoreError) {
+      return try reader.row(DocumentID(id), withBody: false, within: limits)
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      return nil
+    }
+  }
+}
