@@ -86,9 +86,6 @@ extension AttributeValue {
   ///
   /// - Parameter depth: The number of arrays and objects around the value.
   func appendCanonical(to output: inout [UInt8], depth: Int) throws(JSONError) {
-    if depth > JSONScanner.maximumDepth {
-      throw JSONError(.tooDeep, at: 0, "more than \(JSONScanner.maximumDepth) arrays and objects inside each other")
-    }
     switch self {
     case .null: output += "null".utf8
     case .bool(let value): output += (value ? "true" : "false").utf8
@@ -97,6 +94,7 @@ extension AttributeValue {
       JSONWriter.appendNumber(value, to: &output)
     case .string(let text): JSONWriter.appendString(text, to: &output)
     case .array(let elements):
+      try Self.requireLevel(inside: depth)
       output.append(JSONByte.openBracket)
       for (index, element) in elements.enumerated() {
         if index > 0 { output.append(JSONByte.comma) }
@@ -115,6 +113,7 @@ extension AttributeValue {
   static func appendCanonical(
     _ members: [(String, AttributeValue)], to output: inout [UInt8], depth: Int
   ) throws(JSONError) {
+    try requireLevel(inside: depth)
     var members = members
     func isInOrder(_ one: Int, _ other: Int) -> Bool {
       JSONOrder.precedes(members[one].0.utf8, members[other].0.utf8)
@@ -133,5 +132,12 @@ extension AttributeValue {
       try value.appendCanonical(to: &output, depth: depth + 1)
     }
     output.append(JSONByte.closeBrace)
+  }
+
+  /// Requires that one more array or object, even an empty one, can be inside `depth` of them.
+  private static func requireLevel(inside depth: Int) throws(JSONError) {
+    guard depth < JSONScanner.maximumDepth else {
+      throw JSONError(.tooDeep, at: 0, "more than \(JSONScanner.maximumDepth) arrays and objects inside each other")
+    }
   }
 }

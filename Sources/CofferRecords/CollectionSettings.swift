@@ -36,6 +36,13 @@ package struct CollectionSettings: Sendable, Hashable {
     return output
   }
 
+  /// A Boolean value that indicates whether the settings can be read again.
+  ///
+  /// They can't if the attributes have the maximum depth, because the settings are one more object around them.
+  package var isReadable: Bool {
+    canonicalJSON.withUnsafeBytes { CollectionSettings($0) } == self
+  }
+
   /// Reads canonical JSON, or returns `nil` for other bytes.
   init?(_ json: UnsafeRawBufferPointer) {
     guard UTF8Validity.isValid(json), Attributes.isCanonical(json) else { return nil }

@@ -63,6 +63,23 @@ struct AttributeValueTests {
     #expect(attributes.fault == nil)
   }
 
+  /// An empty array or object is a level too.
+  @Test func limitsDepthOfEmptyContainers() {
+    for innermost in [AttributeValue.array([]), .object([:])] {
+      func attributes(levels: Int) -> Attributes {
+        ["x": (2..<levels).reduce(innermost) { value, _ in .array([value]) }]
+      }
+      var deepest = attributes(levels: 512)
+      #expect(deepest.fault == nil)
+      deepest["y"] = 1
+      #expect(deepest["x"] != nil && deepest["y"] == 1)
+      #expect(attributes(levels: 513).fault?.code == .tooDeep)
+      var changed: Attributes = ["y": 1]
+      changed["x"] = attributes(levels: 512)["x"].map { .array([$0]) }
+      #expect(changed.fault?.code == .tooDeep)
+    }
+  }
+
   @Test func gettersRequireMatchingType() {
     let attributes: Attributes = [
       "s": "text", "n": 2.5, "i": 3, "b": true, "a": [1], "o": ["k": "v"], "d": "2026-11-21T14:35:00.123Z", "z": nil,

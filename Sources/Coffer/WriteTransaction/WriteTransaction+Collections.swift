@@ -13,9 +13,10 @@ extension WriteTransaction {
   ///   - collection: The name, from 1 byte to 1 KiB of UTF-8.
   ///   - titleRule: The rule for documents without a title.
   ///   - foldsKeys: Whether keys that differ only in case or composition are equal.
-  ///   - attributes: Custom data about the collection, at most 64 KiB of JSON.
+  ///   - attributes: Custom data about the collection, at most 64 KiB of JSON with 511 levels.
   /// - Returns: The collection's number and settings.
-  /// - Throws: `alreadyExists`, `tooLarge`, or `invalidArgument` for a name that's empty or longer than 1 KiB.
+  /// - Throws: `alreadyExists`, `tooLarge`, or `invalidArgument` for a name that's empty or longer than 1 KiB, or for
+  ///   attributes that can't be stored.
   @discardableResult
   public func create(
     _ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false,

@@ -1,3 +1,4 @@
+internal import CofferDocuments
 internal import CofferRecords
 
 /// Creates collections and changes their names, settings and order.
@@ -58,6 +59,12 @@ package struct CollectionEditor {
       throw StoreError(
         .tooLarge, "the attributes of a collection have at most \(ByteCount(StoreFormat.maximumCollectionData)) of JSON"
       )
+    }
+    guard CollectionSettings(attributes: attributes).isReadable else {
+      throw StoreError(
+        .invalidArgument,
+        "the attributes of a collection have at most \(JSONScanner.maximumDepth - 1) levels of arrays and objects",
+        hint: "use fewer levels")
     }
   }
 

@@ -74,4 +74,23 @@ struct CollectionOrderTests {
       }
     }
   }
+
+  /// The settings, which are read as a whole, are one more object around the attributes.
+  @Test func limitsDepthOfAttributes() throws {
+    func attributes(levels: Int) throws -> Attributes {
+      let (open, close) = (String(repeating: "[", count: levels - 1), String(repeating: "]", count: levels - 1))
+      return try Attributes(json: #"{"x":\#(open)\#(close)}"#)
+    }
+    try withTestStore { test in
+      let deepest = try attributes(levels: 511)
+      let tooDeep = try attributes(levels: 512)
+      try test.store.write { writer throws in
+        expect(.invalidArgument) { try writer.create(test.notes, attributes: tooDeep) }
+        #expect(try !writer.exists(test.notes))
+        try writer.create(test.notes, attributes: deepest)
+        expect(.invalidArgument) { try writer.update(test.notes, attributes: tooDeep) }
+      }
+      #expect(try test.reopened().read { try $0.info(of: test.notes).attributes } == deepest)
+    }
+  }
 }
