@@ -45,6 +45,9 @@ package struct ChangeLog {
   /// The created, renamed, changed or dropped collections.
   package var collections: Set<UInt32> { net.collections }
 
+  /// Returns whether the transaction added a document or moved it, or `false` after too many changes to list.
+  package func isPlaced(_ id: Int64) -> Bool { net.isPlaced(id) }
+
   package mutating func insert(_ row: RowFields) {
     net.insert(row.id, into: row.collection)
   }

@@ -110,6 +110,12 @@ struct NetChanges {
     return changes
   }
 
+  /// Returns whether a document was added or moved, or `false` if everything counts as changed.
+  func isPlaced(_ id: Int64) -> Bool {
+    guard let effect = effect(on: id) else { return false }
+    return effect.before != effect.after || effect.kinds.contains(.place)
+  }
+
   /// Returns the current effect.
   private func effect(on id: Int64) -> Effect? {
     guard let last = runs.last, id <= last.ids.upperBound else { return nil }

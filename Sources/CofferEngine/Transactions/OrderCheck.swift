@@ -31,6 +31,12 @@ package struct OrderCheck {
     left = .max
   }
 
+  /// Returns whether a row is the last one again. That happens where its own visit changes a title in clear, which is
+  /// the last column of the index.
+  package func isRepeated(_ fields: RowFields, at position: DocumentPosition) -> Bool {
+    last.map { $0 == (position, fields.id) } ?? false
+  }
+
   package mutating func check(_ fields: RowFields, at position: DocumentPosition, isWriting: Bool) throws(StoreError) {
     switch listed {
     case .collection(let collection), .ids(of: let collection): try fields.require(collection)

@@ -122,10 +122,12 @@ extension StoreTransaction {
     _ row: RecordRow, _ opener: RecordOpener, _ order: inout OrderCheck, _ scan: RowScan, _ matcher: DocumentMatcher?,
     _ visit: RowScan.Visit
   ) throws {
+    let position = DocumentPosition(verified: row.position)
+    if hasWritten, order.isRepeated(row.fields, at: position) { return }
     let marks = scan.noteMarks == nil ? nil : try RowMarks(row, opener)
     try scan.proof?.add(row, opener)
     let head = try opener.openHead(row)
-    try order.check(row.fields, at: DocumentPosition(verified: row.position), isWriting: hasWritten)
+    try order.check(row.fields, at: position, isWriting: hasWritten)
     let text = scan.withTexts ? try opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
     guard
       matcher?.matches(head, text, isValue: row.fields.isJSON) != false || scan.alsoVisited.contains(row.fields.id)

@@ -285,13 +285,21 @@ public final class _StoreTransaction {
 
   /// Returns a row from a list that began with the limits `start`.
   ///
-  /// - Throws: `misuse` if this transaction wrote the row ahead of its own list.
+  /// The list may have changed the row.
+  ///
+  /// - Throws: `misuse` if this transaction added the row, or moved it ahead, since the list began.
   package func row(_ statement: StoreStatement, within start: RowLimits) throws(StoreError) -> RecordRow {
     do throws(StoreError) {
       return try RecordRow(statement.columns(), within: start)
     } catch {
-      guard hasWritten, (try? RecordRow(statement.columns(), within: limits)) != nil else { throw error }
-      throw .writtenWhileListed(statement.int64(at: 0))
+      guard let rowWriter, hasWritten, let row = try? RecordRow(statement.columns(), within: limits) else {
+        throw error
+      }
+      // This transaction wrote the row since the list began, so its log can't have a former place.
+      guard UInt64(row.fields.id) < start.bound, !rowWriter.changes.isPlaced(row.fields.id) else {
+        throw .writtenWhileListed(row.fields.id)
+      }
+      return row
     }
   }
 

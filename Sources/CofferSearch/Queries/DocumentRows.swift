@@ -127,9 +127,10 @@ final class DocumentRows: VirtualRows {
       if let statement {
         if try statement.step() {
           let row = try transaction.row(statement, within: transaction.limits)
+          let position = DocumentPosition(verified: row.position)
+          if transaction.hasWritten, order?.isRepeated(row.fields, at: position) == true { continue }
           let head = try reader.opener.openHead(row)
-          try order?.check(
-            row.fields, at: DocumentPosition(verified: row.position), isWriting: transaction.hasWritten)
+          try order?.check(row.fields, at: position, isWriting: transaction.hasWritten)
           document.load(row, head)
           return true
         }

@@ -1,3 +1,4 @@
+import CofferSQLite
 import Foundation
 import Testing
 
@@ -193,6 +194,72 @@ struct ScopeTests {
       }
       let texts = try test.store.everything()["notes"]?.map(\.text)
       #expect(texts == Array(repeating: "new", count: 20))
+    }
+  }
+
+  /// Also if the transaction's first write is inside the list.
+  @Test func allowsChangesOfLaterDocumentsDuringIteration() throws {
+    try withTestStore { test in
+      let ids = try test.store.write { writer in
+        try (0..<4).map { try writer.insert(Document(title: "\($0)", text: "old"), into: test.notes) }
+      }
+      try test.store.write { writer in
+        var texts: [String] = []
+        try writer.forEach(in: test.notes) { document in
+          texts.append(document.text)
+          try writer.setParent(of: ids[2], to: ids[0])
+          try writer.update(ids[3]) { $0.text += "+" }
+        }
+        #expect(texts == ["old", "old", "old", "old+++"])
+      }
+    }
+  }
+
+  /// The index of the order also contains titles in clear.
+  @Test(arguments: [TitleMode.sealed, .clear])
+  func allowsLaterTitlesDuringIteration(_ titles: TitleMode) throws {
+    try withTestStore({ $0.titles = titles }) { test in
+      let ids = try test.store.write { writer in
+        try (0..<4).map { try writer.insert(Document(title: "\($0)", text: ""), into: test.notes) }
+      }
+      for _ in 1...2 {
+        try test.store.write { writer in
+          for _ in 1...2 {
+            var seen: [DocumentID] = []
+            try writer.forEachHeader(in: test.notes) { header in
+              seen.append(header.id)
+              try writer.update(header.id) { $0.title = "z\($0.title ?? "")" }
+            }
+            #expect(seen == ids)
+          }
+          var seen: [Int] = []
+          try writer.withQuery("SELECT id FROM documents WHERE collection = 'notes'") { rows in
+            while let row = try rows.next() {
+              let id = try row["id", as: Int.self]
+              seen.append(id)
+              try writer.update(DocumentID(id)) { $0.title = "z\($0.title ?? "")" }
+            }
+          }
+          #expect(seen == ids.map { Int($0.rawValue) })
+        }
+      }
+      #expect(try test.store.titles(in: test.notes) == ["zzzzzz0", "zzzzzz1", "zzzzzz2", "zzzzzz3"])
+    }
+  }
+
+  /// A store with more documents than the list has lets the list go on after its last one.
+  @Test func rejectsMoveAheadDuringIteration() throws {
+    try withTestStore { test in
+      let ids = try test.store.write { writer in
+        for _ in 1...10 { try writer.insert(Document(text: ""), into: DocumentCollection("others")) }
+        return try (0..<3).map { try writer.insert(Document(title: "\($0)", text: ""), into: test.notes) }
+      }
+      expect(.misuse) {
+        try test.store.write { writer in
+          try writer.forEachHeader(in: test.notes) { if $0.id == ids[0] { try writer.move($0.id, to: .bottom) } }
+        }
+      }
+      #expect(try test.store.titles(in: test.notes) == ["0", "1", "2"])
     }
   }
 
