@@ -82,7 +82,7 @@ extension DocumentStore {
   /// Copies this store's last committed state to a single file, like
   /// `backup(at:to:replacing:allowingDamage:wait:progress:)`.
   ///
-  /// - Throws: The same errors, and `misuse` inside `write`.
+  /// - Throws: The same errors, and `misuse` inside `read` or `write`.
   public func backup(
     to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     progress: ProgressHandler? = nil

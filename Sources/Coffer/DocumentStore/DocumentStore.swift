@@ -104,7 +104,8 @@ extension DocumentStore {
   ///   - url: The store's file. Its folder must exist.
   ///   - key: The key, or several keys that are tried in order.
   ///   - creatingIfMissing: Whether to create a missing store with one slot for each key in `key`. If several processes
-  ///     create it at once, one of them does, and the others open it.
+  ///     create it at once, one of them does, and the others open it. Options that a new store can't meet, such as a
+  ///     pin, a publisher or reading only, leave it missing.
   ///   - startingAfresh: Whether to empty an existing store in one transaction. This deletes its collections with all
   ///     documents, even damaged documents, without leaving deletions, so other copies keep their documents. IDs
   ///     restart. The store keeps its identity and keys, and ``opening`` is `reset`. Use it for data that can be
@@ -112,8 +113,8 @@ extension DocumentStore {
   ///   - options: The waiting time, caches, pin and access. Its `creation` only applies if the store is created.
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`,
   ///   `pinUnfinished`, `damaged`, `rolledBack`, `unsafeFile`, `parametersRefused`, `keyFileInvalid`, `locked`. Also
-  ///   `migrationFailed` and other errors of ``OpenOptions/migrations``, and `invalidArgument` for starting afresh while
-  ///   the store syncs through a folder. The store is then as before.
+  ///   `migrationFailed` and other errors of ``OpenOptions/migrations``. For starting afresh, `invalidArgument` while
+  ///   the store syncs through a folder, and `rekeyUnfinished` while a rekey is unfinished. The store is then as before.
   public static func open(
     at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,
     options: OpenOptions = OpenOptions()
@@ -123,7 +124,7 @@ extension DocumentStore {
     do throws(StoreError) {
       engine = try StoreEngine(at: url.path, key: key, options: options)
     } catch {
-      guard error.code == .noSuchFile, creatingIfMissing, !options.isReadOnly else { throw error }
+      guard error.code == .noSuchFile, creatingIfMissing, !options.requiresExistingStore else { throw error }
       // Ask for the secret once, even if another process creates the store first.
       let remembering = key.remembering()
       do throws(StoreError) {

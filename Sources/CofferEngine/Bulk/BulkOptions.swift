@@ -48,7 +48,8 @@ public struct BulkReport: Sendable {
   public package(set) var firstID: DocumentID?
   /// The last created document in the source's order, or `nil` if no document was created.
   public package(set) var lastID: DocumentID?
-  /// The number of created documents by collection name.
+  /// The number of created documents by collection name. Collections whose names differ only in how their accents are
+  /// composed are counted as one, because such strings are equal.
   public package(set) var collections: [String: Int] = [:]
   /// The number of documents inserted without their parent, because IDs weren't kept or the parent is missing.
   public package(set) var parentsDropped = 0

@@ -81,6 +81,9 @@ public struct OpenOptions: Sendable {
   /// Whether these options allow only reading.
   var isReadOnlyByChoice: Bool { isReadOnly || publisher != nil }
 
+  /// Whether a store that's created now can't be opened with these options.
+  package var requiresExistingStore: Bool { isReadOnlyByChoice || leavesFileUnchanged || pin != nil }
+
   /// Creates options for reading and writing that wait ten seconds for locks and accept any pin.
   public init() {}
 }

@@ -34,6 +34,26 @@ struct FirstLaunchTests {
     }
   }
 
+  /// A new store couldn't be opened again with these options.
+  @Test func leavesStoreMissingForOptionsOfExistingStore() throws {
+    let place = try Workplace()
+    let pin = try TestStore().store.pin
+    let publisher = try Publishing.publisher
+    let changes: [(inout OpenOptions) -> Void] = [
+      { $0.isReadOnly = true }, { $0.leavesFileUnchanged = true }, { $0.pin = pin }, { $0.publisher = publisher },
+    ]
+    for change in changes {
+      var options = OpenOptions.testing
+      options.creation.isTest = true
+      change(&options)
+      expect(.noSuchFile) {
+        try DocumentStore.open(
+          at: place.file("new.coffer"), key: .published("primary"), creatingIfMissing: true, options: options)
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: place.url.path).isEmpty)
+    }
+  }
+
   /// A journal without a store is reported as such.
   @Test func reportsJournalOfAnotherStore() throws {
     let place = try Workplace()
