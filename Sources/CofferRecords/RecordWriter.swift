@@ -231,12 +231,15 @@ package final class RecordWriter {
     marksBefore = []
   }
 
-  /// Assigns a key that a document no longer has to another document with the same key, if any.
+  /// Assigns a key that a document no longer has to another document with the same key, if any. If that document is
+  /// damaged, the transaction can only be rolled back.
   package func release(_ key: DocumentKey?, in collection: UInt32) throws(StoreError) {
     guard let key else { return }
-    if hasSharedKeys == nil { hasSharedKeys = try database.integer(SQL.hasHeldElsewhere) != nil }
-    guard hasSharedKeys == true else { return }
-    try settle(key, in: collection)
+    try changing { () throws(StoreError) in
+      if hasSharedKeys == nil { hasSharedKeys = try database.integer(SQL.hasHeldElsewhere) != nil }
+      guard hasSharedKeys == true else { return }
+      try settle(key, in: collection)
+    }
   }
 
   func noteSharedKey() { hasSharedKeys = true }

@@ -83,7 +83,8 @@ extension WriteTransaction {
 
   /// Deletes a collection with all its documents.
   ///
-  /// - Throws: `noSuchCollection`, `damaged`.
+  /// - Throws: `noSuchCollection`. `damaged` if a document can't be deleted. The transaction must then be rolled back,
+  ///   which happens when the error leaves `write`.
   public func drop(_ collection: DocumentCollection) throws(StoreError) {
     try transaction.writer.dropCollection(try transaction.requireCollection(collection))
   }
@@ -95,7 +96,8 @@ extension WriteTransaction {
   /// store is empty. Otherwise, IDs are never reused.
   ///
   /// - Returns: The number of deleted documents, or 0 if the collection doesn't exist yet.
-  /// - Throws: `damaged`, or `rekeyUnfinished` if IDs can't restart because a rekey is unfinished.
+  /// - Throws: `rekeyUnfinished` if IDs can't restart because a rekey is unfinished. `damaged` if a document can't be
+  ///   deleted. The transaction must then be rolled back, which happens when the error leaves `write`.
   @discardableResult
   public func truncate(_ collection: DocumentCollection, restartingIDs: Bool = false) throws(StoreError) -> Int {
     guard let record = try transaction.collection(named: collection.name) else { return 0 }

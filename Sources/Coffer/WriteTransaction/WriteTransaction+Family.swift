@@ -15,7 +15,9 @@ extension WriteTransaction {
 
   /// Changes or removes a document's key. Re-encrypts only the head.
   ///
-  /// - Throws: `noSuchDocument`, `duplicateKey`, or `tooLarge` for a key that's empty or longer than 1 KiB.
+  /// - Throws: `noSuchDocument`, `duplicateKey`, or `tooLarge` for a key that's empty or longer than 1 KiB. `damaged`.
+  ///   If another document with the former key is damaged, the transaction must be rolled back, which happens when the
+  ///   error leaves `write`.
   public func setKey(of id: DocumentID, to key: DocumentKey?) throws(StoreError) {
     let header = try header(of: id)
     guard header.key != key else { return }

@@ -54,7 +54,8 @@ extension WriteTransaction {
   ///   - change: Called once with the document and its text.
   /// - Returns: `false` if the new text is empty and was skipped, so the document didn't change.
   /// - Throws: Errors of `change`, `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `emptyText`,
-  ///   `damaged`.
+  ///   `damaged`. If another document with the former key is damaged, the transaction must be rolled back, which happens
+  ///   when the error leaves `write`.
   @discardableResult
   public func update(
     _ id: DocumentID, keepingDate: Bool = false, whenEmpty mode: Document.EmptyText = .store,
@@ -86,7 +87,7 @@ extension WriteTransaction {
   ///
   /// - Returns: The ID, and whether the document was inserted.
   /// - Throws: `alreadyExists` if the ID belongs to a document in another collection, `duplicateKey`, `tooLarge`,
-  ///   `invalidArgument`, `damaged`.
+  ///   `invalidArgument`, and `damaged` as in ``update(_:keepingDate:whenEmpty:_:)``.
   @discardableResult
   public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError)
     -> (id: DocumentID, isNew: Bool)
@@ -105,7 +106,8 @@ extension WriteTransaction {
   /// doesn't have. The key of `document` is ignored. Decrypts the old text.
   ///
   /// - Returns: The document's ID, and whether the document was inserted.
-  /// - Throws: `noNumberLeft`, `tooLarge`, `invalidArgument`, `damaged`.
+  /// - Throws: `noNumberLeft`, `tooLarge`, `invalidArgument`, and `damaged` as in
+  ///   ``update(_:keepingDate:whenEmpty:_:)``.
   @discardableResult
   public func put(_ document: Document, into collection: DocumentCollection, key: DocumentKey) throws(StoreError)
     -> (id: DocumentID, isNew: Bool)
@@ -124,7 +126,8 @@ extension WriteTransaction {
   /// - Parameters:
   ///   - id: The document's ID.
   ///   - includingDescendants: Whether to delete the document's children, their children and so on too.
-  /// - Throws: `noSuchDocument`, or `damaged` if a row was changed. No document is deleted then.
+  /// - Throws: `noSuchDocument`, or `damaged` if a row was changed. No document is deleted then. If another document
+  ///   with the same key is damaged, the transaction must be rolled back, which happens when the error leaves `write`.
   public func delete(_ id: DocumentID, includingDescendants: Bool = false) throws(StoreError) {
     guard includingDescendants else { return try transaction.writer.delete(id) }
     try delete(CollectionOfOne(id), includingDescendants: true)
@@ -133,7 +136,7 @@ extension WriteTransaction {
   /// Deletes the document with a key.
   ///
   /// - Returns: The deleted document's ID, or `nil` if no document has the key.
-  /// - Throws: `damaged`.
+  /// - Throws: `damaged`, as in `delete(_:includingDescendants:)`.
   @discardableResult
   public func delete(forKey key: DocumentKey, in collection: DocumentCollection) throws(StoreError) -> DocumentID? {
     guard let id = try id(forKey: key, in: collection) else { return nil }

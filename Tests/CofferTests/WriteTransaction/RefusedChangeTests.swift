@@ -1,5 +1,6 @@
 import Coffer
 import CofferRecords
+import CofferSQLite
 import Testing
 
 @testable import CofferEngine
@@ -20,6 +21,56 @@ struct RefusedChangeTests {
       #expect(try test.store.read { try $0.count(in: test.notes) } == 1)
       _ = try test.store.rekey(options: .resuming)
     }
+  }
+
+  /// The documents before the damaged one are already deleted when the call throws.
+  @Test(arguments: [true, false])
+  func damagedDocumentKeepsWholeCollection(isDropped: Bool) throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for text in ["a", "b", "c"] { try writer.insert(Document(text: text), into: test.notes) }
+    }
+    try damage(2, test)
+    expect(.damaged) {
+      try test.store.write { writer in
+        expect(.damaged) {
+          if isDropped { return try writer.drop(test.notes) }
+          try writer.truncate(test.notes)
+        }
+      }
+    }
+    #expect(try test.store.read { try $0.count(in: test.notes) } == 3)
+  }
+
+  /// The document that gets a free key is opened after the change that frees it.
+  @Test func damagedDocumentWithSameKeyKeepsKeyOfOther() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "a", key: "k"), into: test.notes) }
+    // As after a merge.
+    try test.store.engine.write { transaction in
+      let record = try transaction.requireCollection(test.notes)
+      _ = try transaction.editor.add(
+        Document(text: "b", key: "k"), in: record, id: nil, titleRule: nil, sharingKey: true
+      ) { () throws(StoreError) in try transaction.order.position(for: .bottom, in: record.id) }
+    }
+    try damage(2, test)
+    let changes: [(borrowing WriteTransaction) throws -> Void] = [
+      { try $0.delete(1) }, { try $0.setKey(of: 1, to: nil) }, { try $0.update(1) { $0.key = nil } },
+    ]
+    for change in changes {
+      expect(.damaged) {
+        try test.store.write { writer in
+          expect(.damaged) { try change(writer) }
+        }
+      }
+      #expect(try test.store.read { try $0.header(of: 1).key } == "k")
+    }
+  }
+
+  private func damage(_ id: DocumentID, _ test: TestStore) throws {
+    let raw = try test.raw()
+    try raw.execute("UPDATE coffer_record SET head = zeroblob(length(head)) WHERE id = ?", id.rawValue)
+    try raw.close()
   }
 
   @Test func refusedMoveCreatesNoCollection() throws {
