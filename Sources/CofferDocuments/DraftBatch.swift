@@ -48,6 +48,8 @@ public struct DraftBatch: Sendable {
     /// The date of the last change. With `nil`, the store uses the current date, or ``created`` for a new document in a
     /// bulk import that doesn't update documents.
     public var modified: Timestamp?
+    /// Whether a missing date is the current date, even if the other one is given. That's so for a `Document`.
+    package var hasSeparateDates = false
     /// A Boolean value that indicates whether the text is the JSON of a `Codable` value.
     public var isJSON = false
     /// A Boolean value that indicates whether the record comes from an export and is complete, so a document without a

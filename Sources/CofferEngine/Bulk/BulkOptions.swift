@@ -10,8 +10,11 @@ public struct BulkOptions {
   /// The handling of documents whose ID or key is taken. Modes other than `fail` cost a lookup for each document.
   public var onConflict = BulkOptions.Conflict.fail
   /// A closure called after each batch with the number of processed documents. Throwing from it ends the insertion.
+  ///
+  /// In the mode `fail`, adding documents or collections in this closure, in ``onInsert`` or while the source is read
+  /// throws `misuse`, because the next IDs are already given to documents of the source.
   public var progress: ProgressHandler?
-  /// A closure called with the ID of each new document, in order.
+  /// A closure called with the ID of each new document, in order. It can't add documents, like ``progress``.
   public var onInsert: ((DocumentID) -> Void)?
 
   /// Creates options that insert at the bottom, assign new IDs, and throw if a key is taken.

@@ -50,6 +50,7 @@ extension DraftBatch {
     draft.parent = document.parent
     draft.created = document.created
     draft.modified = document.modified
+    draft.hasSeparateDates = true
     draft.isJSON = document.isJSON
     drafts.append(draft)
   }

@@ -39,16 +39,22 @@ package struct RowInsertion {
   ///     the end. It runs on another thread, and other code must not use its data during the insertion.
   ///   - refused: Called for each row that conflicts with the store's rows. Throwing from it ends the insertion.
   ///   - inserted: Called after each batch. Throwing from it ends the insertion.
-  /// - Throws: Errors of the closures. After an error, the transaction can only be rolled back.
+  /// - Throws: `misuse` within another insertion, before any change. Errors of the closures, after which the
+  ///   transaction can only be rolled back.
   package func run<Drafts>(
     readBy read: (consuming Drafts?) throws -> Drafts?, sealedBy seal: @escaping (SealedBatch, Drafts) throws -> Bool,
     refused: (SealedBatch.Row, StoreError) throws -> Void = { _, error in throw error },
     inserted: (SealedBatch) throws -> Void
   ) throws {
     let writer = try transaction.writer
+    try transaction.requireNoRowInsertion()
     try writer.willWrite()
     transaction.isInsertingFromSource = true
-    defer { transaction.isInsertingFromSource = false }
+    transaction.isInsertingRows = true
+    defer {
+      transaction.isInsertingFromSource = false
+      transaction.isInsertingRows = false
+    }
     // The worker threads use `hasEnded`, one after another, and this thread uses `isOver`.
     var hasEnded = false
     var isOver = false

@@ -124,8 +124,8 @@ package final class SealingStage {
     let fields = RowFields(
       id: id, collection: record.id, epoch: keys.active.epoch, revision: revision, parent: parent,
       flags: StoreFormat.RowFlags(isJSON: draft.isJSON).rawValue)
-    let created = draft.created ?? draft.modified ?? now
-    let modified = draft.modified ?? created
+    let created = draft.created ?? (draft.hasSeparateDates ? nil : draft.modified) ?? now
+    let modified = draft.modified ?? (draft.hasSeparateDates ? now : created)
     guard created.isStorable, modified.isStorable else { throw StoreError.refusedDate.of(record: draft.record) }
     var content = RecordSealer.Content(
       position: try targets[current].positions.take(), title: part(draft.title), key: key, blindIndex: index,

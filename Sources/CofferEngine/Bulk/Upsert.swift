@@ -8,6 +8,8 @@ package struct Incoming {
   var givesText = true
   /// Whether the title is for a new document only.
   var isUsualTitle = false
+  /// Whether a new document's missing date is the current date, even if the other one is given.
+  var hasSeparateDates = false
   /// The ID in the source.
   package var id: DocumentID?
   /// The document's number in its source, starting at 1.
@@ -57,6 +59,7 @@ extension Incoming {
       keepsParent: !((draft.isComplete || draft.knowsParent) && keepingIDs))
     givesText = draft.text != nil
     isUsualTitle = draft.isUsualTitle
+    hasSeparateDates = draft.hasSeparateDates
     attachments = Array(batch.attachments[draft.attachments])
   }
 }
@@ -135,7 +138,7 @@ package struct Upsert {
     guard let match else {
       var document = incoming.document
       if document.title == nil, !incoming.isComplete { document.title = rule.title(for: document) }
-      document.created = document.created ?? document.modified
+      if !incoming.hasSeparateDates { document.created = document.created ?? document.modified }
       let parent = try takeMissingParent(of: &document)
       let id = try transaction.editor.add(
         document, in: record, id: keepingID ? incoming.id : nil, titleRule: nil, requiringParent: false

@@ -11,6 +11,7 @@ package struct CollectionEditor {
 
   /// Returns a new collection, or a dropped one that is made again, without writing it.
   package func newCollection(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
+    try transaction.requireNoRowInsertion()
     try checkCollectionName(name)
     try check(settings.attributes)
     let known = try transaction.collections()

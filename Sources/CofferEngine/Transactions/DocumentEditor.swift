@@ -23,6 +23,7 @@ package struct DocumentEditor {
     history: DocumentHistory? = nil, sharingKey sharesKey: Bool = false,
     at findPosition: () throws(StoreError) -> DocumentPosition
   ) throws(StoreError) -> DocumentID {
+    try transaction.requireNoRowInsertion()
     if let wanted, try transaction.hasRow(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
     }

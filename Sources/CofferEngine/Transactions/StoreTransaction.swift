@@ -26,6 +26,8 @@ public final class _StoreTransaction {
   var isCounted = false
   /// Whether this transaction is inserting documents from a source, which any thread may be reading.
   package var isInsertingFromSource = false
+  /// Whether another thread seals rows with the next IDs and collection numbers (``RowInsertion``).
+  var isInsertingRows = false
   /// The documents without attachments that this transaction has seen.
   var unattached = IDRanges()
   /// The attachments of the document whose attachments were last counted, if all of them could be opened.
@@ -147,6 +149,15 @@ public final class _StoreTransaction {
     guard isOpen else { throw StoreError(.misuse, "this transaction has ended: use the scope's own argument only") }
     try stop.check()
     try connection.cancellation?.check()
+  }
+
+  /// Requires that the next IDs and collection numbers aren't given to documents of a running insertion.
+  func requireNoRowInsertion() throws(StoreError) {
+    guard !isInsertingRows else {
+      throw StoreError(
+        .misuse, "documents and collections can't be added while a source's documents are inserted",
+        hint: "add them before or after these documents")
+    }
   }
 
   /// Runs `body`. If it throws, its changes are undone and the transaction continues.

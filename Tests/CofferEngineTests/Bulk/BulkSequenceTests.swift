@@ -108,6 +108,48 @@ struct BulkSequenceTests {
     }
   }
 
+  /// As for a single document, one date says nothing about the other one.
+  @Test(arguments: [BulkOptions.Conflict.fail, .update, .skip])
+  func missingDateIsCurrentDate(_ mode: BulkOptions.Conflict) throws {
+    try withTestStore { test in
+      let past = Timestamp(millisecondsSince1970: 9)
+      let documents = [Document(text: "a", created: past), Document(text: "b", modified: past)]
+      var options = BulkOptions()
+      options.onConflict = mode
+      try test.store.write { try $0.insert(contentsOf: documents, into: test.notes, options: options) }
+      try test.store.read { reader throws in
+        let (first, second) = (try reader.header(of: 1), try reader.header(of: 2))
+        #expect(first.created == past && first.modified > past)
+        #expect(second.created > past && second.modified == past)
+      }
+    }
+  }
+
+  @Test func rejectsAdditionsDuringInsertion() throws {
+    try withTestStore { test in
+      try test.store.write { writer throws in
+        let transaction = writer.transaction
+        var options = BulkOptions()
+        options.onInsert = { id in
+          guard id == 1 else { return }
+          let inner = WriteTransaction(transaction)
+          expect(.misuse) { try inner.insert(Document(text: "added"), into: test.notes) }
+          expect(.misuse) { try inner.insert(contentsOf: [Document(text: "added")], into: test.notes) }
+          expect(.misuse) { try inner.create(DocumentCollection("added")) }
+        }
+        try writer.insert(
+          contentsOf: 1...1300, into: test.notes, options: options,
+          key: { number in
+            if number == 1 { expect(.misuse) { try writer.insert(Document(text: "added"), into: test.notes) } }
+            return nil
+          })
+        try writer.insert(Document(text: "last"), into: DocumentCollection("others"))
+      }
+      #expect(try test.store.read { try $0.headers(in: test.notes).map(\.id.rawValue) } == Array(1...1300))
+      #expect(try test.store.read { try $0.text(of: 1301) } == "last")
+    }
+  }
+
   @Test func updatesExistingKeyOnRequest() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(text: "old", key: "k"), into: test.notes) }
