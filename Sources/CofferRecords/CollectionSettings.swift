@@ -11,7 +11,7 @@ package struct CollectionSettings: Sendable, Hashable {
   package var attributes: Attributes
 
   /// The integers that a double represents exactly.
-  private static let orders: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
+  package static let orders: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
 
   package init(
     titleRule: TitleRule = .asGiven, foldsKeys: Bool = false, order: Int64 = 0, attributes: Attributes = Attributes()

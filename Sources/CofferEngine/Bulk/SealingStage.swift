@@ -32,8 +32,6 @@ package final class SealingStage {
   private var uids: [Int64: UniqueID] = [:]
   /// The documents whose parents come later, were there before, or are missing.
   package var laterParents = LaterParents()
-  /// The last collection's order, which new collections also get.
-  private let lastOrder: Int64
   private var drafts = DraftBatch()
 
   package init(_ transaction: StoreTransaction, into collection: DocumentCollection?, options: BulkOptions)
@@ -51,7 +49,6 @@ package final class SealingStage {
     defaultName = Array((collection?.name ?? "documents").utf8)
     let records = try transaction.collections()
     newCollections = try NewCollections(transaction)
-    lastOrder = records.map(\.settings.order).max() ?? 0
     // Add each collection that drafts can name, because `run` may have to renew positions.
     for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
       add(Target(record: record, positions: try transaction.order.run(in: record.id, atTop: options.atTop)))
@@ -181,8 +178,7 @@ package final class SealingStage {
       throw StoreError(
         .invalidArgument, "a collection name must be 1 to \(StoreFormat.maximumCollectionName) bytes of UTF-8")
     }
-    let settings = CollectionSettings(titleRule: options.titleRule ?? .asGiven, order: lastOrder)
-    let record = try newCollections.record(name, settings)
+    let record = try newCollections.record(name, CollectionSettings(titleRule: options.titleRule ?? .asGiven))
     add(Target(record: record, positions: PositionRun(tag: try keys.newPositionTag())))
     current = targets.count - 1
     batch.newCollections.append(record)

@@ -14,9 +14,6 @@ package struct CollectionEditor {
     try transaction.requireNoRowInsertion()
     try checkCollectionName(name)
     try check(settings.attributes)
-    let known = try transaction.collections()
-    var settings = settings
-    settings.order = known.map(\.settings.order).max() ?? 0
     var collections = try NewCollections(transaction)
     return try collections.record(name, settings)
   }

@@ -8,6 +8,8 @@ struct NewCollections {
   /// All collections by identity, dropped ones too.
   private var known: [UniqueID: CollectionRecord]
   private var listed: Set<UniqueID>
+  /// The sort key and number of the last collection in the order.
+  private var last: (order: Int64, id: UInt32)
   private var highest: UInt32
 
   init(_ transaction: StoreTransaction) throws(StoreError) {
@@ -17,16 +19,22 @@ struct NewCollections {
     revision = writer.revision
     let stored = try transaction.storedCollections()
     known = Dictionary(stored.map { ($0.uid, $0) }, uniquingKeysWith: { one, _ in one })
-    listed = Set(try transaction.collections().map(\.uid))
+    let listed = try transaction.collections()
+    self.listed = Set(listed.map(\.uid))
+    last = listed.map { (order: $0.settings.order, id: $0.id) }.max { $0 < $1 } ?? (order: 0, id: 0)
     highest = stored.map(\.id).max() ?? 0
   }
 
-  /// Returns a collection to be written: a new one, or the dropped one of that name.
+  /// Returns a collection to be written, which is the last in the order: a new one, or the dropped one of that name.
   ///
   /// - Throws: `tooLarge` if there are no numbers left, or `invalidArgument` for a reserved name.
   mutating func record(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
     try CollectionEditor.requireFree(name)
-    return try makeRecord(name, settings)
+    var record = try makeRecord(name, settings)
+    // A dropped collection has its number again, by which collections with equal keys are sorted.
+    record.settings.order = min(last.order + (record.id < last.id ? 1 : 0), CollectionSettings.orders.upperBound)
+    last = (record.settings.order, record.id)
+    return record
   }
 
   /// Returns the collection that lists the app's migrations.

@@ -37,6 +37,30 @@ struct CollectionOrderTests {
     }
   }
 
+  /// A dropped collection has a lower number than the others when it's made again.
+  @Test func listsRecreatedCollectionLast() throws {
+    try withTestStore { test in
+      try test.store.write { writer throws in
+        for name in ["a", "b", "c"] { try writer.create(DocumentCollection(name)) }
+        try writer.drop("a")
+        try writer.create("a")
+      }
+      #expect(try names(test) == ["b", "c", "a"])
+      try test.store.write { writer throws in
+        try writer.drop("b")
+        try writer.insert(Document(text: ""), into: "b")
+      }
+      #expect(try names(test) == ["c", "a", "b"])
+      try test.store.write { writer throws in
+        try writer.drop("a")
+        try writer.insert(
+          contentsOf: ListSource([.init(text: "", collection: "a"), .init(text: "", collection: "new")]), into: nil,
+          options: BulkOptions())
+      }
+      #expect(try names(test) == ["c", "b", "a", "new"])
+    }
+  }
+
   @Test func encryptsAndPreservesAttributes() throws {
     try withTestStore { test in
       let attributes: Attributes = ["colour": "marigold", "e\u{301}": 1, "\u{E9}": ["deep": [nil]]]

@@ -111,7 +111,7 @@ struct UndoTests {
       }
       try test.store.write { try $0.restore(deleted) }
       #expect(try contents(test) == before)
-      #expect(try test.store.read { try $0.collections().map(\.count) } == [5, 0])
+      #expect(try test.store.read { try $0.collections().map(\.count) } == [0, 5])
     }
   }
 
