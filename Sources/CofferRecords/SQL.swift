@@ -250,6 +250,17 @@ package enum SQL {
     "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<=2048 ORDER BY id"
   package static let recordsWithoutCollection =
     "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
+  /// Chunks outside the bounds in FORMAT, "Column classes and sizes".
+  package static let chunksOutOfBounds = """
+    SELECT chunk FROM coffer_chunk WHERE chunk<1<<24 OR typeof(ct)<>'blob' OR length(ct) NOT BETWEEN 40 AND 40+(1<<20)
+    ORDER BY chunk
+    """
+  package static let attachmentsWithoutChunk = """
+    SELECT attachment FROM coffer_attachment NOT INDEXED WHERE attachment<<24 NOT IN (SELECT chunk FROM coffer_chunk)
+    ORDER BY attachment
+    """
+  package static let attachmentsWithoutRecord =
+    "SELECT attachment FROM coffer_attachment WHERE id NOT IN (SELECT id FROM coffer_record) ORDER BY attachment"
   package static let integrity = "integrity_check(20)"
   package static let clearTitles = "SELECT id,pos,title FROM coffer_record WHERE coll=? ORDER BY pos,id"
 }

@@ -74,28 +74,48 @@ extension DocumentStore {
     }
   }
 
-  /// Returns a problem for each encrypted row with an invalid length.
-  private static func misfits(in database: Database) throws(SQLiteError) -> [String] {
+  /// Returns the problems of the encrypted rows without documents: values out of their bounds, and invalid lengths.
+  private static func misfits(in database: StoreDatabase, hasAttachments: Bool) throws(StoreError) -> [String] {
     var problems: [String] = []
-    let states = try database.query(SQL.state).rows.map { $0[0] }
-    if states.count != 1 || !isBlob(states[0], StoreState.byteCount + XAESKey.overhead) {
+    func noting(_ work: () throws(StoreError) -> Void) throws(StoreError) {
+      do throws(StoreError) {
+        try work()
+      } catch {
+        guard !error.isTransient else { throw error }
+        problems.append(error.message)
+      }
+    }
+    let states = try database.rows(SQL.state).map { $0[0] }
+    let stateCount = StoreState.byteCount + XAESKey.overhead
+    if states.count != 1 || !isBlob(states[0], stateCount...stateCount) {
       problems.append("the state is not of a state's length")
     }
-    for row in try database.query(SQL.collections).rows {
-      do throws(StoreError) {
-        _ = try CollectionRow(row, generation: .max)
-      } catch {
-        problems.append(error.message)
+    let replicas = try database.rows(SQL.replicas).map { $0[0] }
+    let isRestored = try database.integer(SQL.isRestored) ?? -1
+    if replicas.count != 1 || !isBlob(replicas[0], XAESKey.overhead...StoreFormat.maximumSealedReplicas)
+      || !(0...1).contains(isRestored)
+    {
+      problems.append("the replicas are gone or out of their bounds")
+    }
+    for row in try database.rows(SQL.collections) {
+      try noting { () throws(StoreError) in _ = try CollectionRow(row, generation: .max) }
+    }
+    try noting { () throws(StoreError) in try DeletionWalk.forEach(database, within: .none) { _ in } }
+    if hasAttachments {
+      var walk = AttachmentWalk(database, within: .none, next: UInt64.max)
+      try noting { () throws(StoreError) in
+        try walk.forEach(refused: { problems.append($0.message) }) { _ in }
       }
     }
     return problems
   }
 
-  private static func isBlob(_ value: SQLiteValue, _ count: Int) -> Bool {
-    if case .blob(let bytes) = value { bytes.count == count } else { false }
+  private static func isBlob(_ value: SQLiteValue, _ counts: ClosedRange<Int>) -> Bool {
+    if case .blob(let bytes) = value { counts.contains(bytes.count) } else { false }
   }
 
-  /// Checks the schema, every row's bounds, classes and lengths, the bodies, and SQLite's pages. Doesn't need a key.
+  /// Checks the schema, the bounds, classes and lengths of every row, attachments and deletions too, the bodies, and
+  /// SQLite's pages. Doesn't need a key.
   ///
   /// Reads the whole file in one read transaction without changing it. If `isQuick` is `true`, skips SQLite's integrity
   /// check of the pages. A verdict without problems doesn't rule out an attack. To do that, use
@@ -112,8 +132,10 @@ extension DocumentStore {
       var problems: [String] = []
       let database = file.database.connection
       var unusableSlots: [KeySlot] = []
+      var hasAttachments = false
       do throws(StoreError) {
         let (header, slots) = try file.readHeader()
+        hasAttachments = header.hasAttachments
         if CreateOptions.Titles(rawValue: header.titles) == nil {
           problems.append("header titles is out of its bounds")
         }
@@ -136,14 +158,21 @@ extension DocumentStore {
             problems.append(error.message)
           }
         }
-        problems += try misfits(in: database)
-        for (sql, what) in [
+        var searches = [
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
           (SQL.recordsWithTwoBodies, "document %@ has two texts"),
           (SQL.bodiesWithoutRecord, "a text without a document: %@"),
           (SQL.bodiesTooShort, "the text of document %@ is no blob of its place's length"),
           (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
-        ] {
+        ]
+        if hasAttachments {
+          searches += [
+            (SQL.chunksOutOfBounds, "chunk %@ is out of its bounds"),
+            (SQL.attachmentsWithoutChunk, "the content of attachment %@ is missing"),
+            (SQL.attachmentsWithoutRecord, "the document of attachment %@ is gone"),
+          ]
+        }
+        for (sql, what) in searches {
           for row in try database.query(sql).rows {
             if case .integer(let number) = row[0] {
               problems.append(what.replacing("%@", with: String(number)))
@@ -154,6 +183,12 @@ extension DocumentStore {
         let failure = StoreError(error)
         guard !failure.isTransient else { throw failure }
         problems.append(failure.message)
+      }
+      do throws(StoreError) {
+        problems += try misfits(in: file.database, hasAttachments: hasAttachments)
+      } catch {
+        guard !error.isTransient else { throw error }
+        problems.append(error.message)
       }
       if !isQuick { problems += try integrityProblems(file.database) }
       return Verdict(documents: count, problems: problems, unusableSlots: unusableSlots)

@@ -60,11 +60,21 @@ struct InfoTests {
     "UPDATE coffer_slot SET params = zeroblob(3) WHERE slot = 2",
     "UPDATE coffer_state SET sealed = zeroblob(163)", "UPDATE coffer_header SET keyring = zeroblob(44)",
     "UPDATE coffer_collection SET sealed = zeroblob(39)", "UPDATE coffer_collection SET rev = -1",
+    "UPDATE coffer_replica SET sealed = zeroblob(3)", "UPDATE coffer_replica SET restored = 2",
+    "DELETE FROM coffer_replica", "UPDATE coffer_gone SET sealed = zeroblob(3)", "UPDATE coffer_gone SET rev = 0",
+    "UPDATE coffer_attachment SET sealed = zeroblob(3)", "UPDATE coffer_attachment SET rev = -1",
+    "UPDATE coffer_attachment SET id = 99", "UPDATE coffer_chunk SET ct = zeroblob(39)",
+    "UPDATE coffer_chunk SET chunk = 1", "DELETE FROM coffer_chunk",
     "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'coffer_record_pos'",
   ])
   func checkFindsDamageWithoutKey(_ edit: String) throws {
     let test = try filled()
+    try test.store.write { writer in
+      try writer.attach([1, 2, 3], to: 1, name: "attached")
+      try writer.delete(try writer.insert(Document(text: ""), into: test.notes))
+    }
     try test.store.close()
+    #expect(try DocumentStore.check(at: test.url).problems == [])
     let database = try test.raw()
     try database.execute(edit)
     try database.close()
