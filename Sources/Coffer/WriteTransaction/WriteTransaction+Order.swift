@@ -90,7 +90,10 @@ extension WriteTransaction {
     if let parent = copy.parent, try !exists(parent) { copy.parent = nil }
     var newID = id
     try undoingOnError { () throws(StoreError) in
-      newID = try insert(copy, into: DocumentCollection(record.name), at: placement ?? .after(id))
+      // Without a rule, the copy of an untitled document is untitled too.
+      newID = try transaction.editor.add(copy, in: record, id: nil, titleRule: nil) { () throws(StoreError) in
+        try transaction.order.position(for: placement ?? .after(id), in: record.id)
+      }
       try transaction.editor.copyAttachments(of: id, to: newID)
     }
     return newID

@@ -77,6 +77,18 @@ struct OrderTests {
     }
   }
 
+  @Test func duplicateOfUntitledDocumentIsUntitled() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let id = try writer.insert(Document(text: "first line"), into: test.notes)
+        try writer.update(test.notes, titleRule: .derived)
+        let copy = try writer.duplicate(id)
+        #expect(try writer.header(of: copy).title == nil)
+      }
+      #expect(try test.store.read { try $0.headers(in: test.notes).map(\.id) } == [1, 2])
+    }
+  }
+
   /// Moving re-encrypts the text, because its seal is bound to the collection.
   @Test(arguments: [10, 100_000])
   func movesDocumentToAnotherCollection(_ byteCount: Int) throws {
