@@ -131,7 +131,8 @@ private struct BackupStamp: Comparable, CustomStringConvertible {
     (date.tm_hour, date.tm_min, date.tm_sec) = (field(9..<11), field(11..<13), field(13..<15))
     time = timegm(&date)
     if parts.count > 1 { number = Int(parts[1]) ?? 0 }
-    guard number >= 1, description == text else { return nil }
+    // Nobody makes more copies in a second, and the next number must not overflow.
+    guard (1...999_999).contains(number), description == text else { return nil }
   }
 
   static func < (one: BackupStamp, other: BackupStamp) -> Bool {

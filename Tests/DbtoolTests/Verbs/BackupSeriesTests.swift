@@ -33,6 +33,15 @@ import Testing
     #expect(try copies(in: sandbox).count == 31)
   }
 
+  /// Other programs can make files of any name.
+  @Test func ignoresHugeNumbers() throws {
+    let sandbox = try filled()
+    for second in 0..<30 { try sandbox.write("b/s-\(stamp(second))-\(Int.max).coffer", "") }
+    let path = try sandbox.succeed("backup", "s.coffer", "b", "--keep", "1", "--json").text
+    #expect(path.contains(#"Z.coffer""#), "\(path)")
+    #expect(try copies(in: sandbox).count == 31)
+  }
+
   @Test func concurrentBackupsGetTheirOwnNames() throws {
     let sandbox = try filled()
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
