@@ -79,7 +79,7 @@ extension TitleRule {
 
   /// The title of a changed document: one that the old text gave changes with the text.
   package func title(for new: Document, insteadOf old: Document) -> String? {
-    guard self == .derived, new.title == nil || new.title == old.derivedTitle else { return new.title }
+    guard self == .derived, new.title == nil || new.title.isIdentical(to: old.derivedTitle) else { return new.title }
     return new.derivedTitle
   }
 
@@ -135,6 +135,18 @@ extension JSONScanner {
     skipWhitespace()
     if next != nil { throw malformed("text after the value") }
     return found
+  }
+}
+
+extension Optional<String> {
+  /// Returns whether both titles are missing or have the same bytes, because composed and decomposed forms are equal
+  /// strings but different titles.
+  package func isIdentical(to other: String?) -> Bool {
+    switch (self, other) {
+    case (let one?, let other?): one.utf8.elementsEqual(other.utf8)
+    case (nil, nil): true
+    default: false
+    }
   }
 }
 

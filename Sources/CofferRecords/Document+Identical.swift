@@ -18,10 +18,6 @@ extension String {
 extension Document {
   /// Compares documents byte by byte, including dates.
   package func isIdentical(to other: Document) -> Bool {
-    func isIdentical(_ one: String?, _ other: String?) -> Bool {
-      guard let one, let other else { return one == nil && other == nil }
-      return one.isIdentical(to: other)
-    }
-    return self == other && isIdentical(title, other.title) && text.isIdentical(to: other.text)
+    self == other && title.isIdentical(to: other.title) && text.isIdentical(to: other.text)
   }
 }

@@ -12,6 +12,17 @@ import Testing
     #expect(TitleRule.derivedTitle(from: text) == title)
   }
 
+  /// Equal strings can have different bytes.
+  @Test func comparesTitlesByBytes() {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    let old = Document(title: decomposed, text: decomposed)
+    func title(_ given: String) -> [UInt8]? {
+      TitleRule.derived.title(for: Document(title: given, text: "new"), insteadOf: old).map { Array($0.utf8) }
+    }
+    #expect(title(decomposed) == Array("new".utf8))
+    #expect(title(composed) == Array(composed.utf8))
+  }
+
   @Test func keepsCharactersWhole() {
     let family = "👨‍👩‍👧‍👦"
     let text = String(repeating: family, count: 60)

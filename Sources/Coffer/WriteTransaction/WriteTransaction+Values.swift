@@ -98,7 +98,7 @@ extension WriteTransaction {
       document.text = text
       document.isJSON = true
       document.attributes = try values.stamped(document.attributes, for: type)
-      if document.title == title { document.title = document.titleInJSON }
+      if document.title.isIdentical(to: title) { document.title = document.titleInJSON }
     }
   }
 
@@ -131,7 +131,7 @@ extension WriteTransaction {
     let kept = attributes.isEmpty ? old.document.attributes : attributes
     var document = try transaction.values.document(of: value, replacing: old, title: title, kept)
     document.key = key
-    let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON
+    let wasGiven = old.document.title != nil && !old.document.title.isIdentical(to: old.document.titleInJSON)
     if title == nil, wasGiven { document.title = old.document.title }
     try transaction.editor.overwrite(old, with: document, keepingTitle: wasGiven)
   }

@@ -255,7 +255,7 @@ package struct StoreComparison {
     let before = try one.header(left.id)
     let after = try other.header(right.id)
     var parts: StoreDifferences.Difference.Parts = []
-    if !Self.haveIdenticalBytes(before.title, after.title) { parts.insert(.title) }
+    if !before.title.isIdentical(to: after.title) { parts.insert(.title) }
     if before.key != after.key { parts.insert(.key) }
     if before.attributes != after.attributes { parts.insert(.attributes) }
     if before.created != after.created || before.modified != after.modified { parts.insert(.dates) }
@@ -265,11 +265,6 @@ package struct StoreComparison {
     if try textDiffers(before, after) { parts.insert(.text) }
     if try attachments(of: before, in: one) != attachments(of: after, in: other) { parts.insert(.attachments) }
     return parts.isEmpty ? nil : StoreDifferences.Difference(before: before, after: after, parts: parts)
-  }
-
-  /// Compares titles as bytes, because composed and decomposed forms differ.
-  private static func haveIdenticalBytes(_ one: String?, _ other: String?) -> Bool {
-    (one == nil) == (other == nil) && (one ?? "").isIdentical(to: other ?? "")
   }
 
   /// What a document's attachments are, whatever their numbers and identities are. Only their rows are opened, which

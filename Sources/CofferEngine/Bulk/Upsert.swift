@@ -204,9 +204,9 @@ package struct Upsert {
     } else if replacement != nil {
       // A title that was derived from the old value follows the new value.
       var former = old
-      if old.title == old.titleInJSON { former.title = nil }
+      if old.title.isIdentical(to: old.titleInJSON) { former.title = nil }
       document.title = former.title ?? given.title
-      if document.title == former.title { document.title = rule.title(for: document, insteadOf: former) }
+      if document.title.isIdentical(to: former.title) { document.title = rule.title(for: document, insteadOf: former) }
     } else if old.title != nil || old.derivedTitle == nil {
       document.title = rule.title(for: document, insteadOf: old)
     }

@@ -94,7 +94,7 @@ package struct DocumentEditor {
   /// Returns the title of a changed document. A collection that derives titles updates titles derived from the old
   /// text.
   package func title(of new: Document, insteadOf old: StoredDocument) throws(StoreError) -> String? {
-    guard new.title == nil || new.title == old.document.title,
+    guard new.title == nil || new.title.isIdentical(to: old.document.title),
       let rule = try transaction.collections().first(where: { $0.id == old.fields.collection })?.titleRule
     else { return new.title }
     return rule.title(for: new, insteadOf: old.document)

@@ -52,7 +52,7 @@ enum PropertyListRow {
     }
     if let key = output.draft.key, document.header.key?.bytes != bytes(key) { return false }
     guard let title = output.draft.title else {
-      return document.header.title == TitleRule.derived.title(forUTF8: document.utf8, isJSON: true)
+      return document.header.title.isIdentical(to: TitleRule.derived.title(forUTF8: document.utf8, isJSON: true))
     }
     return document.header.title.map { bytes(title).elementsEqual($0.utf8) } ?? false
   }

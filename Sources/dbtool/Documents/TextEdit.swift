@@ -34,7 +34,7 @@ struct TextEdit {
     let collection = try reader.collectionNames().first { $0.id == header.collection }
     original = Original(
       text: Array(document.text.utf8), title: document.title,
-      isDerived: document.title == nil || document.title == document.derivedTitle,
+      isDerived: document.title == nil || document.title.isIdentical(to: document.derivedTitle),
       collection: collection?.name ?? defaultCollection)
   }
 
@@ -158,7 +158,7 @@ struct TextEdit {
       }
       if before.isJSON { try ValueText.require(text, for: id) }
       // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
-      let isDerived = before.title == nil || before.title == before.derivedTitle
+      let isDerived = before.title == nil || before.title.isIdentical(to: before.derivedTitle)
       try writer.update(id) { document in
         document.text = text
         if isDerived { document.title = document.derivedTitle }

@@ -135,7 +135,7 @@ struct PutVerb: ParsableCommand {
     // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
     let attributes = try attributes.applied(to: existing.attributes)
     try writer.update(existing.id) { document in
-      let isDerived = document.title == nil || document.title == document.derivedTitle
+      let isDerived = document.title == nil || document.title.isIdentical(to: document.derivedTitle)
       document.text = text
       if title != nil || isDerived { document.title = title ?? document.derivedTitle }
       document.attributes = attributes

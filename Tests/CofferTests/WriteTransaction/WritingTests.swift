@@ -114,6 +114,28 @@ struct WritingTests {
     }
   }
 
+  /// A given title isn't the derived one if its accents are composed otherwise.
+  @Test func keepsTitleInOtherComposition() throws {
+    try withTestStore { test in
+      let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+      try test.store.write { writer in
+        func title(_ id: DocumentID) throws -> [UInt8]? { try writer.header(of: id).title.map { Array($0.utf8) } }
+        try writer.create(test.notes, titleRule: .derived)
+        let text = try writer.insert(Document(text: decomposed), into: test.notes)
+        try writer.update(text) { $0.title = composed }
+        #expect(try title(text) == Array(composed.utf8))
+        try writer.update(text) { $0.text = "new" }
+        #expect(try title(text) == Array(composed.utf8))
+        let value = try writer.insert(["title": decomposed], into: test.notes, key: "k", title: composed)
+        try writer.put(["title": "put"], into: test.notes, key: "k")
+        #expect(try title(value) == Array(composed.utf8))
+        try writer.put(["title": decomposed], into: test.notes, key: "k")
+        try writer.update(value, as: [String: String].self) { $0["title"] = "updated" }
+        #expect(try title(value) == Array(composed.utf8))
+      }
+    }
+  }
+
   @Test func distinguishesComposedAndDecomposedTexts() throws {
     let (composed, decomposed) = ("\u{E5}\u{E9}", "a\u{30A}e\u{301}")
     #expect(composed == decomposed)
