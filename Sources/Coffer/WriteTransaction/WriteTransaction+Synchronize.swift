@@ -44,7 +44,7 @@ extension WriteTransaction {
             guard let parts = try drafts.parts(of: draft, for: match) else { return nil }
             var incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
             incoming.isPartial = true
-            incoming.attachments = attachments
+            incoming.attachments = attachments + incoming.attachments
             return incoming
           }
         }

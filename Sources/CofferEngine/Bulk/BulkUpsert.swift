@@ -37,7 +37,7 @@ package struct BulkUpsert {
             if let match, options.onConflict == .update, let parts = try drafts.parts(of: draft, for: match) {
               let attachments = incoming.attachments
               incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
-              incoming.attachments = attachments
+              incoming.attachments = attachments + incoming.attachments
             }
             try merge(incoming, with: match, in: record, &upsert, options, &report)
           } catch let error as StoreError {

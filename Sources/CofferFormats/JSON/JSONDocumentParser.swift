@@ -82,6 +82,7 @@ struct JSONDocumentParser: Sendable {
       var batch = DraftBatch()
       batch.bytes = Array(record) + output.generated
       batch.drafts = [output.draft]
+      batch.attachments = output.takeAttachments()
       return batch
     }
   }

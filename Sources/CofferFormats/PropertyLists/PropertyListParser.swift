@@ -44,6 +44,7 @@ struct PropertyListParser: RecordParser {
     return (isTable ? [id] : []) + documents.columns
   }
 
+  var attachmentsWithoutContent: Int { documents.attachmentsWithoutContent }
   var endFault: FormatError? { documents.endFault }
   var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { documents.readParts }
   var mayEnd: Bool { if case .done = state { true } else { false } }
@@ -125,6 +126,7 @@ struct PropertyListParser: RecordParser {
         return RecordFault(position: place, reason: error.reason)
       }
     }
+    let listed = scratch.takeAttachments()
     // An offset in the generated JSON means nothing in the input.
     if var fault {
       fault.position = place
@@ -135,6 +137,8 @@ struct PropertyListParser: RecordParser {
     output.generated += scratch.generated
     output.draft = scratch.draft
     output.draft.mapRanges { $0.isEmpty ? 0..<0 : $0.lowerBound + base..<$0.upperBound + base }
+    output.draft.attachments = 0..<0
+    output.attach(listed)
     guard isTable, let rowID else { return nil }
     if keepsIDs {
       output.draft.id = rowID.withUnsafeBytes { DocumentID(digits: $0) }

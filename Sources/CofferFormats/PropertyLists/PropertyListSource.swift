@@ -60,6 +60,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     var report = reader.report
     report.highestID = reader.parser.highestID
     report.columns = reader.parser.columns
+    report.attachmentsWithoutContent = reader.parser.attachmentsWithoutContent
     return report
   }
 

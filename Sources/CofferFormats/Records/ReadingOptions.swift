@@ -51,8 +51,8 @@ public struct ReadingOptions: Sendable {
   /// decode. The declared column types select Booleans, dates (seconds since 2001), UUIDs and data (Base64), which have
   /// the same form as `JSONEncoder` output.
   public var readsValues = false
-  /// The contents of attachments listed in JSON. Without contents, the reader skips attachments and counts them in
-  /// ``ReadingReport/attachmentsWithoutContent``. A directory index names files in the same directory.
+  /// The contents of attachments listed in JSON and property lists. Without contents, the reader skips attachments and
+  /// counts them in ``ReadingReport/attachmentsWithoutContent``. A directory index names files in the same directory.
   public var attachments: AttachmentFiles?
   /// A Boolean value that indicates whether property list data, archive data and database blobs become attachments.
   ///

@@ -112,9 +112,10 @@ struct RecordOutput: Sendable {
   /// Whether the entire record is a value, because it doesn't have a text.
   var isValue: Bool { draft.isWholeRecord }
 
-  /// Adds attachments to the draft.
+  /// Adds attachments to the draft, after those that it has.
   mutating func attach(_ new: [DraftAttachment]) {
-    draft.attachments = attachments.count..<attachments.count + new.count
+    let first = draft.attachments.isEmpty ? attachments.count : draft.attachments.lowerBound
+    draft.attachments = first..<attachments.count + new.count
     attachments += new
     for case .bytes(let bytes) in new.map(\.content) { attachedByteCount += bytes.count }
   }

@@ -148,6 +148,10 @@ struct ReadingChoices: ParsableArguments {
     if more.table != nil, format != .sqlite {
       throw Failure.usage("--table is for SQLite databases: \(read)")
     }
+    if more.attachments != nil, ![.ndjson, .json].contains(format) {
+      throw Failure.usage(
+        "--attachments is for ndjson and json: \(read)", hint: "leave --attachments out for this input")
+    }
   }
 }
 

@@ -132,6 +132,22 @@ import Testing
     #expect(read.map(\.text) == [line])
   }
 
+  @Test func readsAttachmentsOfParts() throws {
+    let folder = try TemporaryDirectory()
+    try folder.write([1, 2], to: "p.png")
+    var options = ReadingOptions()
+    options.attachments = try AttachmentFiles(path: folder.path)
+    let line = "{\"title\":\"T\",\"attachments\":[{\"name\":\"photo.png\",\"file\":\"p.png\"}]}"
+    var source = source(line, options: options)
+    var batch = DraftBatch()
+    _ = try source.read(into: &batch)
+    #expect(batch.attachments.isEmpty)
+    let parts = try Array(line.utf8).withUnsafeBytes { try batch.readParts?($0, 1) }
+    let read = try #require(parts)
+    #expect(read.drafts.map { read.attachments[$0.attachments].map(\.name) } == [["photo.png"]])
+    #expect(read.drafts[0].text == nil)
+  }
+
   // MARK: Mapped members
 
   @Test func mapsMembersToParts() throws {

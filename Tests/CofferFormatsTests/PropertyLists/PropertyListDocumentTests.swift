@@ -58,6 +58,25 @@ import Testing
     #expect(read.map(\.attributes) == ["{\"b\":{\"$base64\":\"AA==\"}}"])
   }
 
+  @Test func attachesListedFilesAndData() throws {
+    let folder = try TemporaryDirectory()
+    try folder.write([1], to: "a")
+    var options = ReadingOptions()
+    options.attachments = try AttachmentFiles(path: folder.path)
+    options.attachesData = true
+    let entries = ["<key>file</key><string>a</string>", ""].map {
+      "<dict><key>name</key><string>listed</string>\($0)</dict>"
+    }
+    let listed = "\(text)<key>attachments</key><array>\(entries.joined())</array>"
+    var source = source(
+      "<array><dict>\(listed)<key>photo</key><data>AA==</data></dict><dict>\(listed)</dict></array>", options: options)
+    var batch = DraftBatch()
+    _ = try source.read(into: &batch)
+    let names = batch.drafts.map { batch.attachments[$0.attachments].map(\.name) }
+    #expect(names == [["listed", "photo"], ["listed"]])
+    #expect(source.report.attachments == 3 && source.report.attachmentsWithoutContent == 2)
+  }
+
   // MARK: Ordered tables
 
   @Test func usesTableIDsAsKeys() throws {

@@ -107,6 +107,35 @@ import Testing
     #expect(!sandbox.exists("new") && !sandbox.exists("x"))
   }
 
+  @Test(arguments: [["--on-conflict", "update"], ["--sync"]])
+  func recordWithoutTextAddsAttachment(_ mode: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    try FileManager.default.createDirectory(atPath: sandbox.path("files"), withIntermediateDirectories: true)
+    try sandbox.write("files/p.png", bytes: [1, 2])
+    let arguments = ["import", "s.coffer", "-", "--from", "ndjson", "--keep-ids"]
+    try sandbox.succeed(arguments, input: #"{"id":1,"title":"Old","text":"plain"}"#)
+    try sandbox.succeed(
+      arguments + mode + ["--attachments", "files"],
+      input: #"{"id":1,"title":"New","attachments":[{"name":"photo.png","file":"p.png"}]}"#)
+    let text = try sandbox.succeed("export", "s.coffer").text
+    #expect(text.contains(#""text":"plain""#))
+    let line = try lines(text)[0]
+    #expect(line.title == "New" && line.attachments?.map(\.name) == ["photo.png"])
+  }
+
+  @Test(arguments: ["csv", "plist", "sqlite", "txt", "folder"]) func refusesContentsOfOtherFormats(_ format: String)
+    throws
+  {
+    let sandbox = try sandbox()
+    let input = format == "folder" ? "in" : "all.\(format)"
+    if format != "folder" {
+      try sandbox.succeed(["export", "s.coffer"] + (format == "txt" ? ["1"] : []) + ["-o", input])
+    }
+    let told = try sandbox.run("import", "t.coffer", input, "--attachments", "in", "--create")
+    #expect(told.status == 64 && told.errors.contains("--attachments is for ndjson and json: \(input) is read as "))
+    #expect(!sandbox.exists("t.coffer"))
+  }
+
   @Test(arguments: ["csv", "tsv", "plist", "sqlite", "txt"]) func countsLeftOutAttachments(_ format: String) throws {
     let sandbox = try sandbox()
     let document = format == "txt" ? ["1"] : []
