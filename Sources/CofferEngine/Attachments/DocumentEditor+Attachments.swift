@@ -70,7 +70,7 @@ extension DocumentEditor {
   /// - Throws: `alreadyExists` if an attachment of the document has the name, and errors of reading the attachments.
   private func requireFree(_ name: String, in document: DocumentID) throws(StoreError) {
     try transaction.forEachAttachmentRecord(of: document) { other throws(StoreError) in
-      if other.name == name { throw .attachmentNameTaken(by: other) }
+      if other.name.isIdentical(to: name) { throw .attachmentNameTaken(by: other) }
     }
   }
 
@@ -79,7 +79,7 @@ extension DocumentEditor {
     let row = try transaction.attachmentRow(id)
     var record = try transaction.attachmentRecord(id)
     try AttachmentBuilder.check(name: name, mediaType: record.mediaType)
-    guard name != record.name else { return }
+    guard !name.isIdentical(to: record.name) else { return }
     try requireFree(name, in: DocumentID(record.document))
     let writer = try transaction.writer
     try writer.willWrite()

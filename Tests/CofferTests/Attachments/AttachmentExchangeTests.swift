@@ -11,14 +11,15 @@ struct AttachmentExchangeTests {
   /// What a user sees of a document's attachments, without the names that several of them share.
   private struct Seen: Hashable {
     let title: String?
-    let name: String
+    /// The bytes of the name, because composed and decomposed letters differ.
+    let name: [UInt8]
     let mediaType: String
     let date: Int64
     let sha256: [UInt8]
 
     init(_ title: String?, _ attachment: Attachment) {
       self.title = title
-      name = attachment.name
+      name = Array(attachment.name.utf8)
       mediaType = attachment.mediaType
       date = attachment.date.millisecondsSince1970
       sha256 = attachment.sha256
@@ -28,6 +29,7 @@ struct AttachmentExchangeTests {
   private static let oddNames = [
     "photo.png", "PHOTO.png", "photo", "a/b/../c.txt", "..", ".hidden", "CON.txt", "line\nbreak\u{1}.gif",
     String(repeating: "n", count: 300) + ".jpeg", "schlüssel \u{202E}.pdf", "index.ndjson", "100 %", " . ",
+    "caf\u{E9}", "cafe\u{301}",
   ]
 
   private static func fill(_ store: DocumentStore) throws {

@@ -105,6 +105,26 @@ struct AttachmentTests {
     #expect(verdict.isSound && verdict.attachments == 0)
   }
 
+  @Test func comparesBytesOfNames() throws {
+    let test = try TestStore()
+    let id = try Self.makeDocument(test.store)
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    func names() throws -> [[UInt8]] {
+      try test.store.read { reader in try reader.attachments(of: id).map { Array($0.name.utf8) } }
+    }
+    let attached = try test.store.write { try $0.attach([1], to: id, name: composed) }
+    try test.store.write { try $0.rename(attached.id, to: decomposed) }
+    #expect(try names() == [Array(decomposed.utf8)])
+    _ = try test.store.write { try $0.attach([1, 2], to: id, name: composed) }
+    expect(.alreadyExists) { try test.store.write { try $0.attach([1], to: id, name: decomposed) } }
+    #expect(try names() == [Array(decomposed.utf8), Array(composed.utf8)])
+    try test.store.read { reader in
+      #expect(try reader.attachment(named: composed, of: id)?.byteCount == 2)
+      #expect(try reader.attachment(named: decomposed, of: id)?.byteCount == 1)
+    }
+    try test.expectSound()
+  }
+
   @Test func failureLeavesTheDocumentAsItWas() throws {
     struct Broken: Sequence, IteratorProtocol {
       var left = 300_000

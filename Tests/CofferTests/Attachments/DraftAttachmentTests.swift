@@ -90,6 +90,60 @@ struct DraftAttachmentTests {
     }
   }
 
+  @Test func numbersAvoidOtherNames() throws {
+    try withTestStore { test in
+      func update(_ drafts: [(name: String, byte: UInt8)]) throws -> Int {
+        let source = Source([("a", drafts.map { DraftAttachment(name: $0.name, bytes: [$0.byte]) })])
+        return try test.store.write {
+          try $0.insert(contentsOf: source, into: "notes", options: Self.update).attachments
+        }
+      }
+      #expect(try update([("a-2.txt", 9)]) == 1)
+      let drafts: [(name: String, byte: UInt8)] = [("a.txt", 0), ("a.txt", 1), ("a-3.txt", 3), ("a.txt", 2)]
+      #expect(try update(drafts) == 4)
+      let expected: [String: [UInt8]] = ["a-2.txt": [9], "a.txt": [0], "a-4.txt": [1], "a-3.txt": [3], "a-5.txt": [2]]
+      #expect(try names(test.store, "a") == expected)
+      for order in [drafts, Array(drafts.reversed())] { #expect(try update(order) == 0) }
+      #expect(try names(test.store, "a") == expected)
+    }
+  }
+
+  /// Merged documents can have several attachments of one name.
+  @Test func keepsMergedAttachmentsOfOneName() throws {
+    try withTestStore { test in
+      _ = try test.store.write { try $0.insert(contentsOf: Source([("a", [])]), into: "notes") }
+      let copy = try DocumentStore.openEditableCopy(
+        of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+      try test.store.write { tx in
+        try tx.attach([1], to: 1, name: "a.txt")
+        try tx.attach([2], to: 1, name: "a-2.txt")
+      }
+      _ = try copy.write { try $0.attach([3], to: 1, name: "a.txt") }
+      #expect(try test.store.merge(copy).isMerged)
+      let merged = try test.store.read { try $0.attachments(of: 1) }
+      #expect(merged.map(\.name) == ["a.txt", "a-2.txt", "a.txt"])
+      func update(_ drafts: [DraftAttachment]) throws -> BulkReport {
+        try test.store.write { try $0.insert(contentsOf: Source([("a", drafts)]), into: "notes", options: Self.update) }
+      }
+      var drafts = try test.store.read { reader in
+        try merged.map { DraftAttachment(name: $0.name, bytes: try reader.content(of: $0.id)) }
+      }
+      for order in [drafts, Array(drafts.reversed())] {
+        let report = try update(order)
+        #expect(report.unchanged == 1 && report.attachments == 0)
+      }
+      #expect(try test.store.read { try $0.attachments(of: 1) } == merged)
+      // A draft with other content replaces the attachment of its name that no other draft equals.
+      drafts[0] = DraftAttachment(name: "a.txt", bytes: [9])
+      #expect(try update(drafts).attachments == 1)
+      let changed = try test.store.read { reader in
+        try reader.attachments(of: 1).map { try reader.content(of: $0.id) }
+      }
+      #expect(changed == [[2], [3], [9]])
+      try copy.close()
+    }
+  }
+
   @Test func synchronizeSkipsRecordWithMissingFile() throws {
     try withTestStore { test in
       let file = test.place.file("photo.png")
