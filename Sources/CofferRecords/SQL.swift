@@ -76,6 +76,11 @@ package enum SQL {
   package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>=? ORDER BY attachment LIMIT ?"
   package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"
   package static let attachmentsOfAll = "\(readAttachment) WHERE id BETWEEN ? AND ? ORDER BY id,attachment"
+  /// The attachments of documents whose rows aren't below an epoch.
+  package static let attachmentsNotBelowEpoch = """
+    \(readAttachment) WHERE NOT EXISTS (SELECT 1 FROM coffer_record r WHERE r.id=coffer_attachment.id AND r.epoch<?)
+      ORDER BY id,attachment
+    """
   package static let attachedAtOrBelow = "SELECT max(id) FROM coffer_attachment WHERE id<=?"
   package static let attachedAtOrAbove = "SELECT min(id) FROM coffer_attachment WHERE id>=?"
   package static let attachmentNumbers = """

@@ -18,7 +18,7 @@ extension DocumentStore {
   ///   - options: The secrets and recipients to keep, the batch size, and a new title mode.
   ///   - progress: Called before the first commit and after every commit. Throwing from it stops the rekey between
   ///     batches, and the store remains consistent.
-  /// - Returns: The numbers of re-encrypted and skipped documents, and the pins.
+  /// - Returns: The number of re-encrypted documents, the skipped documents and attachments, and the pins.
   /// - Throws: Before the first write, `keyNeeded` with the slots whose secret is missing and the recipients that are
   ///   neither kept nor dropped, or `alreadyExists` for a new key that already has a slot. `readOnly` and `cancelled`.
   @discardableResult
@@ -61,10 +61,11 @@ extension DocumentStore {
 
   /// Returns whether a rekey is unfinished, and how many documents remain under old keys.
   ///
-  /// If a rekey is unfinished, scans the table to count these documents. Doesn't decrypt documents.
+  /// If a rekey is unfinished, scans the table to count these documents, and decrypts the rows of attachments. Doesn't
+  /// decrypt documents.
   ///
-  /// - Returns: The latest rekey's state. ``RekeyReport/documents``, ``RekeyReport/skipped`` and
-  ///   ``RekeyReport/unchangedSlots`` are empty.
+  /// - Returns: The latest rekey's state. ``RekeyReport/documents``, ``RekeyReport/skipped``,
+  ///   ``RekeyReport/skippedAttachments`` and ``RekeyReport/unchangedSlots`` are empty.
   /// - Throws: `damaged`, `rolledBack`, `locked`, `keyChanged` or `closed`.
   public func rekeyStatus() throws(StoreError) -> RekeyReport {
     try engine.rekeyStatus()

@@ -67,6 +67,32 @@ final class AttachmentRekey {
     }
   }
 
+  /// Returns the number of documents that are under the keys of an unfinished rekey, but have an attachment that isn't.
+  ///
+  /// Opens the rows of attachments. A row that can't be opened counts, because it keeps the old keys, too.
+  static func remainingDocuments(in transaction: StoreTransaction) throws(StoreError) -> Int {
+    guard let next = transaction.nextAttachment else { return 0 }
+    let target = transaction.state.target
+    let rows = try transaction.database.statement(SQL.attachmentsNotBelowEpoch, Int64(target))
+    defer { rows.reset() }
+    var count = 0
+    var last: Int64?
+    while try rows.step() {
+      try transaction.requireOpen()
+      let document = rows.int64(at: 1)
+      guard document != last else { continue }
+      do throws(StoreError) {
+        let row = try AttachmentRow(try rows.values(), within: transaction.limits, below: next)
+        guard try AttachmentRecord(row, transaction.keys).needsSealing(under: target) else { continue }
+      } catch {
+        guard error.code == .damaged else { throw error }
+      }
+      count += 1
+      last = document
+    }
+    return count
+  }
+
   /// Seals chunks of one attachment.
   ///
   /// - Parameter left: The number of bytes for the rest of the transaction.
@@ -107,7 +133,7 @@ final class AttachmentRekey {
         index += 1
       } catch {
         guard error.code == .damaged else { throw error }
-        report.skip(record.document, error.message)
+        report.skip(row, error.message)
         isSkipped = true
         break
       }

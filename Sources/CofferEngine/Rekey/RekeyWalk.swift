@@ -153,13 +153,13 @@ extension StoreEngine {
       }
       try transaction.forEachAttachmentRow { row throws(StoreError) in
         if try AttachmentRecord(row, transaction.keys).needsSealing(under: target) {
-          report.skip(row.document, "attachment \(row.number) is under old keys although the rekey has passed it")
+          report.skip(row, "attachment \(row.number) is under old keys although the rekey has passed it")
         }
       }
       let sum = try transaction.sumOfRows()
       report.setMatches = transaction.isWhole(sum)
       // Otherwise, keep the old keys so the remaining rows can be read. `verify` reports the problem.
-      guard report.skipped.isEmpty, report.setMatches else { return }
+      guard report.skippedDocuments == 0, report.setMatches else { return }
       try dropOldEpochs(transaction)
       report.isFinished = true
     }
@@ -191,4 +191,14 @@ extension RekeyReport {
     guard !skipped.contains(where: { $0.id.rawValue == id }) else { return }
     skipped.append(Verdict.Damage(id: DocumentID(id), reason: reason))
   }
+
+  mutating func skip(_ row: AttachmentRow, _ reason: String) {
+    let id = Attachment.ID(rawValue: row.number)
+    guard !skippedAttachments.contains(where: { $0.id == id }) else { return }
+    skippedAttachments.append(
+      Verdict.DamagedAttachment(id: id, document: DocumentID(row.document), reason: reason))
+  }
+
+  /// The number of documents that are skipped, or have a skipped attachment.
+  var skippedDocuments: Int { Set(skipped.map(\.id) + skippedAttachments.map(\.document)).count }
 }

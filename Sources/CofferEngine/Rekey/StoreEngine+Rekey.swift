@@ -73,9 +73,9 @@ extension StoreEngine {
     }
     try emptyLog(after: "the rekey is done") { () throws(StoreError) in try tell(.waiting) }
     report.hasOldPages = false
-    report.remaining = report.skipped.count
+    report.remaining = report.skippedDocuments
     try report.update(try session.keys)
-    log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
+    log.info("re-encrypted \(report.documents) documents, skipped \(report.remaining)")
     return report
   }
 
@@ -95,7 +95,7 @@ extension StoreEngine {
       var report = try RekeyReport(transaction.keys.session, transaction.state)
       guard !report.isFinished else { return report }
       let remaining = try transaction.database.integer(SQL.countBelowEpoch, Int64(transaction.state.target))
-      report.remaining = Int(remaining ?? 0)
+      report.remaining = try Int(remaining ?? 0) + AttachmentRekey.remainingDocuments(in: transaction)
       return report
     }
   }

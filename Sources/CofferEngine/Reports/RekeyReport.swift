@@ -6,6 +6,8 @@ public struct RekeyReport: Sendable {
   public package(set) var documents = 0
   /// The documents that can't be opened. They're unchanged, and their keys are kept.
   public package(set) var skipped: [Verdict.Damage] = []
+  /// The attachments whose contents can't be opened. Their keys are kept, although their documents have new keys.
+  public package(set) var skippedAttachments: [Verdict.DamagedAttachment] = []
   /// A Boolean value that indicates whether the rows match the sealed state. If not, the old keys are kept, and
   /// `verify` reports the mismatch.
   public package(set) var setMatches = true
@@ -24,7 +26,7 @@ public struct RekeyReport: Sendable {
   /// Whoever had a former key of the store can read what devices publish there, and can forge files. After a leak, end
   /// the sync on all devices with ``DocumentStore/stopSyncing()``, and begin in a new folder.
   public package(set) var isSyncing = false
-  /// The number of documents under old keys.
+  /// The number of documents under old keys, or with an attachment under old keys.
   public package(set) var remaining = 0
   /// The number of documents in the store, according to the sealed state.
   public let total: Int

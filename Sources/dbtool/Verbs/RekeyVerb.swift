@@ -158,9 +158,18 @@ struct RekeyVerb: ParsableCommand {
     for skipped in report.skipped {
       options.common.diagnostics.finding("document \(skipped.id) stays under its old key: \(skipped.reason)")
     }
+    for skipped in report.skippedAttachments {
+      options.common.diagnostics.finding(
+        "attachment \(skipped.id) of document \(skipped.document) stays under its old key: \(skipped.reason)")
+    }
     try Report([
       ("documents", .integer(report.documents)),
       ("skipped", .array(report.skipped.map { .integer($0.id.rawValue) })),
+      (
+        "skipped_attachments",
+        report.skippedAttachments.isEmpty
+          ? nil : .array(report.skippedAttachments.map { .integer($0.id.rawValue) })
+      ),
       ("finished", .bool(report.isFinished)),
       ("pin", .string(report.pin.description)),
       ("final_pin", report.isFinished ? nil : .string(report.finalPin.description)),
@@ -175,10 +184,13 @@ struct RekeyVerb: ParsableCommand {
         .mismatch, kind: "set-mismatch", "the documents are not the set that was written: the old keys are kept",
         hint: "verify says more")
     }
-    if !report.skipped.isEmpty {
+    let skipped = [(report.skipped.count, "document"), (report.skippedAttachments.count, "attachment")]
+      .filter { $0.0 > 0 }
+    if !skipped.isEmpty {
+      let things = skipped.map { counted($0.0, $0.1) }.joined(separator: " and ")
+      let verb = skipped.count == 1 && skipped[0].0 == 1 ? "stays" : "stay"
       throw Failure(
-        .partlyDone, kind: "partly-done",
-        "\(counted(report.skipped.count, "document")) could not be opened and \(report.skipped.count == 1 ? "stays" : "stay") under the old keys",
+        .partlyDone, kind: "partly-done", "\(things) could not be opened and \(verb) under the old keys",
         hint: "remove them, finish with rekey --resume, and restore them from a backup with restore --allow-rekey")
     }
   }

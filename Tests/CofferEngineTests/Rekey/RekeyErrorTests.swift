@@ -76,6 +76,28 @@ struct RekeyErrorTests {
     #expect(try reopened.verify().isSound)
   }
 
+  @Test func skipsEachDamagedAttachment() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    let attached = try test.store.write { tx throws in
+      try ["a", "b", "c"].map { try tx.attach([1, 2], to: 7, name: $0).id }
+    }
+    let damaged = Array(attached.prefix(2))
+    try test.raw().execute("UPDATE coffer_chunk SET ct = zeroblob(length(ct)) WHERE chunk < 3 << 24")
+    let report = try test.store.rekey(options: .batched) { _ in }
+    #expect(!report.isFinished && report.skipped.isEmpty && report.documents == 29 && report.remaining == 1)
+    #expect(report.skippedAttachments.map(\.id) == damaged)
+    #expect(report.skippedAttachments.map(\.document) == [7, 7])
+    let status = try test.store.rekeyStatus()
+    #expect(!status.isFinished && status.remaining == 1 && status.epochs == [1, 2])
+    try test.store.write { tx throws in
+      for id in damaged { try tx.detach(id) }
+    }
+    #expect(try test.store.rekey(options: .resuming) { _ in }.isFinished)
+    #expect(try test.store.rekeyStatus().epochs == [2])
+    try test.expectSound()
+  }
+
   @Test(arguments: [false, true]) func reportsMissingRowAndKeepsOldKeys(_ hasIndexes: Bool) throws {
     let test = try TestStore()
     try test.fillForRekey()

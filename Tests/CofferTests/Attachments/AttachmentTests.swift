@@ -212,6 +212,33 @@ struct AttachmentTests {
     }
   }
 
+  /// A document is under the new keys when its attachments are, too.
+  @Test(arguments: [(3, 2), (4, 2), (5, 1)])
+  func statusCountsDocumentsOfAttachments(_ steps: Int, remaining: Int) throws {
+    try withTestStore { test in
+      let ids = try [Self.makeDocument(test.store), Self.makeDocument(test.store)]
+      try test.store.write { tx throws in
+        try tx.attach([1], to: ids[1], name: "small")
+        try tx.attach(Self.bytes(65_536 * 3), to: ids[0], name: "large")
+        try tx.attach(Self.bytes(65_536 * 3), to: ids[0], name: "another")
+      }
+      var options = RekeyOptions()
+      options.batchSize = 1
+      var calls = 0
+      // After the beginning come the keys, two batches of a document each, and one with the small attachment.
+      expect(.cancelled) {
+        try test.store.rekey(options: options) { _ in
+          calls += 1
+          if calls == steps { throw Interruption() }
+        }
+      }
+      #expect(try test.store.rekeyStatus().remaining == remaining)
+      options.isResuming = true
+      #expect(try test.store.rekey(options: options).isFinished)
+      #expect(try test.store.rekeyStatus().remaining == 0)
+    }
+  }
+
   // MARK: Copies
 
   @Test(arguments: [false, true]) func copiesHaveTheAttachments(isEditable: Bool) throws {

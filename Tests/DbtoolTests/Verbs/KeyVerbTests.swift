@@ -1,3 +1,4 @@
+import CofferSQLite
 import CofferTestSupport
 import Foundation
 import Testing
@@ -100,6 +101,31 @@ import Testing
     #expect(before?.hasSuffix(report.pin) == false)
     #expect(try sandbox.run("show", "s.coffer", "1").status == 12)
     #expect(try sandbox.succeed("show", "s.coffer", "1", "--key-file", "next.key").text == "kept")
+  }
+
+  @Test func rekeyListsDamagedAttachments() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "kept")
+    for name in ["a", "b"] {
+      try sandbox.write(name, "content")
+      try sandbox.succeed("attachment", "add", "s.coffer", "1", name)
+    }
+    let database = try Database(sandbox.path("s.coffer"))
+    try database.execute("UPDATE coffer_chunk SET ct = zeroblob(length(ct))")
+    try database.close()
+    struct Report: Decodable {
+      let skipped: [Int]
+      let skippedAttachments: [Int]
+      let finished: Bool
+    }
+    let result = try sandbox.run("rekey", "s.coffer", "--json")
+    let report = try result.json(Report.self)
+    #expect(result.status == 3 && report.skipped.isEmpty && report.skippedAttachments == [1, 2] && !report.finished)
+    #expect(try sandbox.run("rekey", "s.coffer", "--status", "--json").text.contains("\"remaining\":1,"))
+    let resumed = try sandbox.run("rekey", "s.coffer", "--resume")
+    #expect(resumed.status == 3)
+    #expect(resumed.diagnostics.contains("attachment 2 of document 1 stays under its old key: "))
+    #expect(resumed.diagnostics.contains("2 attachments could not be opened and stay under the old keys"))
   }
 
   @Test func reportsStatusOfTwoStepRekey() throws {
