@@ -42,6 +42,7 @@ struct HostileAttachmentTests {
       #expect(throws: StoreError(.damaged, "")) { try reader.attachments(of: 1) }
       #expect(throws: StoreError(.damaged, "")) { try reader.content(of: StoreAttachment.ID(rawValue: 1)) }
       #expect(try reader.text(of: 1) == "With three files.")
+      #expect(try reader.match(of: .text("three"), in: 1)?.textRanges == [5..<10])
     }
     let stored = try AttachmentVectors(Vectors.json("attachments")).stored.filter { $0.key.rawValue != 1 }
     try store.read { reader throws in

@@ -13,18 +13,27 @@ package struct AttachmentMatches {
   /// - Throws: Errors of reading. An attachment that is damaged, or of a later version, has no name.
   package init(of pattern: SearchPattern, in transaction: StoreTransaction) throws(StoreError) {
     let matcher = DocumentMatcher(pattern, in: .attachmentNames)
-    try transaction.forEachAttachmentRow { row throws(StoreError) in
-      guard let record = try transaction.searchedRecord(row), let match = matcher.match(record) else { return }
+    var walk = AttachmentWalk(transaction.database, within: transaction.limits, next: transaction.nextAttachment)
+    try walk.forEach(refused: { _ in }) { row throws(StoreError) in
+      try transaction.requireOpen()
+      guard let record = try transaction.searchedRecord(row),
+        let match = matcher.match(record.name, of: Attachment.ID(rawValue: record.number))
+      else { return }
       names[record.document, default: []].append(match)
     }
   }
 
   /// Finds the matching names of one document's attachments.
+  ///
+  /// - Throws: Like ``init(of:in:)``.
   package init(of pattern: SearchPattern, in id: DocumentID, _ transaction: StoreTransaction) throws(StoreError) {
     let matcher = DocumentMatcher(pattern, in: .attachmentNames)
-    var found: [SearchMatch.AttachmentName] = []
-    try transaction.forEachAttachmentRecord(of: id) { if let match = matcher.match($0) { found.append(match) } }
-    names[id.rawValue] = found
+    transaction.notes?.note(id)
+    let attached = try AttachedNames(of: id.rawValue...id.rawValue, in: transaction)
+    defer { attached.end() }
+    names[id.rawValue] = try attached.find(of: id.rawValue).names.compactMap {
+      matcher.match($0.name, of: $0.attachment)
+    }
   }
 
   /// Returns the matching names of a document's attachments.
@@ -48,14 +57,13 @@ extension StoreTransaction {
 }
 
 extension DocumentMatcher {
-  fileprivate func match(_ record: AttachmentRecord) -> SearchMatch.AttachmentName? {
-    var name = record.name
-    let ranges: [Range<Int>]? = name.withUTF8 {
+  fileprivate func match(_ name: String, of id: Attachment.ID) -> SearchMatch.AttachmentName? {
+    var bytes = name
+    let ranges: [Range<Int>]? = bytes.withUTF8 {
       let bytes = UnsafeRawBufferPointer($0)
       return matcher.matches(bytes) ? matcher.ranges(in: bytes, limit: Self.maximumRanges) : nil
     }
     guard let ranges else { return nil }
-    return SearchMatch.AttachmentName(
-      attachment: Attachment.ID(rawValue: record.number), name: record.name, ranges: ranges)
+    return SearchMatch.AttachmentName(attachment: id, name: name, ranges: ranges)
   }
 }

@@ -307,4 +307,21 @@ struct AttachmentContentTests {
       #expect(try reader.match(of: .text("photo"), in: ids[6]) == nil)
     }
   }
+
+  @Test(arguments: ["sealed = zeroblob(length(sealed))", "rev = 0", "attachment = 1000"])
+  func searchPassesOverDamagedAttachment(_ change: String) throws {
+    let test = try TestStore()
+    let ids = try test.store.write { tx throws in
+      let ids = try (0..<2).map { try tx.insert(Document(title: "t\($0)", text: "word"), into: Self.notes) }
+      for (number, id) in [ids[0], ids[0], ids[1]].enumerated() { try tx.attach([1], to: id, name: "photo \(number)") }
+      return ids
+    }
+    try test.raw().execute("UPDATE coffer_attachment SET \(change) WHERE attachment = 1")
+    try test.reopened().read { reader throws in
+      let matches = try reader.search(for: .text("photo"), in: Self.notes)
+      #expect(matches.map { $0.attachments.map(\.name) } == [["photo 1"], ["photo 2"]])
+      #expect(try reader.match(of: .text("photo"), in: ids[0])?.attachments.map(\.name) == ["photo 1"])
+      #expect(try reader.match(of: .text("word"), in: ids[0])?.textRanges == [0..<4])
+    }
+  }
 }
