@@ -110,13 +110,16 @@ package final class AttachmentChunks {
   }
 
   /// Reads the whole content, compares it with its digest, and keeps the digests of its chunks.
-  private func proveChunks(from database: StoreDatabase) throws(StoreError) {
+  private func proveChunks(
+    from database: StoreDatabase, checkCancellation: () throws(StoreError) -> Void
+  ) throws(StoreError) {
     let hasher = try translatingErrors(TextHasher.init)
     let layout = record.chunks
     var chunk = [UInt8](repeating: 0, count: min(layout.chunkSize, layout.paddedCount))
     var digests: [TextDigest] = []
     try translatingErrors { () throws(SealingError) in try hasher.begin() }
     for index in 0..<layout.count {
+      try checkCancellation()
       try chunk.withMutableBytes { chunk throws(StoreError) in
         let memory = UnsafeMutableRawBufferPointer(rebasing: chunk[..<layout.length(of: index)])
         try read(index, from: database, into: memory)
@@ -160,15 +163,17 @@ package final class AttachmentChunks {
   /// - Parameters:
   ///   - range: A range within the content.
   ///   - memory: Memory of the range's length.
+  ///   - checkCancellation: Called for each chunk of the whole content. It throws an error to stop reading.
   package func read(
-    _ range: Range<Int>, from database: StoreDatabase, into memory: UnsafeMutableRawBufferPointer
+    _ range: Range<Int>, from database: StoreDatabase, into memory: UnsafeMutableRawBufferPointer,
+    checkCancellation: () throws(StoreError) -> Void
   ) throws(StoreError) {
     let layout = record.chunks
     precondition(
       range.lowerBound >= 0 && range.upperBound <= layout.byteCount && memory.count == range.count,
       "internal error: a range outside the content")
     guard !range.isEmpty else { return }
-    if provesParts, provedChunks == nil { try proveChunks(from: database) }
+    if provesParts, provedChunks == nil { try proveChunks(from: database, checkCancellation: checkCancellation) }
     var chunk = [UInt8](repeating: 0, count: min(layout.chunkSize, layout.paddedCount))
     for index in range.lowerBound / layout.chunkSize...(range.upperBound - 1) / layout.chunkSize {
       let start = index * layout.chunkSize

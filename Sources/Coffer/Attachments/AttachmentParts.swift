@@ -46,7 +46,7 @@ public struct AttachmentParts: AsyncSequence, Sendable {
         let (record, count) = (chunks.record, chunks.record.chunks.byteCount)
         var part = [UInt8](repeating: 0, count: Swift.min(Self.partSize, count - start))
         try part.withUnsafeMutableBytes { memory in
-          try chunks.read(start..<start + memory.count, from: reader.transaction.database, into: memory)
+          try reader.transaction.read(start..<start + memory.count, of: chunks, into: memory)
         }
         return (part, record.digest, count, chunks.proof)
       }

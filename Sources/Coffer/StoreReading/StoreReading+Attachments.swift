@@ -64,12 +64,11 @@ extension StoreReading where Self: ~Copyable {
     var part = [UInt8](repeating: 0, count: min(range.count, layout.chunkSize))
     var start = range.lowerBound
     while start < range.upperBound {
-      try transaction.requireOpen()
       let end = min(range.upperBound, (start / layout.chunkSize + 1) * layout.chunkSize)
       let count = end - start
       try part.withMutableBytes { memory throws(StoreError) in
         let memory = UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
-        try chunks.read(start..<end, from: transaction.database, into: memory)
+        try transaction.read(start..<end, of: chunks, into: memory)
       }
       content += part[..<count]
       start = end

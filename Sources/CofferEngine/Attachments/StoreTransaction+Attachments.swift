@@ -142,6 +142,19 @@ extension StoreTransaction {
   package func chunks(of id: Attachment.ID) throws(StoreError) -> AttachmentChunks {
     try AttachmentChunks(try attachmentRecord(id), keys)
   }
+
+  /// Reads a range of an attachment's content. In a release, only the first one of several ranges costs reading the
+  /// whole content.
+  ///
+  /// - Parameter memory: Memory of the range's length.
+  package func read(
+    _ range: Range<Int>, of chunks: AttachmentChunks, into memory: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    try requireOpen()
+    if let lastProof { chunks.proof = lastProof }
+    try chunks.read(range, from: database, into: memory) { () throws(StoreError) in try requireOpen() }
+    lastProof = chunks.proof ?? lastProof
+  }
 }
 
 extension AttachmentRecord {

@@ -32,6 +32,8 @@ public final class _StoreTransaction {
   var unattached = IDRanges()
   /// The attachments of the document whose attachments were last counted, if all of them could be opened.
   var lastCounted: (document: DocumentID, attachments: [Attachment])?
+  /// What the last read of a part of an attachment has proved, in a release.
+  package var lastProof: AttachmentChunks.Proof?
   /// The notes of this transaction's reads for an observation, if it reads for one.
   package var notes: ReadNotes?
   /// The document that this transaction last added at the bottom of a collection.

@@ -46,6 +46,35 @@ import Testing
     expect(.readOnly) { try store.write { try $0.delete(1) } }
   }
 
+  @Test func provesAttachmentOncePerTransaction() throws {
+    let test = try TestStore()
+    try fill(test)
+    let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    let id = try test.store.write { try $0.attach(content, to: 1, name: "large").id }
+    try test.store.makeRelease(signedBy: Publishing.key)
+    let store = try test.asReleased()
+    let proof = try store.read { reader in
+      var (memory, checks) = ([UInt8](repeating: 0, count: 10), 0)
+      let (transaction, chunks) = (reader.transaction, try reader.transaction.chunks(of: id))
+      try memory.withUnsafeMutableBytes { memory in
+        try chunks.read(0..<10, from: transaction.database, into: memory) { checks += 1 }
+      }
+      #expect(checks == 4)
+      #expect(try reader.content(of: id, in: 70_000..<70_010) == Array(content[70_000..<70_010]))
+      return transaction.lastProof
+    }
+    #expect(proof != nil)
+    // Only a proof of the whole content opens the last chunk, too.
+    try test.raw().execute(
+      "UPDATE coffer_chunk SET ct = zeroblob(length(ct)) WHERE chunk = (SELECT max(chunk) FROM coffer_chunk)")
+    expect(.damaged) { try store.read { try $0.content(of: id, in: 0..<10) } }
+    try store.read { reader in
+      reader.transaction.lastProof = proof
+      #expect(try reader.content(of: id, in: 0..<10) == Array(content[0..<10]))
+      #expect(throws: StoreError(.damaged, "")) { try reader.content(of: id, in: 199_000..<200_000) }
+    }
+  }
+
   @Test func numbersReleases() throws {
     let test = try released()
     let first = try #require(try DocumentStore.releases(at: test.url).first)
