@@ -243,7 +243,7 @@ extension StoreError {
 
   /// Returns the error for a date that a store doesn't take.
   package static var refusedDate: StoreError {
-    StoreError(.invalidArgument, "the date of creation or change is outside the years 0000 to 9999")
+    StoreError(.invalidArgument, "a date is outside the years 0000 to 9999")
   }
 
   package static func noSuchDocument(_ id: DocumentID) -> StoreError {

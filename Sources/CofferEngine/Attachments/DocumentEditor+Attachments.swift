@@ -44,22 +44,31 @@ extension DocumentEditor {
     _ progress: ProgressHandler?
   ) throws(StoreError) -> Attachment {
     try AttachmentBuilder.check(name: name, mediaType: mediaType)
-    let writer = try transaction.writer
-    try writer.willWrite()
-    let builder = try AttachmentBuilder(
-      transaction, id,
-      AttachmentBuilder.Description(
-        uid: try writer.keys.newUID(), born: writer.dot, nameDot: writer.dot, name: name, mediaType: mediaType,
-        date: (date ?? .now()).millisecondsSince1970))
-    do {
-      let fileDate = try content.forEachPart(progress) { part throws(StoreError) in
-        try transaction.requireOpen()
-        try builder.append(part)
+    if let date, !date.isStorable { throw .refusedDate }
+    func build() throws -> Attachment {
+      let writer = try transaction.writer
+      try writer.willWrite()
+      let builder = try AttachmentBuilder(
+        transaction, id,
+        AttachmentBuilder.Description(
+          uid: try writer.keys.newUID(), born: writer.dot, nameDot: writer.dot, name: name, mediaType: mediaType,
+          date: (date ?? .now()).millisecondsSince1970))
+      do {
+        let fileDate = try content.forEachPart(progress) { part throws(StoreError) in
+          try transaction.requireOpen()
+          try builder.append(part)
+        }
+        if date == nil, let fileDate { builder.date = fileDate }
+        return try builder.finish()
+      } catch {
+        builder.abandon()
+        throw error
       }
-      if date == nil, let fileDate { builder.date = fileDate }
-      return try builder.finish()
+    }
+    do {
+      // The store's first attachment also makes the tables, which a failure has to undo.
+      return try transaction.nextAttachment == nil ? transaction.savepoint(build) : build()
     } catch {
-      builder.abandon()
       guard let error = error as? StoreError else {
         preconditionFailure("internal error: reading a content threw \(type(of: error))")
       }

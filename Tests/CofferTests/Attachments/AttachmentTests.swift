@@ -79,6 +79,20 @@ struct AttachmentTests {
     try test.expectSound()
   }
 
+  @Test(arguments: [Int64.min, .max]) func limitsDate(_ milliseconds: Int64) throws {
+    let test = try TestStore()
+    let id = try Self.makeDocument(test.store)
+    let date = Timestamp(millisecondsSince1970: milliseconds)
+    let attached = try test.store.write { tx throws in
+      expect(.invalidArgument) { try tx.attach([1], to: id, name: "file", date: date) }
+      let attached = try tx.attach([1], to: id, name: "file")
+      expect(.invalidArgument) { try tx.replace(attached.id, with: .bytes([2]), date: date) }
+      return attached
+    }
+    #expect(try test.reopened().read { try $0.attachments(of: id) } == [attached])
+    try test.expectSound()
+  }
+
   @Test func removesAndRenames() throws {
     let test = try TestStore()
     let id = try Self.makeDocument(test.store)
@@ -118,7 +132,7 @@ struct AttachmentTests {
     _ = try test.store.write { try $0.attach([1, 2], to: id, name: composed) }
     expect(.alreadyExists) { try test.store.write { try $0.attach([1], to: id, name: decomposed) } }
     #expect(try names() == [Array(decomposed.utf8), Array(composed.utf8)])
-    try test.store.read { reader in
+    try test.store.read { reader throws in
       #expect(try reader.attachment(named: composed, of: id)?.byteCount == 2)
       #expect(try reader.attachment(named: decomposed, of: id)?.byteCount == 1)
     }
@@ -152,6 +166,32 @@ struct AttachmentTests {
     }
     #expect(try test.store.read { try $0.attachments(of: id).count } == 1)
     #expect(try test.store.verify().isSound)
+  }
+
+  @Test(arguments: [CreateOptions.Journal.rollback, .writeAheadLog])
+  func failureOfFirstAttachmentLeavesStoreUnchanged(_ journal: CreateOptions.Journal) throws {
+    let test = try TestStore { $0.journal = journal }
+    let id = try Self.makeDocument(test.store)
+    let anchor = try test.store.anchor()
+    let attachNothing: (borrowing WriteTransaction) -> Void = { tx in
+      expect(.noSuchFile) { try tx.attach(.file(test.place.file("missing")), to: id) }
+      expect(.cancelled) {
+        try tx.attach(.bytes(Self.bytes(700_000)), to: id, name: "stopped") {
+          if $0.done > 0 { throw Interruption() }
+        }
+      }
+    }
+    try test.store.write { attachNothing($0) }
+    #expect(try test.store.relation(to: anchor) == .same)
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('coffer_attachment', 'coffer_chunk')"
+    #expect(try test.raw().query(tables).rows[0][0] == .integer(0))
+    let attached = try test.store.write { tx throws in
+      attachNothing(tx)
+      return try tx.attach([1], to: id, name: "file")
+    }
+    #expect(attached.id.rawValue == 1)
+    #expect(try test.reopened().read { try $0.attachments(of: id) } == [attached])
+    try test.expectSound()
   }
 
   // MARK: Rekey

@@ -91,7 +91,7 @@ struct DraftAttachmentTests {
   }
 
   @Test func numbersAvoidOtherNames() throws {
-    try withTestStore { test in
+    try withTestStore { test throws in
       func update(_ drafts: [(name: String, byte: UInt8)]) throws -> Int {
         let source = Source([("a", drafts.map { DraftAttachment(name: $0.name, bytes: [$0.byte]) })])
         return try test.store.write {
