@@ -65,6 +65,26 @@ struct ChangesetRowsTests {
     }
   }
 
+  /// Returns the payload with an entry without data in the extension part of the attachment.
+  private func extendedPayload(with type: UInt16) throws -> [UInt8] {
+    let rows = try ChangesetRows(try ChangesetReader(Payload(payload)))
+    var attachment = try #require(rows.attachments.first).attachment
+    let place = try #require(payload.firstRange(of: attachment.bytes))
+    attachment.description.extensionBytes = withUnsafeBytes(of: type.bigEndian) { Array($0) } + [0, 0, 0, 0]
+    let count = withUnsafeBytes(of: UInt32(attachment.bytes.count).bigEndian) { Array($0) }
+    var bytes = payload
+    bytes.replaceSubrange(place, with: attachment.bytes)
+    bytes.replaceSubrange(place.lowerBound - 4..<place.lowerBound, with: count)
+    return bytes
+  }
+
+  @Test func refusesAttachmentThatNeedsLaterVersion() throws {
+    let known = try extendedPayload(with: 1)
+    #expect(try read(known) == read(payload))
+    let newer = try extendedPayload(with: 0x8001)
+    #expect { try read(newer) } throws: { ($0 as? StoreError)?.code == .otherFormat }
+  }
+
   /// Each change of a byte is an error, or a change of what heads say.
   @Test func survivesChangedBytes() throws {
     for index in payload.indices {

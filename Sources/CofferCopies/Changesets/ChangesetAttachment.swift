@@ -10,6 +10,8 @@ struct ChangesetAttachment {
   let digest: TextDigest
   /// Whether the content follows, in entries of their own.
   let carriesContent: Bool
+  /// Whether an entry of a later version must be understood.
+  private(set) var isNewer = false
 
   init(_ record: AttachmentRecord, carriesContent: Bool) {
     document = record.document
@@ -54,7 +56,7 @@ struct ChangesetAttachment {
       AttachmentRecord.isMediaType(mediaType), let byteCount: UInt64 = reader.integer(),
       byteCount <= UInt64(ChunkLayout.maximumByteCount), let digest = reader.bytes(TextDigest.byteCount),
       let mark: UInt8 = reader.integer(), mark <= 1, let rest = reader.bytes(reader.remaining),
-      let part = ExtensionPart(rest, of: .attachment), !part.isNewer
+      let part = ExtensionPart(rest, of: .attachment)
     else { return nil }
     self.document = document
     description = AttachmentBuilder.Description(
@@ -63,5 +65,6 @@ struct ChangesetAttachment {
     self.byteCount = Int(byteCount)
     self.digest = TextDigest(bytes: digest)
     carriesContent = mark == 1
+    isNewer = part.isNewer
   }
 }

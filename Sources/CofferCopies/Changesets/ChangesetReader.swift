@@ -63,6 +63,7 @@ package final class ChangesetReader {
 
   func attachment(_ bytes: [UInt8]) throws(StoreError) -> ChangesetAttachment {
     guard var attachment = bytes.withBytes({ ChangesetAttachment($0) }) else { throw ChangesetEntries.damage }
+    guard !attachment.isNewer else { throw .newerStore }
     attachment.description.born = origin.renamed(attachment.description.born)
     attachment.description.nameDot = origin.renamed(attachment.description.nameDot)
     return attachment
