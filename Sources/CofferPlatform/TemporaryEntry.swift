@@ -28,6 +28,12 @@ package final class TemporaryEntry: Sendable {
       guard mkdir(path, 0o700) == 0 else { return -1 }
       let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       if descriptor < 0, errno == ENOENT { errno = EAGAIN }
+      // Another user can have given the name to another folder.
+      if descriptor >= 0, OpenFolder(descriptor).names?.contains(where: { $0 != "." && $0 != ".." }) == true {
+        close(descriptor)
+        errno = EEXIST
+        return -1
+      }
       return descriptor
     }
   }
@@ -63,11 +69,17 @@ package final class TemporaryEntry: Sendable {
     _ = fcntl(descriptor, F_SETFD, 0)
   }
 
+  /// The folder, or `nil` after the lock ended.
+  package var folder: OpenFolder? { isHeld.load(ordering: .relaxed) ? OpenFolder(descriptor) : nil }
+
   /// Removes the folder with everything in it, and ends the lock.
-  package func removeFolder() {
-    guard isHeld.load(ordering: .relaxed) else { return }
-    Self.removeTree(path)
-    release()
+  ///
+  /// - Returns: `false` if the folder is still at its path.
+  @discardableResult
+  package func removeFolder() -> Bool {
+    guard let folder else { return true }
+    defer { release() }
+    return folder.remove(at: path)
   }
 
   /// Ends the lock. The entry must have its final name, or be removed.
@@ -106,9 +118,9 @@ extension TemporaryEntry {
   }
 
   /// Returns whether only this user can rename this user's entries of a folder.
-  private static func othersCannotRename(in folder: String) -> Bool {
+  package static func othersCannotRename(in folder: String) -> Bool {
     var status = stat()
-    guard stat(folder, &status) == 0 else { return false }
+    guard stat(folder.isEmpty ? "." : folder, &status) == 0 else { return false }
     // The group or all may write, and the sticky bit isn't set.
     let isShared = status.st_mode & 0o022 != 0 && status.st_mode & 0o1000 == 0
     return !isShared && (status.st_uid == geteuid() || status.st_uid == 0)
@@ -124,7 +136,7 @@ extension TemporaryEntry {
     // The owner may have renamed the file between these calls.
     guard lock(descriptor, of: kind), names(path, descriptor) else { return }
     if kind == S_IFDIR {
-      removeTree(path)
+      OpenFolder(descriptor).remove(at: path)
     } else {
       for suffix in sideFiles + [""] { unlink(path + suffix) }
     }
@@ -137,17 +149,8 @@ extension TemporaryEntry {
     kind == S_IFDIR ? flock(descriptor, LOCK_EX | LOCK_NB) == 0 : RangeLock.take(RangeLock.incomplete, of: descriptor)
   }
 
-  /// Removes a folder with everything in it, and doesn't follow links.
-  private static func removeTree(_ path: String) {
-    for name in FolderNames.of(path) ?? [] where name != "." && name != ".." {
-      let entry = path + "/" + name
-      if type(of: entry) == S_IFDIR { removeTree(entry) } else { unlink(entry) }
-    }
-    rmdir(path)
-  }
-
   /// Returns whether a path leads to the descriptor's file without following a link.
-  private static func names(_ path: String, _ descriptor: Int32) -> Bool {
+  static func names(_ path: String, _ descriptor: Int32) -> Bool {
     var (named, open) = (stat(), stat())
     return lstat(path, &named) == 0 && fstat(descriptor, &open) == 0 && named.isSameFile(as: open)
   }

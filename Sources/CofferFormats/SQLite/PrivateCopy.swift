@@ -8,7 +8,6 @@ final class PrivateCopy {
   /// The path of the database.
   let path: String
   private let directory: TemporaryEntry
-  private var isNamed = true
 
   /// Copies a database and the files beside it.
   ///
@@ -34,13 +33,7 @@ final class PrivateCopy {
     removeNames()
   }
 
-  func removeNames() {
-    guard isNamed else { return }
-    isNamed = false
-    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
-    rmdir(directory.path)
-    directory.release()
-  }
+  func removeNames() { directory.removeFolder() }
 
   /// Writes the files of the copy.
   struct Files {

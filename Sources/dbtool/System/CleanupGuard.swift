@@ -2,6 +2,8 @@ internal import CofferPlatform
 
 /// Deletes a folder of plaintext if this process is killed.
 ///
+/// Only where other users can't rename the folder, because they could give its name to another folder of this user.
+///
 /// A shell reads from a pipe: a line means that the work is done; end of file without a line, that every process at the
 /// other end has ended. Not a guarantee: if the shell is killed too, or the machine fails, the folder remains.
 final class CleanupGuard {
@@ -12,7 +14,9 @@ final class CleanupGuard {
   /// - Parameter outlives: children of this process may use the folder after it has ended.
   init(over folder: String, untilChildrenEnd outlives: Bool = false) {
     self.outlives = outlives
-    guard let pipe = try? Shell.pipe() else { return }
+    guard TemporaryEntry.othersCannotRename(in: OutputFile.folder(of: folder)), let pipe = try? Shell.pipe() else {
+      return
+    }
     self.pipe = pipe
     start(folder)
     close(pipe.reading)

@@ -5,15 +5,14 @@ internal import CofferPlatform
 /// A temporary file with a document's text, in a folder that only its owner may enter, on a file system in memory.
 ///
 /// ``wipe()`` overwrites and removes it with every other file of the folder, unless ``keep()`` leaves it to the user. If
-/// this process is killed, the folder is removed once the editor has ended, by a shell or by the next edit.
+/// this process is killed, the folder is removed once the editor has ended, by a shell or by the next edit, unless other
+/// users can rename it.
 final class PrivateFile {
   let path: String
   let isInMemory: Bool
+  private let name: String
   private let entry: TemporaryEntry
   private let cleanup: CleanupGuard
-  private var isKept = false
-
-  private var folder: String { entry.path }
 
   /// - Parameter allowsDisk: uses `$TMPDIR` or `/tmp` if there is no file system in memory.
   init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
@@ -22,9 +21,10 @@ final class PrivateFile {
     TemporaryEntry.removeAbandoned(in: place)
     (entry, cleanup) = try CleanupGuard.makeFolder(
       at: "\(place)/\(TemporaryName.draft())", for: place, untilChildrenEnd: true)
+    self.name = name
     path = "\(entry.path)/\(name)"
     do {
-      try Self.write(text, to: path)
+      try write(text)
     } catch {
       wipe()
       throw error
@@ -52,8 +52,8 @@ final class PrivateFile {
     path.hasPrefix("/") && access(path, W_OK | X_OK) == 0 && coffer_is_in_memory(path)
   }
 
-  private static func write(_ text: UnsafeRawBufferPointer, to path: String) throws {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+  private func write(_ text: UnsafeRawBufferPointer) throws {
+    let descriptor = openat(entry.descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Failure.system(errno, path) }
     defer { close(descriptor) }
     var rest = text
@@ -70,13 +70,9 @@ final class PrivateFile {
   ///
   /// - Returns: the file's new path.
   func keep() -> String {
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where "\(folder)/\(name)" != path {
-      Self.wipe("\(folder)/\(name)")
-    }
-    let name = InputFile.name(of: path)
-    let kept = "\(OutputFile.folder(of: folder))dbtool-unsaved-\(UInt64.random(in: .min ... .max))"
-    let isRenamed = AtomicRename.withoutReplacing(folder, as: kept) || rename(folder, kept) == 0
-    isKept = true
+    entry.folder?.removeContents(except: name, overwriting: true)
+    let kept = "\(OutputFile.folder(of: entry.path))dbtool-unsaved-\(UInt64.random(in: .min ... .max))"
+    let isRenamed = AtomicRename.withoutReplacing(entry.path, as: kept) || rename(entry.path, kept) == 0
     entry.release()
     cleanup.release()
     return isRenamed ? "\(kept)/\(name)" : path
@@ -87,49 +83,16 @@ final class PrivateFile {
   /// - Returns: the folder if some of it remains; the shell of the ``CleanupGuard`` removes it then.
   @discardableResult
   func wipe() -> String? {
-    guard !isKept else { return nil }
+    guard let folder = entry.folder else { return nil }
     // Wiped by name: listing the folder may fail for want of a descriptor.
-    Self.wipe(path)
-    Self.wipe(folder: folder)
+    folder.removeEntry(name, overwriting: true)
+    let isGone = folder.remove(at: entry.path, overwriting: true)
     entry.release()
-    guard access(folder, F_OK) == 0 else {
+    guard !isGone else {
       cleanup.release()
       return nil
     }
     cleanup.removeFolder()
-    return folder
-  }
-
-  private static func wipe(folder: String) {
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      wipe("\(folder)/\(name)")
-    }
-    rmdir(folder)
-  }
-
-  private static func wipe(_ path: String) {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return }
-    switch status.st_mode & S_IFMT {
-    case S_IFDIR: wipe(folder: path)
-    case S_IFREG: wipe(file: path, count: Int(status.st_size))
-    default: unlink(path)
-    }
-  }
-
-  private static func wipe(file path: String, count: Int) {
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    if descriptor >= 0 {
-      let zeros = [UInt8](repeating: 0, count: 64 * 1024)
-      var left = count
-      while left > 0 {
-        let written = CofferPlatform.write(descriptor, zeros, min(left, zeros.count))
-        guard written > 0 else { break }
-        left -= written
-      }
-      coffer_sync(descriptor)
-      close(descriptor)
-    }
-    unlink(path)
+    return entry.path
   }
 }

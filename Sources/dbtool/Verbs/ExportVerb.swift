@@ -132,6 +132,8 @@ struct ExportVerb: ParsableCommand {
             isForced: force, isOneText: isOneText, inputs: [options.store.path] + options.keyPaths,
             highestID: reader.highestID?.rawValue ?? 0, table: table, attachmentsPath: attachments)
           target = opened
+          // From here on, a signal ends the export only after its temporary files are removed.
+          try Interrupt.check()
           try write(wanted, reader, of: store, to: opened, isTable: format.isTable, &totals)
         }
       }

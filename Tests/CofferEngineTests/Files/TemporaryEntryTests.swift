@@ -70,6 +70,33 @@ import Testing
     #expect(try names() == (mode == 0o1777 ? [] : [copy]))
   }
 
+  /// Where other users can rename the folder, one of them can give its name to another folder.
+  @Test func removesOnlyFolderThatItHolds() throws {
+    let entry = try #require(TemporaryEntry(folder: folder + "/" + TemporaryName.privateCopy()))
+    for inner in [entry.path + "/inner", folder + "/mine/inner"] {
+      try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
+      try Data("x".utf8).write(to: URL(filePath: inner + "/text"))
+    }
+    #expect(rename(entry.path, folder + "/away") == 0 && rename(folder + "/mine", entry.path) == 0)
+    entry.removeFolder()
+    #expect(FileManager.default.fileExists(atPath: entry.path + "/inner/text"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/away").isEmpty)
+  }
+
+  @Test func removesFilesWithAnyNames() throws {
+    let entry = try #require(TemporaryEntry(folder: folder + "/" + TemporaryName.output()))
+    for name: [UInt8] in [[0x66, 0xFF], Array("é".utf8), Array("e\u{301}".utf8)] {
+      let path = Array(entry.path.utf8) + [UInt8(ascii: "/")] + name + [0]
+      let file = path.withUnsafeBytes {
+        open($0.baseAddress!.assumingMemoryBound(to: CChar.self), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+      }
+      try #require(file >= 0)
+      close(file)
+    }
+    entry.removeFolder()
+    #expect(try names().isEmpty)
+  }
+
   @Test func keepsHeldEntries() throws {
     let file = try #require(TemporaryEntry(file: folder + "/" + TemporaryName.beside("s")))
     let directory = try #require(TemporaryEntry(folder: folder + "/" + TemporaryName.output()))

@@ -101,6 +101,100 @@ import Testing
     #expect(try sandbox.names().contains(link) && sandbox.text(of: "in.txt") == "one\ntwo\n")
   }
 
+  // MARK: Names that other users exchange
+
+  // Where others can rename folders, one of them can give a folder's name to another folder of this user.
+
+  private func makeFolder(_ name: String, with file: String, in sandbox: Sandbox) throws {
+    try FileManager.default.createDirectory(atPath: sandbox.path(name), withIntermediateDirectories: false)
+    try sandbox.write("\(name)/\(file)", "mine")
+  }
+
+  private func move(_ name: String, to other: String, in sandbox: Sandbox) throws {
+    try #require(rename(sandbox.path(name), sandbox.path(other)) == 0)
+  }
+
+  @Test(arguments: ["exit 0", "kill -9 $PPID"])
+  func editKeepsFolderThatGotItsName(end: String) throws {
+    let sandbox = try sandbox()
+    let memory = "/dev/shm/dbtool-tests-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: memory) }
+    try FileManager.default.createDirectory(atPath: "\(memory)/mine", withIntermediateDirectories: true)
+    try Data("mine".utf8).write(to: URL(filePath: "\(memory)/mine/letter"))
+    try #require(chmod(memory, 0o777) == 0)
+    sandbox.environment["XDG_RUNTIME_DIR"] = memory
+    sandbox.environment["EDITOR"] =
+      #"f() { cd "$XDG_RUNTIME_DIR"; mv "${1%/*}" away; mv mine "${1%/*}"; \#(end); }; f"#
+    // The pipe ends with the last process that has it, such as a shell that removes a folder.
+    try sandbox.run(["edit", "s.coffer", "1"], under: ["bash", "-c", #""$0" "$@" 3>&1 | cat"#])
+    let names = try FileManager.default.contentsOfDirectory(atPath: memory)
+    let renamed = try #require(names.first { TemporaryName.isOurs($0) })
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(memory)/\(renamed)") == ["letter"])
+    if end == "exit 0" { #expect(try FileManager.default.contentsOfDirectory(atPath: "\(memory)/away").isEmpty) }
+  }
+
+  /// Starts an export to `texts`, and stops it when its temporary folder has files.
+  ///
+  /// On a busy machine the command can end too early. The function then starts another one.
+  private func stoppedExport(
+    in sandbox: Sandbox, preparing prepare: () throws -> Void
+  ) throws -> (child: Child, folder: String) {
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    func folder() throws -> String? {
+      try sandbox.names().first { name in
+        let files = try? FileManager.default.contentsOfDirectory(atPath: sandbox.path(name))
+        return TemporaryName.isOurs(name) && files?.isEmpty == false
+      }
+    }
+    for _ in 0..<100 {
+      if sandbox.exists("texts") { try sandbox.remove("texts") }
+      try prepare()
+      let child = try Child(
+        ["export", "s.coffer", "-o", "texts", "--to", "text", "--force"], in: sandbox,
+        streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+      while try folder() == nil, child.isRunning {}
+      if child.stop() {
+        if let folder = try folder() { return (child, folder) }
+        child.signal(SIGCONT)
+        _ = child.wait()
+      }
+    }
+    throw Interruption()
+  }
+
+  private func sandboxWithManyTexts() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 20_000))
+    try makeFolder("mine", with: "letter", in: sandbox)
+    return sandbox
+  }
+
+  @Test func interruptedExportKeepsFolderThatGotItsName() throws {
+    let sandbox = try sandboxWithManyTexts()
+    let (child, folder) = try stoppedExport(in: sandbox) {}
+    try move(folder, to: "away", in: sandbox)
+    try move("mine", to: folder, in: sandbox)
+    child.signal(SIGTERM)
+    child.signal(SIGCONT)
+    #expect(child.wait() == 130)
+    #expect(try sandbox.text(of: "\(folder)/letter") == "mine")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("away")).isEmpty)
+  }
+
+  @Test func exportKeepsFolderThatGotNameOfEarlierExport() throws {
+    let sandbox = try sandboxWithManyTexts()
+    let (child, folder) = try stoppedExport(in: sandbox) {
+      try sandbox.succeed("export", "s.coffer", "1", "-o", "texts", "--to", "text")
+    }
+    try move("texts", to: "away", in: sandbox)
+    try move("mine", to: "texts", in: sandbox)
+    child.signal(SIGCONT)
+    #expect(child.wait() == 0)
+    #expect(try sandbox.text(of: "\(folder)/letter") == "mine")
+    #expect(sandbox.exists("texts/index.ndjson"))
+  }
+
   /// A command that reads a database from standard input makes a private copy in TMPDIR.
   @Test func nextRunRemovesPrivateCopy() throws {
     let sandbox = try sandbox()

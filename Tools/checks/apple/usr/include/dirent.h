@@ -10,5 +10,5 @@ typedef struct {
   int __dd_fd;
 } DIR;
 int closedir(DIR *);
-DIR *opendir(const char *);
+DIR *fdopendir(int);
 struct dirent *readdir(DIR *);

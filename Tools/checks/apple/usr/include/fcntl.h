@@ -10,7 +10,9 @@
 #define O_DIRECTORY 0x100000
 #define O_CLOEXEC 0x1000000
 #define AT_FDCWD -2
+#define AT_SYMLINK_NOFOLLOW 0x20
 #define AT_SYMLINK_FOLLOW 0x40
+#define AT_REMOVEDIR 0x80
 #define F_GETFD 1
 #define F_SETFD 2
 #define F_GETLK 7

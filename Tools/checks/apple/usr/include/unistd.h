@@ -7,6 +7,7 @@
 #define F_OK 0
 #define _SC_OPEN_MAX 5
 int access(const char *, int);
+int faccessat(int, const char *, int, int);
 int close(int);
 int fsync(int);
 uid_t geteuid(void);
@@ -21,5 +22,6 @@ int rmdir(const char *);
 int fsync_volume_np(int, int);
 long sysconf(int);
 int unlink(const char *);
+int unlinkat(int, const char *, int);
 int usleep(uint32_t);
 ssize_t write(int, const void *, size_t);

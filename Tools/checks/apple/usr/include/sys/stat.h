@@ -17,6 +17,7 @@ struct stat {
   int64_t st_qspare[2];
 };
 int fstat(int, struct stat *);
+int fstatat(int, const char *, struct stat *, int);
 int lstat(const char *, struct stat *);
 int mkdir(const char *, mode_t);
 int stat(const char *, struct stat *);
