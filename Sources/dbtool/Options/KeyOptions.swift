@@ -80,6 +80,8 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
         throw ValidationError("--\(Family.prefix)provider takes NAME=CMD")
       }
     }
+    // Before any command runs, because a verb can run one key's command before it reads the next key.
+    for path in keyFiles + passphraseFiles { KeyDescriptors.close(onExecIfOf: path) }
   }
 }
 

@@ -19,6 +19,12 @@ enum KeyDescriptors {
     }
   }
 
+  /// Closes the descriptors of the file at a path, if there is one, in commands that this process starts later.
+  static func close(onExecIfOf path: String) {
+    var status = stat()
+    if stat(path, &status) == 0 { close(onExecIfOf: status) }
+  }
+
   /// A Boolean value that indicates whether standard input is a key.
   static var includeStandardInput: Bool { closed.withLock { $0.contains(STDIN_FILENO) } }
 

@@ -35,6 +35,10 @@ struct ReleasePublishVerb: ParsableCommand {
 
   @OptionGroup var progress: ProgressOptions
 
+  func validate() throws {
+    KeyDescriptors.close(onExecIfOf: signing)
+  }
+
   func run() throws {
     let key = try SigningKey(contentsOf: URL(filePath: signing))
     let customers = try ReleaseCustomer.inFile(customers)

@@ -50,6 +50,7 @@ struct ReleaseMakeVerb: ParsableCommand {
     if let expires, Timestamp(iso8601: expires) == nil {
       throw ValidationError("--expires takes an ISO 8601 date, such as 2027-01-31")
     }
+    KeyDescriptors.close(onExecIfOf: signing)
   }
 
   func run() throws {

@@ -61,6 +61,22 @@ import Testing
     #expect(!seen.contains("wrong.key") && seen.contains("primary.key"), "\(seen)")
   }
 
+  @Test(arguments: [
+    ("rekey s.coffer --new-key-file", "next.key"), ("key add s.coffer --new-key-file", "next.key"),
+    ("key add s.coffer --new-passphrase-file", "passphrase.txt"), ("key passwd s.coffer --new-key-file", "next.key"),
+    ("copy s.coffer n.coffer --new-key-file", "next.key"), ("release make s.coffer --signing", "signing.key"),
+    ("release publish s.coffer public --customers customers.txt --signing", "signing.key"),
+  ])
+  func keyCommandInheritsNoNewKeyOrSigningKey(_ words: String, file: String) throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed("release", "make", "s.coffer", "--signing", "signing.key", "-k", "primary.key")
+    let recipient = try sandbox.succeed("keygen", "-y", "identity.key").text
+    try sandbox.write("customers.txt", "anna \(recipient)")
+    let command = "--key-command 'ls -l /proc/$$/fd > seen; cat primary.key'"
+    let seen = try descriptors("dbtool \(words) /dev/fd/9 \(command) 9< \(file) 7< notes.txt", in: sandbox)
+    #expect(!seen.contains(file) && seen.contains("notes.txt"), "\(seen)")
+  }
+
   @Test(arguments: [["--key-command", "cat primary.key"], ["--passphrase-file", "/dev/stdin"]])
   func rekeyReadsAnswerOnce(_ options: [String]) throws {
     let sandbox = try Sandbox()
