@@ -45,17 +45,8 @@ final class SyncListing {
     let names = try names(of: device)
     if !names.isEmpty {
       let known = try knownNames(of: device, lines)
-      let subfolder = try keys.subfolder(of: device)
       for name in names where !known.names.contains(name) && !known.beginnings.contains(String(name.prefix(32))) {
-        let file: SyncFile?
-        do throws(StoreError) {
-          file = try SyncFile(name, in: subfolder, of: directory, keys)
-        } catch {
-          guard error.code == .readOnly || error.code == .ioFailure else { throw error }
-          unreadable.append((device, name, error))
-          continue
-        }
-        guard let file, file.header.device == device, try keys.name(of: file.file, of: device) == name else { continue }
+        guard let file = try open(name, of: device) else { continue }
         let previous = SyncMemory.File(sequence: file.file.sequence - 1, hash: file.header.previous)
         found.append(Entry(file: file.file, previous: previous, kind: file.header.kind, name: name))
       }
@@ -63,6 +54,20 @@ final class SyncListing {
     }
     entries[device] = found
     return found
+  }
+
+  /// Opens a device's file, or returns `nil` if the device hasn't written a whole file with this name, or after noting
+  /// that the file can't be read.
+  func open(_ name: String, of device: UniqueID) throws(StoreError) -> SyncFile? {
+    do throws(StoreError) {
+      let file = try SyncFile(name, in: try keys.subfolder(of: device), of: directory, keys)
+      guard let file, file.header.device == device, try keys.name(of: file.file, of: device) == name else { return nil }
+      return file
+    } catch {
+      guard error.code == .readOnly || error.code == .ioFailure else { throw error }
+      unreadable.append((device, name, error))
+      return nil
+    }
   }
 
   /// The number of files before the known ones that a folder can still have.

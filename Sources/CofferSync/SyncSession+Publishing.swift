@@ -41,16 +41,18 @@ extension SyncSession {
     guard memory.last.sequence > 0, !isFolderBehind, !memory.owesSnapshot else { return true }
     guard report.publishedBytes > 0 else { return false }
     let last = memory.last.sequence
+    // A carrier can bring back files that a snapshot includes.
+    let included = max(min(memory.own.covered, last - 1), last - min(last, 2 * UInt64(Self.snapshotFiles)))
     var known: Set<String> = []
-    for sequence in (last - min(last - 1, 2 * UInt64(Self.snapshotFiles)))...last {
-      known.insert(try keys.beginning(sequence, of: memory.device))
+    for sequence in (included + 1)...last { known.insert(try keys.beginning(sequence, of: memory.device)) }
+    var (count, bytes) = (0, 0)
+    for entry in try directory.files(in: try keys.subfolder(of: memory.device))
+    where SyncKeys.isName(entry.name) && known.contains(String(entry.name.prefix(32))) {
+      // Nobody else's files cause snapshots.
+      guard let file = try listing.open(entry.name, of: memory.device) else { continue }
+      (count, bytes) = (count + 1, bytes + file.header.fileCount)
+      guard count <= Self.snapshotFiles else { return true }
     }
-    // Nobody else's files cause snapshots.
-    let files = try directory.files(in: try keys.subfolder(of: memory.device)).filter { file in
-      SyncKeys.isName(file.name) && known.contains(String(file.name.prefix(32)))
-    }
-    guard files.count <= Self.snapshotFiles else { return true }
-    let bytes = files.reduce(0) { $0 + $1.byteCount }
     let size = try engine.reading { transaction throws(StoreError) in try transaction.fileByteCount() }
     return bytes > max(Self.snapshotBytes, 2 * size)
   }
@@ -144,14 +146,14 @@ extension SyncSession {
     let subfolder = try keys.subfolder(of: device)
     try directory.removeUnfinished(except: SyncFileHeader.pendingName(memory.last.hash), in: subfolder)
     let beginning = try keys.beginning(memory.last.sequence, of: device)
-    var names: [String: String] = [:]
+    var names: [String: [String]] = [:]
     for file in try directory.files(in: subfolder) where SyncKeys.isName(file.name) {
-      names[String(file.name.prefix(beginning.count))] = file.name
+      names[String(file.name.prefix(beginning.count)), default: []].append(file.name)
     }
     names[beginning] = nil
     var sequence = min(memory.own.covered, memory.last.sequence)
     while sequence > 0, !names.isEmpty {
-      if let name = names.removeValue(forKey: try keys.beginning(sequence, of: device)) {
+      for name in names.removeValue(forKey: try keys.beginning(sequence, of: device)) ?? [] {
         try directory.remove(name, in: subfolder)
       }
       sequence -= 1

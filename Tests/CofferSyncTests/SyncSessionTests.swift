@@ -283,6 +283,51 @@ struct SyncSessionTests {
     #expect(try texts(phone) == ["first", "changed"])
   }
 
+  /// A carrier sees the names of files, and can copy files.
+  @Test(arguments: zip([65, 2], [nil, .max] as [Int?]))
+  func plantedFilesCauseNoSnapshot(count: Int, byteCount: Int?) throws {
+    try laptop.write("second")
+    try laptop.sync()
+    let (subfolder, names) = try files(of: laptop)
+    let file = try #require(laptop.folder.contents[subfolder]?[names.last!])
+    for number in 100..<100 + count {
+      laptop.folder.contents[subfolder]!["\(names.last!.prefix(32))00000\(number)"] = number == 100 ? [] : file
+    }
+    laptop.folder.seemingByteCount = byteCount
+    try laptop.write("third")
+    #expect(try laptop.sync().problems.isEmpty)
+    #expect(try laptop.session().memory.own.covered == 0)
+  }
+
+  @Test func returnedFilesCauseNoSnapshot() throws {
+    var returned: [String: [UInt8]] = [:]
+    while try laptop.session().memory.own.covered == 0 {
+      returned = try #require(laptop.folder.contents.values.first)
+      try laptop.write("more")
+      try laptop.sync()
+    }
+    let covered = try laptop.session().memory.own.covered
+    let (subfolder, _) = try files(of: laptop)
+    laptop.folder.contents[subfolder]!.merge(returned) { current, _ in current }
+    try laptop.write("last")
+    try laptop.sync()
+    #expect(try laptop.session().memory.own.covered == covered)
+    #expect(laptop.folder.contents[subfolder]!.count == 2)
+  }
+
+  /// A carrier gives a file the beginning of another file's name.
+  @Test func plantedFileHidesNoCoveredFile() throws {
+    let (subfolder, names) = try files(of: laptop)
+    laptop.folder.contents[subfolder]!["\(names[0].prefix(32))ffffffff"] = []
+    try laptop.write("second")
+    try laptop.sync()
+    let session = try laptop.session()
+    try session.publishSnapshot()
+    try session.removeCovered()
+    let last = try session.keys.name(of: session.memory.last, of: session.memory.device)
+    #expect(laptop.folder.contents[subfolder]!.keys.sorted() == [last])
+  }
+
   // MARK: What happens to devices
 
   @Test(arguments: [false, true]) func restoredDeviceCatchesUp(isMarked: Bool) throws {

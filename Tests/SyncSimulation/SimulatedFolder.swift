@@ -12,6 +12,8 @@ package final class SimulatedFolder: SyncDirectory {
   /// The number of writing calls until one fails, or `nil` for no failure.
   package var callsUntilFailure: Int?
   package private(set) var writtenBytes = 0
+  /// The number of bytes that each file seems to have, or `nil` for its own.
+  package var seemingByteCount: Int?
 
   package init(_ path: String) {
     self.path = path
@@ -30,7 +32,7 @@ package final class SimulatedFolder: SyncDirectory {
 
   package func files(in subfolder: String) throws(StoreError) -> [SyncDirectoryFile] {
     (contents[subfolder] ?? [:]).sorted { $0.key < $1.key }
-      .map { SyncDirectoryFile(name: $0.key, byteCount: $0.value.count) }
+      .map { SyncDirectoryFile(name: $0.key, byteCount: seemingByteCount ?? $0.value.count) }
   }
 
   package func open(_ name: String, in subfolder: String) throws(StoreError) -> (any SyncFileBytes)? {
