@@ -42,8 +42,13 @@ final class SyncKeys {
   }
 
   /// Returns whether a file can be one of a device's, judging by its name.
-  static func isName(_ name: String) -> Bool {
-    name.utf8.count == 40 && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+  static func isName(_ name: String) -> Bool { isHexadecimal(name, count: 40) }
+
+  /// Returns whether a folder can be a device's, judging by its name.
+  static func isSubfolder(_ name: String) -> Bool { isHexadecimal(name, count: 32) }
+
+  private static func isHexadecimal(_ name: String, count: Int) -> Bool {
+    name.utf8.count == count && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
   private func name(_ bytes: [UInt8]) throws(StoreError) -> String {

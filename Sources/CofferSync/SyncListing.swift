@@ -15,8 +15,10 @@ final class SyncListing {
   private let keys: SyncKeys
   private var names: [UniqueID: Set<String>] = [:]
   private var entries: [UniqueID: [Entry]] = [:]
-  /// The files that can't be read, each with the error.
-  private(set) var unreadable: [(device: UniqueID, name: String, error: StoreError)] = []
+  /// The devices whose subfolders can't be read.
+  private var hidden: Set<UniqueID> = []
+  /// The files and subfolders that can't be read, by their paths, each with its device if that's known, and the error.
+  private(set) var unreadable: [String: (device: UniqueID?, error: StoreError)] = [:]
 
   init(_ directory: any SyncDirectory, _ keys: SyncKeys) {
     (self.directory, self.keys) = (directory, keys)
@@ -25,17 +27,31 @@ final class SyncListing {
   /// Returns the names in a device's subfolder that can be names of its files.
   func names(of device: UniqueID) throws(StoreError) -> Set<String> {
     if let known = names[device] { return known }
-    let files = try directory.files(in: try keys.subfolder(of: device))
-    let found = Set(files.lazy.map(\.name).filter(SyncKeys.isName))
-    names[device] = found
-    return found
+    let found = try names(in: try keys.subfolder(of: device), of: device)
+    if found == nil { hidden.insert(device) }
+    names[device] = Set(found ?? [])
+    return names[device]!
+  }
+
+  /// Returns the names in a subfolder that can be names of a device's files, in ascending order, or `nil` after noting
+  /// that the subfolder can't be read.
+  func names(in subfolder: String, of device: UniqueID? = nil) throws(StoreError) -> [String]? {
+    do throws(StoreError) {
+      return try directory.files(in: subfolder).map(\.name).filter(SyncKeys.isName)
+    } catch {
+      try note(error, at: subfolder, of: device)
+      return nil
+    }
   }
 
   /// Adds the name of a file that this run published.
   func add(_ name: String, of device: UniqueID) { names[device]?.insert(name) }
 
+  /// Returns whether a device's file is there, or `true` if the device's subfolder can't be read.
   func contains(_ file: SyncMemory.File, of device: UniqueID) throws(StoreError) -> Bool {
-    try names(of: device).contains(try keys.name(of: file, of: device))
+    let names = try names(of: device)
+    if hidden.contains(device) { return true }
+    return names.contains(try keys.name(of: file, of: device))
   }
 
   /// Returns a device's complete files in ascending order, without those that the lines know or that are before them.
@@ -59,15 +75,26 @@ final class SyncListing {
   /// Opens a device's file, or returns `nil` if the device hasn't written a whole file with this name, or after noting
   /// that the file can't be read.
   func open(_ name: String, of device: UniqueID) throws(StoreError) -> SyncFile? {
+    let file = try open(name, in: try keys.subfolder(of: device), keys, of: device)
+    guard let file, file.header.device == device, try keys.name(of: file.file, of: device) == name else { return nil }
+    return file
+  }
+
+  /// Opens a file, or returns `nil` if it isn't a whole file of a device, or after noting that it can't be read.
+  func open(
+    _ name: String, in subfolder: String, _ keys: SyncKeys, of device: UniqueID? = nil
+  ) throws(StoreError) -> SyncFile? {
     do throws(StoreError) {
-      let file = try SyncFile(name, in: try keys.subfolder(of: device), of: directory, keys)
-      guard let file, file.header.device == device, try keys.name(of: file.file, of: device) == name else { return nil }
-      return file
+      return try SyncFile(name, in: subfolder, of: directory, keys)
     } catch {
-      guard error.code == .readOnly || error.code == .ioFailure else { throw error }
-      unreadable.append((device, name, error))
+      try note(error, at: "\(subfolder)/\(name)", of: device)
       return nil
     }
+  }
+
+  private func note(_ error: StoreError, at path: String, of device: UniqueID?) throws(StoreError) {
+    guard error.code == .readOnly || error.code == .ioFailure else { throw error }
+    unreadable[path] = (device ?? unreadable[path]?.device, error)
   }
 
   /// The number of files before the known ones that a folder can still have.

@@ -31,7 +31,8 @@ public struct FolderSyncReport: Sendable, Hashable {
   public struct Problem: Sendable, Hashable {
     /// The kinds of problems.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-      /// A file that others have, or that a later file builds on, isn't in the folder yet. It may still come.
+      /// A file that others have, or that a later file builds on, isn't in the folder yet, or can't be read. It may
+      /// still come.
       case waiting
       /// A file that was in the folder isn't anymore: the carrier put an older state back, or lost it.
       case rolledBack
@@ -49,7 +50,7 @@ public struct FolderSyncReport: Sendable, Hashable {
 
     /// What kind of problem it is.
     public let kind: Kind
-    /// The device whose file it concerns.
+    /// The device whose file it concerns, or zeros if that isn't known.
     public let device: SyncDevice.ID
     /// What the device is called, or an empty text.
     public let label: String

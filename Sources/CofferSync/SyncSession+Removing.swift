@@ -170,12 +170,12 @@ extension SyncSession {
         let known = line.isRemoved ? line.file.sequence : lines(of: line.device).map(\.file.sequence).max() ?? 0
         let subfolder = try old.subfolder(of: line.device)
         var late: [(number: UInt64, name: String)] = []
-        for entry in try directory.files(in: subfolder) where SyncKeys.isName(entry.name) {
-          guard let file = try SyncFile(entry.name, in: subfolder, of: directory, old),
+        for entry in try listing.names(in: subfolder, of: name) ?? [] {
+          guard let file = try listing.open(entry, in: subfolder, old, of: name),
             file.header.device == line.device, file.header.sequence > known,
             line.isRemoved || file.header.kind == .secret
           else { continue }
-          late.append((file.header.sequence, entry.name))
+          late.append((file.header.sequence, entry))
         }
         for file in late.sorted(by: <) {
           try note(

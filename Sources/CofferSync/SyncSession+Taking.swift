@@ -37,12 +37,12 @@ extension SyncSession {
     try noteUnreadableFiles()
   }
 
-  /// Notes the files that this run couldn't read.
+  /// Notes the files and subfolders that this run couldn't read.
   func noteUnreadableFiles() throws(StoreError) {
-    for file in listing.unreadable {
+    for (path, file) in listing.unreadable.sorted(by: { $0.key < $1.key }) {
       try note(
-        .waiting, file.device, 0, "\(file.error): let this user read the file",
-        at: "\(directory.path)/\(try keys.subfolder(of: file.device))/\(file.name)")
+        .waiting, file.device ?? UniqueID(high: 0, low: 0), 0, "\(file.error.message): let this user read it",
+        at: "\(directory.path)/\(path)")
     }
   }
 
@@ -52,9 +52,10 @@ extension SyncSession {
   func findDevices() throws(StoreError) {
     var known: Set<String> = []
     for line in memory.lines.values { known.insert(try keys.subfolder(of: line.device)) }
-    for subfolder in try directory.subfolders() ?? [] where !known.contains(subfolder) {
-      for entry in try directory.files(in: subfolder) where SyncKeys.isName(entry.name) {
-        guard let file = try SyncFile(entry.name, in: subfolder, of: directory, keys),
+    for subfolder in try directory.subfolders() ?? []
+    where SyncKeys.isSubfolder(subfolder) && !known.contains(subfolder) {
+      for name in try listing.names(in: subfolder) ?? [] {
+        guard let file = try listing.open(name, in: subfolder, keys),
           case let device = file.header.device, try keys.subfolder(of: device) == subfolder
         else { continue }
         guard memory.lines.count < SyncMemory.maximumLines else {

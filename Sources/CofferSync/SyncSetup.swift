@@ -201,16 +201,18 @@ package enum SyncSetup {
   }
 
   private static func newestSnapshot(in directory: any SyncDirectory, _ keys: SyncKeys) throws(StoreError) -> SyncFile {
+    let listing = SyncListing(directory, keys)
     var newest: SyncFile?
-    for subfolder in try directory.subfolders() ?? [] {
-      for entry in try directory.files(in: subfolder) {
-        guard let file = try SyncFile(entry.name, in: subfolder, of: directory, keys), file.header.kind == .snapshot,
+    for subfolder in try directory.subfolders() ?? [] where SyncKeys.isSubfolder(subfolder) {
+      for name in try listing.names(in: subfolder) ?? [] {
+        guard let file = try listing.open(name, in: subfolder, keys), file.header.kind == .snapshot,
           newest.map({ $0.header.date < file.header.date }) ?? true
         else { continue }
         newest = file
       }
     }
     guard let newest else {
+      if let file = listing.unreadable.min(by: { $0.key < $1.key }) { throw file.value.error }
       throw StoreError(
         .noSuchFile, "\(directory.path): the folder has no snapshot yet",
         hint: "sync on a device that has the documents, and let the carrier bring its files here")
@@ -262,12 +264,10 @@ extension SystemDirectory {
   /// invitation.
   fileprivate func invitation() throws(StoreError) -> String {
     var newest: (path: String, date: Int)?
-    for subfolder in try subfolders() ?? [] {
-      for file in try files(in: subfolder) where file.name == SyncSetup.invitationName {
-        let path = "\(path)/\(subfolder)/\(file.name)"
-        let date = try modificationDate(path)
-        if newest.map({ $0.date < date }) ?? true { newest = (path, date) }
-      }
+    for subfolder in try subfolders() ?? [] where SyncKeys.isSubfolder(subfolder) {
+      let path = "\(path)/\(subfolder)/\(SyncSetup.invitationName)"
+      guard let date = dateOfReadableFile(path) else { continue }
+      if newest.map({ $0.date < date }) ?? true { newest = (path, date) }
     }
     if let newest { return newest.path }
     throw StoreError(

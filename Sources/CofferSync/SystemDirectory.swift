@@ -42,10 +42,10 @@ package final class SystemDirectory: SyncDirectory {
     return lstat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Returns a file's date of change, in nanoseconds.
-  func modificationDate(_ path: String) throws(StoreError) -> Int {
+  /// Returns a file's date of change, in nanoseconds, or `nil` if no file that this user can read has the path.
+  func dateOfReadableFile(_ path: String) -> Int? {
     var status = stat()
-    guard lstat(path, &status) == 0 else { throw failure(path) }
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else { return nil }
     return status.modified.tv_sec * 1_000_000_000 + status.modified.tv_nsec
   }
 

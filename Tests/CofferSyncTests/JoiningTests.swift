@@ -111,6 +111,26 @@ struct JoiningTests {
     #expect(keys == 1)
   }
 
+  @Test func filesOfOthersStopNoJoining() throws {
+    try laptop.store.write { try $0.insert(Document(text: "first"), into: "notes") }
+    try laptop.sync()
+    let folder = SimulatedFolder("phone")
+    folder.contents = laptop.folder.contents
+    let (other, file) = (String(repeating: "a", count: 32), String(repeating: "b", count: 40))
+    folder.contents["lost+found"] = [:]
+    folder.contents[other] = [file: []]
+    folder.unreadable = ["lost+found", "\(other)/\(file)"]
+    func joined() throws -> SimulatedDevice {
+      try SimulatedDevice(
+        joining: "phone", folder: folder, laptop.invitation(), in: place.url, key: .published("primary"),
+        options: options)
+    }
+    for subfolder in laptop.folder.contents.keys { folder.unreadable.insert(subfolder) }
+    expect(.readOnly) { try joined() }
+    for subfolder in laptop.folder.contents.keys { folder.unreadable.remove(subfolder) }
+    #expect(try contents(joined()) == contents(laptop))
+  }
+
   @Test func takesOverMigrations() throws {
     var newer = options
     newer.migrations = [Migration(name: "one") { _ in }]

@@ -184,6 +184,74 @@ struct RefusedFileTests {
     #expect(try laptop.store.verify().isSound)
   }
 
+  // MARK: Files that can't be read
+
+  /// The name of a device's subfolder.
+  private func subfolder(of device: SimulatedDevice) throws -> String {
+    let session = try device.session()
+    return try session.keys.subfolder(of: session.memory.device)
+  }
+
+  @Test func foldersOfOthersStopNoExchange() throws {
+    try laptop.write("of laptop")
+    try laptop.sync()
+    carry()
+    let other = String(repeating: "a", count: 32)
+    for name in ["lost+found", other] { phone.folder.contents[name] = [:] }
+    phone.folder.unreadable = ["lost+found", other]
+    let report = try phone.sync()
+    #expect(report.problems.map(\.kind) == [.waiting] && report.problems[0].path == "phone/\(other)")
+    #expect(try phone.session().status().problems == report.problems)
+    #expect(try texts(phone) == ["first", "of laptop"])
+  }
+
+  @Test func unreadableFilesOfNewDeviceAreWaitedFor() throws {
+    let folder = SimulatedFolder("tablet")
+    folder.contents = laptop.folder.contents
+    let tablet = try SimulatedDevice(
+      joining: "tablet", folder: folder, laptop.invitation(), in: place.url, key: .published("primary"),
+      options: laptop.options)
+    try tablet.write("of tablet")
+    try tablet.sync()
+    phone.folder.merge(folder)
+    let subfolder = try subfolder(of: tablet)
+    let paths = try #require(folder.contents[subfolder]).keys.map { "\(subfolder)/\($0)" }
+    phone.folder.unreadable = Set(paths)
+    try phone.write("of phone")
+    let report = try phone.sync()
+    #expect(report.problems.allSatisfy { $0.kind == .waiting })
+    #expect(report.problems.map(\.path).sorted() == paths.map { "phone/\($0)" }.sorted())
+    #expect(report.publishedDocuments == 1)
+    phone.folder.unreadable = []
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == ["first", "of phone", "of tablet"])
+  }
+
+  @Test func unreadableSubfolderOfKnownDeviceIsWaitedFor() throws {
+    try laptop.write("of laptop")
+    try laptop.sync()
+    carry()
+    let subfolder = try subfolder(of: laptop)
+    phone.folder.unreadable = [subfolder]
+    try phone.write("of phone")
+    let report = try phone.sync()
+    #expect(report.problems.map(\.kind) == [.waiting] && report.problems[0].path == "phone/\(subfolder)")
+    #expect(report.problems[0].label == "laptop" && report.publishedDocuments == 1)
+    phone.folder.unreadable = []
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == ["first", "of laptop", "of phone"])
+  }
+
+  @Test func unreadableFilesOfRemovedDeviceStopNoExchange() throws {
+    let subfolder = try subfolder(of: phone)
+    _ = try laptop.session().remove(phone.session().status().devices[0].id)
+    laptop.folder.unreadable = [subfolder]
+    try laptop.write("of laptop")
+    let report = try laptop.sync()
+    #expect(report.problems.map(\.kind) == [.waiting] && report.publishedDocuments == 1)
+    #expect(try laptop.session().status().problems == report.problems)
+  }
+
   // MARK: The memory
 
   private func save(_ change: (inout SyncMemory) throws -> Void) throws {

@@ -12,6 +12,8 @@ package final class SimulatedFolder: SyncDirectory {
   /// The number of writing calls until one fails, or `nil` for no failure.
   package var callsUntilFailure: Int?
   package private(set) var writtenBytes = 0
+  /// The subfolders, and the files by their paths, that can't be read.
+  package var unreadable: Set<String> = []
   /// The number of bytes that each file seems to have, or `nil` for its own.
   package var seemingByteCount: Int?
 
@@ -28,15 +30,22 @@ package final class SimulatedFolder: SyncDirectory {
     }
   }
 
+  private func requireReadable(_ name: String) throws(StoreError) {
+    guard unreadable.contains(name) else { return }
+    throw StoreError(.readOnly, "\(path)/\(name): the simulated folder doesn't let this user read it")
+  }
+
   package func subfolders() throws(StoreError) -> [String]? { contents.keys.sorted() }
 
   package func files(in subfolder: String) throws(StoreError) -> [SyncDirectoryFile] {
-    (contents[subfolder] ?? [:]).sorted { $0.key < $1.key }
+    try requireReadable(subfolder)
+    return (contents[subfolder] ?? [:]).sorted { $0.key < $1.key }
       .map { SyncDirectoryFile(name: $0.key, byteCount: seemingByteCount ?? $0.value.count) }
   }
 
   package func open(_ name: String, in subfolder: String) throws(StoreError) -> (any SyncFileBytes)? {
-    contents[subfolder]?[name].map { Reading($0) }
+    try requireReadable("\(subfolder)/\(name)")
+    return contents[subfolder]?[name].map { Reading($0) }
   }
 
   package func create(in subfolder: String) throws(StoreError) -> any SyncNewFile {
