@@ -117,7 +117,7 @@ extension SyncSession {
     let name = try keys.name(of: file, of: memory.device)
     guard try directory.publish(SyncFileHeader.pendingName(file.hash), as: name, in: subfolder) else {
       throw StoreError(
-        .alreadyExists, "\(directory.path)/\(subfolder)/\(name): another run has published or removed the file",
+        .locked, "\(directory.path)/\(subfolder)/\(name): another run has published or removed the file",
         hint: "sync again")
     }
     report.publishedBytes += written.byteCount

@@ -30,7 +30,7 @@ package final class SyncSession {
   var refused: Set<SyncMemory.File> = []
   var hasRefused = false
   /// Whether the folder lost this device's files, so other devices need a snapshot.
-  var isFolderBehind = false
+  package var isFolderBehind = false
   /// Whether the folder has several new secrets, so this run doesn't take or publish files.
   var isHeld = false
 

@@ -215,7 +215,7 @@ package enum SyncSetup {
       if let file = listing.unreadable.min(by: { $0.key < $1.key }) { throw file.value.error }
       throw StoreError(
         .noSuchFile, "\(directory.path): the folder has no snapshot yet",
-        hint: "sync on a device that has the documents, and let the carrier bring its files here")
+        hint: "let the carrier bring a device's files; if they have no snapshot, \(.syncAgain) there publishes one")
     }
     return newest
   }

@@ -416,6 +416,17 @@ struct SyncSessionTests {
     #expect(try laptop.sync() == FolderSyncReport())
   }
 
+  /// Another process completes the file of this run, as if this run were stopped.
+  @Test func runThatAnotherRunCompletesIsLocked() throws {
+    try laptop.write("changed")
+    laptop.folder.willPublish = { [laptop] in _ = try? laptop.sync() }
+    expect(.locked) { try laptop.sync() }
+    #expect(try laptop.sync() == FolderSyncReport())
+    carry()
+    try phone.sync()
+    #expect(try texts(phone) == ["first", "changed"])
+  }
+
   @Test func manyRunsLeaveFewFiles() throws {
     for number in 0..<150 {
       try laptop.write("text \(number)")

@@ -12,6 +12,8 @@ package final class SimulatedFolder: SyncDirectory {
   /// The number of writing calls until one fails, or `nil` for no failure.
   package var callsUntilFailure: Int?
   package private(set) var writtenBytes = 0
+  /// Called once, before the next file gets its name.
+  package var willPublish: (() -> Void)?
   /// The subfolders, and the files by their paths, that can't be read.
   package var unreadable: Set<String> = []
   /// The number of bytes that each file seems to have, or `nil` for its own.
@@ -55,6 +57,9 @@ package final class SimulatedFolder: SyncDirectory {
 
   package func publish(_ pending: String, as name: String, in subfolder: String) throws(StoreError) -> Bool {
     try failIfDue()
+    let act = willPublish
+    willPublish = nil
+    act?()
     guard contents[subfolder]?[name] == nil, let bytes = self.pending[subfolder]?.removeValue(forKey: pending) else {
       return false
     }

@@ -82,8 +82,8 @@ extension DocumentStore {
   /// - Parameters:
   ///   - folder: The folder that the store syncs through.
   ///   - policy: The policy for concurrent changes.
-  ///   - acceptsEmpty: A Boolean value that indicates whether to republish the store if the folder lost all known
-  ///     files.
+  ///   - acceptsEmpty: A Boolean value that indicates whether to republish the store because the folder lost files,
+  ///     such as all known files or the only snapshot.
   ///   - progress: Called during work on documents. Throw an error to stop.
   /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is missing or empty. `locked` if
   ///   another process syncs the store. `diskFull`, `readOnly` or `ioFailure` for the folder. Errors from `policy` and
@@ -95,7 +95,7 @@ extension DocumentStore {
     try engine.connections.during {
       let session = try SyncSession(
         engine, with: SystemDirectory(folder.url.path), policy: policy, progress: progress)
-      if !acceptsEmpty { try session.requireFiles() }
+      if acceptsEmpty { session.isFolderBehind = true } else { try session.requireFiles() }
       return try session.run()
     }
   }
@@ -153,6 +153,8 @@ extension DocumentStore {
   }
 
   /// Returns a sequence that syncs through a folder while you iterate it.
+  ///
+  /// An exchange that fails because another process uses or syncs the store is repeated after the interval.
   ///
   /// ```swift
   /// for try await report in store.sync(with: folder) { show(report) }
@@ -223,6 +225,7 @@ public struct FolderSyncReports: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let reports: FolderSyncReports
     private var last: FolderSyncReport?
+    private var isFirst = true
 
     init(reports: FolderSyncReports) {
       self.reports = reports
@@ -234,12 +237,13 @@ public struct FolderSyncReports: AsyncSequence, Sendable {
     ///   `CancellationError`.
     public mutating func next() async throws -> FolderSyncReport? {
       while true {
-        if last != nil { try await Task.sleep(for: reports.interval) }
+        if !isFirst { try await Task.sleep(for: reports.interval) }
+        isFirst = false
         let (folder, policy) = (reports.folder, reports.policy)
         let report: FolderSyncReport
         do {
           report = try await reports.store.perform { try $0.exchange(with: folder, policy: policy) }
-        } catch let error as StoreError where error.code == .suspended && last != nil {
+        } catch let error as StoreError where error.code == .locked || error.code == .suspended && last != nil {
           continue
         }
         let isNew =

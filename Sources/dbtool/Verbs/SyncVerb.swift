@@ -153,7 +153,7 @@ struct SyncRunVerb: ParsableCommand {
       becomes a document beside it, the same on every device; an edited document isn't deleted. A run that is stopped is \
       continued by the next one. What needs a person is a warning, and the exit code is then 3.
 
-      With --watch it goes on until a signal ends it, also while the folder is away.
+      With --watch it goes on until a signal ends it, also while the folder is away or the store is locked.
 
         dbtool sync run laptop.coffer ~/Sync/notes -p
         dbtool sync run laptop.coffer ~/Sync/notes --watch --every 10 -k my.key
@@ -164,7 +164,7 @@ struct SyncRunVerb: ParsableCommand {
   @Flag(help: "Go on, and look at the folder again and again.")
   var watch = false
 
-  @Flag(help: "Publish the store again into a folder that lost all files.")
+  @Flag(help: "Publish the store again into a folder that lost files.")
   var empty = false
 
   @Option(help: ArgumentHelp("With --watch, the time between two looks (default: 5).", valueName: "seconds"))
@@ -182,17 +182,17 @@ struct SyncRunVerb: ParsableCommand {
     do {
       try Interrupt.deferring {
         var last: FolderSyncReport?
-        var isAway = false
+        var hasFailed = false
         repeat {
           do {
-            let report = try store.exchange(with: place.folder, acceptingEmptyFolder: empty) { _ in
+            let report = try store.exchange(with: place.folder, acceptingEmptyFolder: empty && last == nil) { _ in
               try Interrupt.check()
             }
             if report.isWorthTelling(after: last) { try report.print(options.common, isLast: !watch) }
-            (last, isAway) = (report, false)
-          } catch let error as StoreError where watch && error.code == .noSuchFile {
-            if !isAway { options.common.diagnostics.warning(error.message) }
-            isAway = true
+            (last, hasFailed) = (report, false)
+          } catch let error as StoreError where watch && [.noSuchFile, .locked].contains(error.code) {
+            if !hasFailed { options.common.diagnostics.warning(error.message) }
+            hasFailed = true
           }
           if watch { try Interrupt.wait(.milliseconds(Int64((every ?? 5) * 1000))) }
         } while watch

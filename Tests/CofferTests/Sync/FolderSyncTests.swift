@@ -96,6 +96,55 @@ struct FolderSyncTests {
     expect(.noSuchFile) { try store.makeInvitation(to: folder, keys: [.published("primary")]) }
   }
 
+  @Test func acceptingEmptyFolderReplacesLostSnapshot() throws {
+    let invitation = try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    let subfolder = invitation.url.deletingLastPathComponent()
+    func files() throws -> Set<String> {
+      Set(try FileManager.default.contentsOfDirectory(atPath: subfolder.path))
+    }
+    let before = try files()
+    _ = try store.exchange(with: folder)
+    let snapshot = try #require(try files().subtracting(before).first)
+    try store.write { tx in _ = try tx.insert(Document(text: "second"), into: "notes") }
+    _ = try store.exchange(with: folder)
+    try FileManager.default.removeItem(at: subfolder.appending(path: snapshot))
+    #expect(try store.exchange(with: folder).publishedBytes == 0)
+    expect(.noSuchFile) { try join() }
+    #expect(try store.exchange(with: folder, acceptingEmptyFolder: true).publishedBytes > 0)
+    _ = try join()
+    #expect(try store.exchange(with: folder).problems.isEmpty)
+  }
+
+  /// Changes one document on two devices, and publishes the other device's text.
+  private func changeOnBoth() throws -> DocumentID {
+    try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")
+    let id = try store.write { try $0.insert(Document(text: "first"), into: "notes") }
+    _ = try store.exchange(with: folder)
+    _ = try join()
+    let phone = try DocumentStore.open(at: place.file("phone.coffer"), key: .published("primary"), options: options)
+    for (device, text) in [(store, "of laptop"), (phone, "of phone")] {
+      try device.write { tx in _ = try tx.update(id) { $0.text = text } }
+    }
+    _ = try phone.exchange(with: folder)
+    try phone.close()
+    return id
+  }
+
+  @Test func sequenceRepeatsExchangeOfLockedStore() async throws {
+    let id = try changeOnBoth()
+    let attempts = Mutex(0)
+    let policy = MergePolicy.custom { _ in
+      attempts.withLock { $0 += 1 }
+      if attempts.withLock({ $0 }) == 1 { throw StoreError(.locked, "the store is locked") }
+      return .mine
+    }
+    var iterator = store.sync(with: folder, policy: policy, every: .milliseconds(1)).makeAsyncIterator()
+    let report = try await iterator.next()
+    #expect(report?.taken.isEmpty == false)
+    #expect(attempts.withLock { $0 } > 1)
+    #expect(try await store.read { try $0.text(of: id) } == "of laptop")
+  }
+
   @Test func rekeySaysThatFolderKeepsItsKeys() throws {
     #expect(try !store.rekey(to: [.published("next")]).isSyncing)
     try store.startSyncing(by: folder, keys: [.published("primary")], label: "laptop")

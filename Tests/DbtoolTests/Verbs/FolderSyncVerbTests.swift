@@ -1,4 +1,6 @@
 import CofferPlatform
+import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -49,6 +51,40 @@ import Testing
       }
       #expect(try sandbox.succeed("show", "s.coffer", text).text == text)
     }
+    child.signal(SIGINT)
+    #expect(child.wait() == 0)
+  }
+
+  @Test func watchingGoesOnAfterLock() throws {
+    let sandbox = try twoDevices()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let child = try Child(
+      ["sync", "run", "s.coffer", "carried", "--watch", "--every", "0.05", "--wait", "0", "--json"], in: sandbox,
+      streams: .descriptors(input: nil, output: ends[1], errors: ends[1]))
+    close(ends[1])
+    defer {
+      child.signal(SIGKILL)
+      close(ends[0])
+    }
+    func awaitText(_ text: String) throws {
+      var printed = ""
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      while !printed.contains(text) {
+        let count = read(ends[0], &bytes, bytes.count)
+        try #require(count > 0, "it ended after \(printed)")
+        printed += String(decoding: bytes[..<count], as: UTF8.self)
+      }
+    }
+    try awaitText(#""published":"#)
+    let holder = try Database(sandbox.path("s.coffer"), mode: .readWrite)
+    waitUntil { (try? holder.execute("BEGIN IMMEDIATE")) != nil }
+    try sandbox.succeed("put", "phone.coffer", "--text", "from the phone")
+    try sandbox.succeed("sync", "run", "phone.coffer", "carried")
+    try awaitText("locked")
+    try holder.execute("ROLLBACK")
+    try awaitText(#""changes":1"#)
     child.signal(SIGINT)
     #expect(child.wait() == 0)
   }
