@@ -56,6 +56,11 @@ package struct SyncMemory: Sendable, Equatable {
       publications.removeFirst(max(0, publications.count - SyncMemory.maximumPublications))
       first = nil
     }
+
+    /// Sets the publications of a line that begins after a common one, of which a line remembers the first and the last.
+    mutating func begin(with publications: [Publication]) {
+      self.publications = publications.prefix(1) + publications.dropFirst().suffix(SyncMemory.maximumPublications - 1)
+    }
   }
 
   /// A folder secret that was in use before the removal of a device.

@@ -22,8 +22,14 @@ extension SyncSession {
     }
     _ = try learnForks(of: own)
     let later = try listing.newFiles(of: own, beyond: lines(of: own)).last { $0.file.sequence > last.sequence }
-    // The files in between may have been removed.
-    if memory.device == own, later != nil { try become(after: memory.own.publications.last!) }
+    guard memory.device == own, later != nil else { return }
+    // The other copy's snapshot removed the files in between. Each of this copy's own later files is still there, because
+    // only its author removes it.
+    var common = memory.own.publications[0]
+    for publication in memory.own.publications where try !listing.contains(publication.file, of: own) {
+      common = publication
+    }
+    try become(after: common)
   }
 
   /// Continues as another device, because another store shares this device's history.
@@ -59,8 +65,7 @@ extension SyncSession {
   private func divide(_ name: UniqueID, after common: SyncMemory.Publication, as copy: UniqueID, isFormer: Bool) {
     let line = memory.lines[name]!
     var rest = line
-    rest.publications.removeAll { $0.file.sequence <= common.file.sequence }
-    rest.publications.insert(common, at: 0)
+    rest.begin(with: [common] + line.publications.filter { $0.file.sequence > common.file.sequence })
     rest.isFormer = isFormer || line.isFormer
     memory.lines[copy] = rest
     memory.lines[name]!.publications.removeAll { $0.file.sequence >= common.file.sequence }
@@ -228,7 +233,9 @@ extension SyncSession {
     for start in lines.keys.sorted() where lines[start]!.device == device {
       guard lines[start]!.publications.dropFirst().contains(where: { files.contains($0.file) }) else { continue }
       var copy = start
-      while copy != device, case let beginning = lines[copy]!.publications[0].file,
+      // The lines come from another device, and may form a cycle.
+      var seen: Set<UniqueID> = []
+      while copy != device, seen.insert(copy).inserted, case let beginning = lines[copy]!.publications[0].file,
         let former = lines.keys.sorted().first(where: {
           $0 != copy && lines[$0]!.device == device && lines[$0]!.isForked && lines[$0]!.file == beginning
         })

@@ -114,14 +114,18 @@ extension SyncSession {
     }
     try saveMemory()
     guard let file = written.file else { return }
-    let name = try keys.name(of: file, of: memory.device)
+    try publish(file, as: try keys.name(of: file, of: memory.device), in: subfolder)
+    report.publishedBytes += written.byteCount
+    if kind == .changes { report.publishedDocuments += written.documents }
+  }
+
+  /// Gives a complete file its final name.
+  func publish(_ file: SyncMemory.File, as name: String, in subfolder: String) throws(StoreError) {
     guard try directory.publish(SyncFileHeader.pendingName(file.hash), as: name, in: subfolder) else {
       throw StoreError(
         .locked, "\(directory.path)/\(subfolder)/\(name): another run has published or removed the file",
         hint: "sync again")
     }
-    report.publishedBytes += written.byteCount
-    if kind == .changes { report.publishedDocuments += written.documents }
   }
 
   /// What a publication read and wrote.

@@ -26,10 +26,14 @@ extension SyncSession {
         hint: "name one of the devices that \(.syncStatus) lists")
     }
     try publishChanges()
-    // A device's copies share one key pair, so remove them together.
-    let isKnown = line.recipient != SyncMemory.noRecipient
-    for other in memory.others where isKnown && memory.lines[other]!.recipient == line.recipient || other == name {
-      memory.lines[other]!.isRemoved = true
+    // Copies of a device have its key pair, or had it before they took another one. Each has the device's range of IDs.
+    let replicas = try engine.reading { transaction throws(StoreError) in try transaction.ownReplicas() }
+    let range = replicas.range(of: line.device)
+    for other in memory.others {
+      let copy = memory.lines[other]!
+      let hasKey = line.recipient != SyncMemory.noRecipient && copy.recipient == line.recipient
+      let hasRange = range != nil && replicas.range(of: copy.device) == range
+      if other == name || hasKey || hasRange { memory.lines[other]!.isRemoved = true }
     }
     try publishSecret(try SyncMemory.newSecret())
     let report = try run()
@@ -46,11 +50,15 @@ extension SyncSession {
     do throws(StoreError) {
       let output = SyncFileWriter(header, keys, file)
       try SyncPreamble(memory).write(to: output)
+      var recipients = memory.members.map { memory.lines[$0]!.recipient }
+      // A backup of this store needs the secret, too.
+      if !memory.lines.values.contains(where: { $0.isRemoved && $0.recipient == memory.own.recipient }) {
+        recipients.append(memory.own.recipient)
+      }
       var builder = ByteBuilder()
-      builder.append(varint: UInt64(memory.members.count))
-      for member in memory.members {
-        builder.append(
-          bytes: try SyncSecretBox.seal(secret, for: memory.lines[member]!.recipient, in: header.identity, keys.folder))
+      builder.append(varint: UInt64(recipients.count))
+      for recipient in recipients {
+        builder.append(bytes: try SyncSecretBox.seal(secret, for: recipient, in: header.identity, keys.folder))
       }
       var payload = ByteBuilder()
       payload.append(UInt32(builder.bytes.count))
@@ -68,7 +76,7 @@ extension SyncSession {
       throw error
     }
     try saveMemory()
-    _ = try directory.publish(SyncFileHeader.pendingName(memory.last.hash), as: name, in: subfolder)
+    try publish(memory.last, as: name, in: subfolder)
     try useNewSecret()
   }
 
@@ -129,7 +137,7 @@ extension SyncSession {
       return false
     }
     for (other, theirs) in preamble.lines where theirs.isRemoved { memory.lines[other]?.isRemoved = true }
-    guard let secret else {
+    guard let secret, !memory.own.isRemoved else {
       memory.lines[memory.device]!.isRemoved = true
       return false
     }
@@ -150,6 +158,27 @@ extension SyncSession {
     "the file says that the device removed another one at the same time as this device or a third one did: if so, it and "
     + "this device no longer exchange, and one of them needs a new store from the other's invitation; if not, a removed "
     + "device made the file, so remove it"
+
+  /// Reports this device's files with a new secret that are gone from the folder.
+  func findLostSecrets() throws(StoreError) {
+    guard !memory.own.isRemoved else { return }
+    let devices = [memory.device] + memory.lines.values.filter(\.isFormer).map(\.device)
+    for former in memory.formers {
+      guard let notice = former.notice else { continue }
+      let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
+      var isThere = false
+      for device in devices where !isThere {
+        let name = try old.name(of: notice, of: device)
+        isThere = try directory.files(in: try old.subfolder(of: device)).contains { $0.name == name }
+      }
+      guard !isThere else { continue }
+      try note(
+        .rolledBack, memory.device, notice.sequence,
+        "the file with the folder's new secret is gone, and devices that haven't seen it go on without this one: let the "
+          + "carrier copy it again",
+        at: "\(directory.path)/\(try old.subfolder(of: memory.device))/\(try old.name(of: notice, of: memory.device))")
+    }
+  }
 
   /// Reports files that removed devices published later, which other devices don't take, and other new secrets.
   func findFilesOfRemoved() throws(StoreError) {
@@ -206,6 +235,11 @@ extension SyncSession {
     }
     if isChanged { try saveMemory() }
   }
+}
+
+extension Replicas {
+  /// Returns the range of IDs of a device and of its copies, or `nil` if the device made no commit that this store has.
+  fileprivate func range(of device: UniqueID) -> UInt64? { number(of: device).map { self[$0].range } }
 }
 
 /// A folder's secret, sealed for one device.

@@ -33,6 +33,7 @@ extension SyncSession {
     if memory.hasRefused, !hasRefused { memory.owesSnapshot = true }
     memory.hasRefused = hasRefused
     try findLostFiles()
+    try findLostSecrets()
     try findFilesOfRemoved()
     try noteUnreadableFiles()
   }
@@ -151,8 +152,9 @@ extension SyncSession {
       case .anchorMismatch:
         try noteFork(of: name, file.file)
         return .stuck
-      // The apps' versions differ, a document or the memory would be too large, or a key can't be folded.
-      case .otherFormat, .tooLarge, .invalidArgument:
+      // The apps' versions differ, a document or the memory would be too large, a key can't be folded, or a rekey isn't
+      // finished.
+      case .otherFormat, .tooLarge, .invalidArgument, .rekeyUnfinished:
         let outcome = try refuse(file, of: name, error.description)
         if outcome == .stuck { hasRefused = true }
         return outcome
@@ -232,7 +234,8 @@ extension SyncSession {
         var mine = memory.lines[name] ?? SyncMemory.Line(theirs.device)
         mine.covered = max(mine.covered, last)
         if name != memory.device, !mine.isForked, mine.file.sequence < last {
-          (mine.publications, mine.first) = (publications, nil)
+          mine.begin(with: publications)
+          mine.first = nil
           (mine.label, mine.date) = (theirs.label, theirs.date)
         }
         if theirs.isForked, mine.file == theirs.file, name != memory.device { mine.isForked = true }

@@ -123,6 +123,7 @@ package final class SyncSession {
       for name in memory.others where !memory.lines[name]!.isForked { try findMissingFiles(of: name) }
     }
     try findLostFiles()
+    try findLostSecrets()
     try findFilesOfRemoved()
     try noteUnreadableFiles()
     let (hasChanges, versions) = try engine.reading { transaction throws(StoreError) in

@@ -235,6 +235,7 @@ package enum SyncSetup {
   ) throws -> (path: String, pin: StorePin, report: FolderSyncReport) {
     let slots = try asked(slots, for: engine, directory)
     let session = try SyncSession(engine, with: directory, progress: progress)
+    try session.requireFiles()
     let report = try session.remove(device)
     let (path, pin) = try invite(engine, to: directory, session.memory, slots)
     return (path, pin, report)

@@ -218,6 +218,47 @@ struct RemovalTests {
     #expect(try texts(laptop) == ["first", "after the restore"])
   }
 
+  /// A restored store has the key of the device that it was.
+  @Test func restoredDeviceIsRemovedWithItsFormerName() throws {
+    let backup = try tablet.backup()
+    try Self.write("of the tablet", tablet)
+    try tablet.sync()
+    try tablet.putBack(backup, asRestored: true)
+    #expect(try tablet.sync().isNewDevice)
+    for _ in 0..<2 {
+      carry()
+      try laptop.sync()
+    }
+    _ = try laptop.session().remove(id(of: tablet))
+    try Self.write("after the removal", laptop)
+    try laptop.sync()
+    carry()
+    #expect(try tablet.sync().problems.map(\.kind) == [.removed])
+    #expect(try !texts(tablet).contains("after the removal"))
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == texts(laptop))
+  }
+
+  @Test func backupOfRemovingDeviceGetsSecret() throws {
+    let backup = try laptop.backup()
+    _ = try laptop.session().remove(id(of: tablet))
+    try Self.write("after the removal", laptop)
+    try laptop.sync()
+    try laptop.putBack(backup, asRestored: true)
+    let report = try laptop.sync()
+    #expect(report.isNewDevice)
+    #expect(report.problems.isEmpty)
+    #expect(try texts(laptop) == ["first", "after the removal"])
+  }
+
+  @Test func lostSecretIsReported() throws {
+    _ = try laptop.session().remove(id(of: tablet))
+    laptop.folder.contents[try subfolders(of: laptop).former[0]] = [:]
+    let problems = try laptop.sync().problems
+    #expect(problems.map(\.kind) == [.rolledBack])
+    #expect(try laptop.session().status().problems == problems)
+  }
+
   @Test(arguments: 0..<14) func stoppedRemovalIsContinued(calls: Int) throws {
     laptop.folder.callsUntilFailure = calls
     let tablet = try id(of: self.tablet)

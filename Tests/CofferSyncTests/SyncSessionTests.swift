@@ -476,6 +476,80 @@ struct SyncSessionTests {
     }
   }
 
+  /// A line of as many files as it can have gets a common file in front of them.
+  @Test func lineRemembersFirstAndLastFiles() throws {
+    var memory = try laptop.session().memory
+    let files = (UInt64(0)..<40).map { number in
+      SyncMemory.Publication(
+        file: SyncMemory.File(
+          sequence: 100 + number, hash: [UInt8](repeating: UInt8(number), count: SyncFileHeader.hashCount)),
+        counter: number)
+    }
+    memory.lines[memory.device]!.begin(with: files)
+    #expect(memory.own.publications.map(\.counter) == [0] + (25..<40))
+    #expect(memory.bytes.withUnsafeBytes { SyncMemory($0) } == memory)
+  }
+
+  /// Another device's lines name each other as their beginnings.
+  @Test func cycleOfCopiesEnds() throws {
+    carry()
+    for _ in 0..<2 {
+      try phone.write("of the phone")
+      try phone.sync()
+      carry()
+      try laptop.sync()
+    }
+    let session = try laptop.session()
+    let device = try phone.session().memory.device
+    let known = session.memory.lines[device]!.publications
+    func publication(_ byte: UInt8) -> SyncMemory.Publication {
+      SyncMemory.Publication(
+        file: SyncMemory.File(sequence: 1, hash: [UInt8](repeating: byte, count: SyncFileHeader.hashCount)), counter: 1)
+    }
+    func line(_ publications: [SyncMemory.Publication], isForked: Bool) -> SyncMemory.Line {
+      var line = SyncMemory.Line(device)
+      line.publications = publications
+      line.isForked = isForked
+      return line
+    }
+    var theirs = session.memory
+    theirs.lines[device] = line([publication(1)], isForked: true)
+    let names = try (0..<3).map { _ in try UniqueID.random() }.sorted()
+    theirs.lines[names[0]] = line([publication(2), known.last!], isForked: false)
+    for name in names.dropFirst() { theirs.lines[name] = line([publication(2)], isForked: true) }
+    try session.learnForks(from: SyncPreamble(theirs))
+    #expect(session.memory.lines[device]?.isForked == false)
+  }
+
+  /// A copy publishes a file while the original's snapshot removes the files since they parted.
+  @Test func copyFindsItsFileAfterOtherSnapshot() throws {
+    carry()
+    try laptop.sync()
+    let copy = try SimulatedDevice(cloneOf: laptop, name: "copy", in: place.url)
+    copy.folder.contents = laptop.folder.contents
+    for device in [copy, laptop] { try device.write("of the \(device.name)") }
+    try copy.sync()
+    let (subfolder, names) = try files(of: copy)
+    for number in 0..<70 {
+      try laptop.write("\(number)")
+      try laptop.sync()
+    }
+    carry()
+    try phone.sync()
+    let own = copy.folder.contents[subfolder]![names.last!]!
+    copy.folder.contents = laptop.folder.contents
+    copy.folder.contents[subfolder]![names.last!] = own
+    #expect(try copy.sync().isNewDevice)
+    for _ in 0..<2 {
+      for device in [laptop, phone, copy] {
+        for other in [laptop, phone, copy] { device.folder.merge(other.folder) }
+        #expect(try device.sync().problems.isEmpty)
+      }
+    }
+    #expect(try texts(copy).isSuperset(of: ["of the copy", "of the laptop", "69"]))
+    for device in [laptop, phone] { #expect(try texts(device) == texts(copy)) }
+  }
+
   @Test func otherCopiesForgetFolder() throws {
     let copy = try DocumentStore.openEditableCopy(
       of: laptop.url, at: place.file("editable.coffer"), key: .published("primary"), options: .testing)
