@@ -97,17 +97,27 @@ package struct CollectionEditor {
   package func refold(_ record: CollectionRecord, sharingKeys sharesKeys: Bool = false) throws(StoreError) {
     let writer = try transaction.writer
     try writer.changing { () throws(StoreError) in
+      var shared: [DocumentKey] = []
       var last: Int64 = 0
       while case let ids = try writer.ids(SQL.keyedIDsAfter, Int64(record.id), last, RecordWriter.idPage),
         !ids.isEmpty
       {
-        for id in ids { try refold(id, in: record, sharingKeys: sharesKeys) }
+        for id in ids {
+          if let key = try refold(id, in: record, sharingKeys: sharesKeys) { shared.append(key) }
+        }
         last = ids[ids.count - 1].rawValue
       }
+      // Every row must have its new index first.
+      for key in shared { try writer.settle(key, in: record.id) }
     }
   }
 
-  private func refold(_ id: DocumentID, in record: CollectionRecord, sharingKeys sharesKeys: Bool) throws(StoreError) {
+  /// Recomputes a row's blind index.
+  ///
+  /// - Returns: The key if other documents can have the same one.
+  private func refold(
+    _ id: DocumentID, in record: CollectionRecord, sharingKeys sharesKeys: Bool
+  ) throws(StoreError) -> DocumentKey? {
     var isShared = false
     var key: DocumentKey?
     let index = try transaction.reading { reader throws(StoreError) -> [UInt8]? in
@@ -122,17 +132,21 @@ package struct CollectionEditor {
         else { continue }
         isShared = true
         if sharesKeys { continue }
+        // The other row can still have the index of its former folding.
+        let head = try reader.opener.openHead(
+          try reader.row(other, withBody: false, within: transaction.limits), acceptsNewer: true)
+        guard try record.folds(head.key, to: try record.folded(key)) else { continue }
         throw StoreError(.duplicateKey, "documents \(other) and \(id) would have the same key", documentID: id)
       }
       return try transaction.keys.blindIndex(of: key, in: record, under: transaction.keys.active)
     }
-    guard let index, let key else { return }
+    guard let index, let key else { return nil }
     let writer = try transaction.writer
     try writer.rewrite(id, changing: .blindIndex, [], as: [], acceptingNewer: sharesKeys) {
       content, fields throws(StoreError) in
       content.blindIndex = index
       fields.isKeyHeldElsewhere = isShared
     }
-    if isShared { try writer.settle(key, in: record.id) }
+    return isShared ? key : nil
   }
 }

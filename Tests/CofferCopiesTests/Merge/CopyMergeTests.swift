@@ -395,6 +395,26 @@ struct CopyMergeTests {
     #expect(try pair.copy.verify().isSound)
   }
 
+  /// The document that holds the folded key still has its former index when the other one is decided.
+  @Test func mergesEndOfKeyFolding() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.update(Self.notes, foldsKeys: true) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.copy.write { try $0.insert(Document(text: "of the copy", key: "Foo"), into: Self.notes) }
+    try pair.original.write { writer in
+      for number in 0..<5 { try writer.insert(Document(text: "\(number)"), into: Self.notes) }
+      try writer.insert(Document(text: "of the original", key: "foo"), into: Self.notes)
+    }
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    try pair.copy.write { try $0.update(Self.notes, foldsKeys: false) }
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    for (key, text) in [("Foo", "of the copy"), ("foo", "of the original")] {
+      let id = try #require(try pair.original.read { try $0.id(forKey: DocumentKey(key), in: Self.notes) })
+      #expect(try self.text(pair.original, id.rawValue) == text)
+    }
+    #expect(try pair.original.verify().isSound)
+  }
+
   // MARK: Identities
 
   @Test func givesNewIDWhereItIsTaken() throws {
