@@ -4,16 +4,22 @@ internal import CofferFoundation
 package import CofferRecords
 
 /// The declared indexes, as stored in an index root.
-package struct IndexDeclaration: Codable, Equatable {
+package struct IndexDeclaration: Codable {
   struct Field: Codable, Equatable {
     var name: String
     var path: String
     var kind: DocumentIndex.Kind
     /// The meaning of numbers in a field of dates, or `nil` if numbers aren't dates.
     var dates: DateNumbers?
+
+    /// Compares bytes, because composed and decomposed forms are equal Strings but different names and paths.
+    static func == (one: Field, other: Field) -> Bool {
+      one.name.isIdentical(to: other.name) && one.path.isIdentical(to: other.path) && one.kind == other.kind
+        && one.dates == other.dates
+    }
   }
 
-  package struct Collection: Codable, Equatable {
+  package struct Collection: Codable {
     var number: UInt32
     /// The collection's identity, because numbers are reused.
     package var uid: UniqueID
@@ -45,7 +51,9 @@ package struct IndexDeclaration: Codable, Equatable {
     /// The numbers of the fields in each index: each field alone, and then the compounds.
     var indexedFields: [[Int]] {
       fields.indices.map { [$0] }
-        + (compounds ?? []).map { names in names.compactMap { name in fields.firstIndex { $0.name == name } } }
+        + (compounds ?? []).map { names in
+          names.compactMap { name in fields.firstIndex { $0.name.isIdentical(to: name) } }
+        }
     }
 
     /// Returns the part of the entry for an inner database.
@@ -148,7 +156,7 @@ extension IndexDeclaration.Collection {
     case .field(let name, let path, let kind):
       let field = IndexDeclaration.Field(name: name, path: path, kind: kind, dates: kind == .date ? dates : nil)
       let isThere = fields.contains {
-        $0.kind == kind && $0.name.utf8.elementsEqual(name.utf8) && $0.path.utf8.elementsEqual(path.utf8)
+        $0.kind == kind && $0.name.isIdentical(to: name) && $0.path.isIdentical(to: path)
       }
       if isThere { return }
       _ = try FieldSource(field)
@@ -168,25 +176,26 @@ extension IndexDeclaration.Collection {
   }
 
   private mutating func addCompound(_ names: [String]) throws(StoreError) {
-    var known: [String] = []
+    var known: [Int] = []
     for name in names {
-      guard let field = fields.first(where: { $0.name.isEqualForSQL(to: name) }) else {
+      guard let field = fields.firstIndex(where: { $0.name.isEqualForSQL(to: name) }) else {
         throw StoreError(
           .invalidArgument, "fields can't be indexed together, because one of them isn't a declared field",
           hint: "declare it as a field in the same call, or before with \(.addIndex)")
       }
-      known.append(field.name)
+      known.append(field)
     }
     guard IndexDeclaration.fieldsInCompound.contains(known.count), Set(known).count == known.count else {
       throw StoreError(.invalidArgument, "2 to 8 different fields are indexed together, not \(names.count)")
     }
     let others = compounds ?? []
-    if others.contains(known) { return }
+    let declared = known.map { fields[$0].name }
+    if others.contains(where: { $0.isEqualForSQL(to: declared) }) { return }
     guard others.count < IndexDeclaration.maximumCompounds else {
       throw StoreError(
         .tooLarge, "a collection has at most \(IndexDeclaration.maximumCompounds) indexes of several fields")
     }
-    compounds = others + [known]
+    compounds = others + [declared]
   }
 
   private static func requireMembers(_ paths: [String]) throws(StoreError) {
@@ -221,8 +230,9 @@ extension IndexDeclaration.Collection {
   package mutating func set(_ wanted: [DocumentIndex], dates: DateNumbers?) throws(StoreError) {
     let before = compounds ?? []
     compounds = nil
-    for index in indexes where !wanted.contains(index) { try remove(index) }
-    try add(before.map { DocumentIndex.fields($0) }.filter(wanted.contains) + wanted, dates: dates)
+    for index in indexes where !index.isIdentical(toAnyOf: wanted) { try remove(index) }
+    let kept = before.map { DocumentIndex.fields($0) }.filter { $0.isIdentical(toAnyOf: wanted) }
+    try add(kept + wanted, dates: dates)
   }
 
   /// Adds indexes, including compounds whose fields are anywhere in the list.
@@ -244,13 +254,13 @@ extension IndexDeclaration.Collection {
     case .substrings: hasSubstrings = false
     case .titles: hasTitles = false
     case .field(let name, _, _):
-      guard compounds?.contains(where: { $0.contains(name) }) != true else {
+      guard compounds?.contains(where: { $0.contains { $0.isIdentical(to: name) } }) != true else {
         throw StoreError(
           .invalidArgument, "the field is indexed together with others", hint: "drop the index of several fields too")
       }
-      fields.removeAll { $0.name == name }
+      fields.removeAll { $0.name.isIdentical(to: name) }
     case .fields(let names):
-      compounds?.removeAll { $0.elementsEqual(names) { $0.isEqualForSQL(to: $1) } }
+      compounds?.removeAll { $0.isEqualForSQL(to: names) }
       if compounds?.isEmpty == true { compounds = nil }
     }
   }
@@ -259,6 +269,20 @@ extension IndexDeclaration.Collection {
 extension DocumentIndex {
   fileprivate var isCompound: Bool {
     if case .fields = self { true } else { false }
+  }
+
+  /// Returns whether one of the indexes has the same names and paths, compared by their bytes.
+  fileprivate func isIdentical(toAnyOf indexes: [DocumentIndex]) -> Bool {
+    indexes.contains { $0 == self && $0.strings.elementsEqual(strings) { $0.isIdentical(to: $1) } }
+  }
+
+  private var strings: [String] {
+    switch self {
+    case .words(let paths, _): paths
+    case .substrings, .titles: []
+    case .field(let name, let path, _): [name, path]
+    case .fields(let names): names
+    }
   }
 }
 
@@ -277,5 +301,12 @@ extension String {
       func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
       return lower(one) == lower(two)
     }
+  }
+}
+
+extension [String] {
+  /// Returns whether two lists of names are equal in SQL.
+  fileprivate func isEqualForSQL(to other: [String]) -> Bool {
+    elementsEqual(other) { $0.isEqualForSQL(to: $1) }
   }
 }

@@ -145,12 +145,12 @@ extension StoreIndexes {
     // Remove entries for deleted collections.
     let known = try transaction.collections()
     declaration.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
-    let before = declaration.collection(record.id)
+    let before = declaration
     try declaration.change(record, change)
-    guard declaration.collection(record.id) != before else { return false }
+    guard declaration.bytes != before.bytes else { return false }
     let step = try StoreEngine.step(progress, total: transaction.state.count)
     try declare(declaration, changing: record.id, step)
-    return declaration.collection(record.id)?.fields != before?.fields
+    return declaration.collection(record.id)?.fields != before.collection(record.id)?.fields
   }
 
   /// Counts the values of a collection's indexed fields, after adding missing documents in memory.

@@ -11,6 +11,12 @@ struct CollectionView: Equatable {
   private let fields: [IndexDeclaration.Field]
   let hasWords: Bool
 
+  /// Compares names by their bytes, as SQLite does.
+  static func == (one: CollectionView, other: CollectionView) -> Bool {
+    (one.number, one.hasWords, one.fields) == (other.number, other.hasWords, other.fields)
+      && one.name.isIdentical(to: other.name) && one.collection.isIdentical(to: other.collection)
+  }
+
   /// The name of the collection's word search table.
   var matchName: String { name + ".match" }
 

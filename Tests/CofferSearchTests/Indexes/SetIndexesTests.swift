@@ -56,6 +56,33 @@ struct SetIndexesTests {
     }
   }
 
+  /// Composed and decomposed forms are equal Strings, but different names and paths.
+  @Test func comparesNamesAndPathsByBytes() throws {
+    try withTestStore { test in
+      let members = ["caf\u{E9}", "cafe\u{301}"]
+      let text = "{\"\(members[0])\":\"composed\",\"\(members[1])\":\"decomposed\"}"
+      try test.store.write { tx in _ = try tx.insert(Document(text: text, isJSON: true), into: test.notes) }
+      for (member, word) in zip(members, ["composed", "decomposed"]) {
+        let path = "$." + member
+        let indexes: [DocumentIndex] = [
+          .words(in: path), .field("p", path, as: .text), .field(member, path, as: .text), .fields(["p", member]),
+        ]
+        let fields = try test.store.write { try $0.setIndexes(indexes, of: test.notes) }
+        #expect(fields.map(\.values) == [1, 1])
+        let row = try test.store.read { try $0.query("SELECT p, \"\(member)\" FROM notes") }.rows[0]
+        #expect(row.values.map(\.text) == [word, word])
+        #expect(try test.store.read { try $0.search(ranked: word, in: test.notes) }.total == 1)
+      }
+      let both = members.map { DocumentIndex.field($0, "$." + $0, as: .text) }
+      try test.store.write { try $0.setIndexes(both + [.fields(members)], of: test.notes) }
+      let row = try test.store.read { try $0.query("SELECT \"\(members[0])\", \"\(members[1])\" FROM notes") }.rows[0]
+      #expect(row.values.map(\.text) == ["composed", "decomposed"])
+      #expect(try test.store.verify(.full).indexProblems.isEmpty)
+      try test.store.dropIndexes(test.notes, [.fields(members), both[0]])
+      #expect(try test.store.indexedFields(of: test.notes).map { Array($0.name.utf8) } == [Array(members[1].utf8)])
+    }
+  }
+
   @Test func invalidDeclarationLeavesIndexesAndTransaction() throws {
     try withTestStore { test in
       try fill(test, test.notes)

@@ -80,6 +80,18 @@ import Testing
     #expect(try test.store.read { try $0.indexes(of: test.notes) } == [.substrings])
   }
 
+  @Test func redeclaringComparesPathsByBytes() throws {
+    let test = try TestStore()
+    let text = "{\"caf\u{E9}\":\"harbour\",\"cafe\u{301}\":\"sea\"}"
+    try test.store.write { scope in _ = try scope.insert(Document(text: text, isJSON: true), into: test.notes) }
+    for (path, word, other) in [("$.caf\u{E9}", "harbour", "sea"), ("$.cafe\u{301}", "sea", "harbour")] {
+      try test.store.index(test.notes, .words(in: path))
+      #expect(try found(test.store, word) == [1])
+      #expect(try found(test.store, other).isEmpty)
+      #expect(try test.store.checkIndexes().isEmpty)
+    }
+  }
+
   @Test(arguments: ["@title", "@attributes.a", "$.a[", "a..b", "$."]) func rejectsOtherPaths(_ path: String) throws {
     let test = try store(.words(in: "$.text"))
     expect(.invalidArgument) { try test.store.index(test.notes, .words(in: ["$.a", path])) }

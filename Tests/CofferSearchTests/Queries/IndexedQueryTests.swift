@@ -340,6 +340,15 @@ import Testing
     #expect(try test.store.checkIndexes().isEmpty)
   }
 
+  /// Composed and decomposed forms are equal Strings, but different names.
+  @Test func findsCollectionRenamedToOtherForm() throws {
+    let test = try TestStore()
+    _ = try test.store.write { scope in try scope.insert(Document(text: "word"), into: "caf\u{E9}") }
+    #expect(try test.store.read { try $0.query("SELECT id FROM \"caf\u{E9}\"") }.rows.count == 1)
+    _ = try test.store.write { scope in try scope.rename("caf\u{E9}", to: "cafe\u{301}") }
+    #expect(try test.store.read { try $0.query("SELECT id FROM \"cafe\u{301}\"") }.rows.count == 1)
+  }
+
   @Test func exposesHeaderAndAttributeFields() throws {
     let test = try TestStore()
     try test.store.write { scope in
