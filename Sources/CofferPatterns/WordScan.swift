@@ -31,6 +31,9 @@ package final class WordScan {
     word.count == gap.utf8CodeUnitCount && word[0] == gap.utf8Start.pointee
   }
 
+  /// Returns whether a scalar belongs to the character before it. Behind a separator, it doesn't belong to any word.
+  package static func isMark(_ scalar: Unicode.Scalar) -> Bool { CharacterFolding.extends(scalar.value) }
+
   private let keepsDiacritics: Bool
   /// The folding, which is created lazily because words in ASCII don't need it.
   private lazy var folding = CharacterFolding(

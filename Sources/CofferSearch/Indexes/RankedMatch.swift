@@ -1,5 +1,6 @@
 internal import CofferDocuments
 public import CofferEngine
+internal import CofferPatterns
 
 /// A page of ranked search results, which starts after the given cursor.
 public struct RankedMatches: Sendable, Hashable {
@@ -24,7 +25,10 @@ public struct RankedMatches: Sendable, Hashable {
   /// begin with the last part, append `*` to the query. A text without letters and digits finds nothing, and one of
   /// more than 128 different words is rejected by the search.
   public static func query(quoting text: String) -> String {
-    let parts = text.unicodeScalars.split { $0.properties.isWhitespace || $0 == "\0" }.map { String($0) }
+    let parts = text.unicodeScalars.split { $0.properties.isWhitespace || $0 == "\0" }.map { part in
+      // Behind a space, marks aren't a word, but at the beginning of a phrase they are.
+      part.startIndex == text.startIndex ? String(part) : String(part.drop(while: WordScan.isMark))
+    }
     guard !parts.isEmpty else { return "\"\"" }
     return parts.map { "\"" + $0.replacing(ascii: "\"", with: "\"\"") + "\"" }.joined(separator: " ")
   }

@@ -12,7 +12,8 @@ struct WordQuery {
   /// The maximum number of words in all phrases, which bounds phrases and operators, too. Repeated operands count once.
   static let maximumWordCount = 128
   /// The maximum number of a query's words that one word of a text can match. FTS5 compares each of them with each
-  /// occurrence in a document, so this bounds the time and memory of a step that can't be interrupted.
+  /// occurrence in a document, so this bounds the time and memory of a step that can't be interrupted. Gaps between
+  /// single characters don't count here, only for ``maximumWordCount``.
   static let maximumRepetitions = 24
   /// The maximum depth of parentheses. FTS5's parser has a stack of 100 entries, and a level takes up to 7 of them.
   static let maximumDepth = 10
@@ -68,7 +69,8 @@ struct WordQuery {
 
   /// Returns the number of words that the same word of a text can match.
   private static func repetitions(of words: [WordPhrase.Word]) -> Int {
-    Set(words.map(\.form)).map { form in
+    let words = words.filter { !$0.form.withUnsafeBytes(WordScan.isGap) }
+    return Set(words.map(\.form)).map { form in
       words.count { $0.isPrefix ? form.starts(with: $0.form) : form == $0.form }
     }.max() ?? 0
   }

@@ -143,7 +143,12 @@ struct WordQueryParser {
   private mutating func phrase(_ columns: WordColumns) throws(StoreError) -> WordPhrase {
     var phrase = WordPhrase(columns: columns)
     repeat {
-      let text = try require(.string).string(in: query)
+      let token = try require(.string)
+      var text = token.string(in: query)
+      // Behind a space, marks aren't a word, as in a text.
+      if !token.isQuoted, token.range.lowerBound > 0, query[token.range.lowerBound - 1] <= 0x20 {
+        text = String(text.unicodeScalars.drop(while: WordScan.isMark))
+      }
       var forms: [WordPhrase.Word] = []
       var copy = text
       copy.withUTF8 { utf8 in

@@ -217,6 +217,18 @@ import Testing
     #expect(Set(rows.compactMap { $0[0].integer }) == ids)
   }
 
+  /// Behind a space, marks don't belong to a word of a document.
+  @Test(arguments: ["สระ \u{E34}", "अ \u{93E} इ", "\n\u{E34}ก", "가 \u{1161}a", "\u{E34}ก \u{E35}"])
+  func findsQuotedMarks(_ text: String) throws {
+    let test = try indexed([text])
+    let query = RankedMatches.query(quoting: text)
+    for query in [query, query + "*", text] {
+      #expect(try found(test, query) == [1], "\(query)")
+    }
+    #expect(try found(test, RankedMatches.query(quoting: "x " + text)).isEmpty)
+    #expect(try found(test, RankedMatches.query(quoting: " \u{E34} \u{93E}")).isEmpty)
+  }
+
   @Test func marksOriginalTextInSnippets() throws {
     let test = try indexed(["Ein Ausflug zum ﬁnnischen Sankt-Hans-Fest, 東京タワーの前で, Strasse"])
     for (query, marked) in [

@@ -188,11 +188,14 @@ import Testing
     #expect(try parse(String(repeating: "the ", count: 1000)).phrases.count == 1)
     let repetitions = WordQuery.maximumRepetitions
     #expect(try parse("\"" + String(repeating: "a ", count: repetitions) + "\"").phrases.count == 1)
+    // With the gaps between them, half of the words can be characters.
+    let characters = (0...most / 2).map { String(Character(Unicode.Scalar(UInt32(0x4E00 + $0))!)) }
+    #expect(try parse("\"\(characters.dropLast().joined(separator: "、"))\"").phrases.count == 1)
     let beginnings = (1...repetitions).map { String(repeating: "a", count: $0) + "*" }.joined(separator: " ")
     #expect(try parse(beginnings + " b* ab c").phrases.count == repetitions + 3)
     for query in [
       "\"" + String(repeating: "a ", count: repetitions + 1) + "\"",
-      beginnings + " " + String(repeating: "a", count: 40),
+      beginnings + " " + String(repeating: "a", count: 40), "\"\(characters.joined(separator: "、"))\"",
       "NEAR(\"\(String(repeating: "a ", count: 12))\" \"\(String(repeating: "a ", count: 13))\")",
     ] {
       #expect(throws: StoreError(.invalidArgument, "")) { try parse(query) }
