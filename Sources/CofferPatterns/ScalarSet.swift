@@ -64,10 +64,9 @@ extension ScalarSet {
   ])
   /// `\w`: letters, marks, decimal digits, connecting punctuation (Unicode TS 18, annex C).
   static let words: ScalarSet = {
-    // The planes above hold only ideographs and variation selectors; no search is for the latter.
-    let ideographs: ClosedRange<UInt32> = 0x20000...0x323AF
-    let scalars = (0..<0x20000 as Range<UInt32>).lazy.compactMap { Unicode.Scalar($0) }.filter(isWord)
-    return ScalarSet(scalars.map { $0.value...$0.value } + [ideographs])
+    // Above the ideographs, only variation selectors are marks, and nothing is a letter.
+    let scalars = [0..<0x40000, 0xE0100..<0xE01F0 as Range<UInt32>].joined().lazy.compactMap { Unicode.Scalar($0) }
+    return ScalarSet(scalars.filter(isWord).map(\.value))
   }()
 
   private static func isWord(_ scalar: Unicode.Scalar) -> Bool {

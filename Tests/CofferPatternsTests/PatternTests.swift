@@ -1,4 +1,5 @@
 import CofferTestSupport
+import CofferText
 import Testing
 
 @testable import CofferPatterns
@@ -92,6 +93,17 @@ struct PatternTests {
     #expect(found(try .text(pattern, ignoring: .case), in: text) == [])
   }
 
+  /// The blocks of cased scalars must contain every scalar that folding changes.
+  @Test func findsEveryCasedScalar() {
+    let table = CaseVariants.table
+    for scalar in (0...0x10FFFF as ClosedRange<UInt32>).lazy.compactMap({ Unicode.Scalar($0) })
+    where scalar.properties.changesWhenCaseMapped {
+      let first = CaseFolding.folding(scalar).first!.value
+      let found = table.variants(ofFolded: first) + table.ligatures(from: first).map(\.scalar)
+      #expect(found.contains(scalar.value), "\(scalar)")
+    }
+  }
+
   @Test func foldsManySharpSQuickly() throws {
     let pattern = try Pattern.text(String(repeating: "ß", count: 200), ignoring: .case)
     #expect(found(pattern, in: String(repeating: "sß", count: 134)).count == 1)
@@ -111,6 +123,7 @@ struct PatternTests {
     ("", "é", ["", ""]),
     ("a{0}b", "ab", ["b"]), ("(a|b)*abb", "abababb", ["abababb"]), (#"\."#, "a.b", ["."]), ("x$", "x\r\n", ["x"]),
     ("^$", "a\r\n\r\nb", [""]), ("[а-я]+", "Привет", ["ривет"]), ("(a*)*b", "aab", ["aab"]), ("😀?", "😀", ["😀", ""]),
+    (#"\w+"#, "\u{33479}葛\u{E0100}-\u{F0000}", ["\u{33479}葛\u{E0100}"]), (#"葛\b"#, "葛\u{E0100} 葛", ["葛"]),
     (#"\Bb"#, "ab b", ["b"]), ("(|a)b", "ab", ["ab"]), ("[-a]", "-", ["-"]), ("a-z", "a-z", ["a-z"]),
   ])
   func findsRegularExpressions(_ pattern: String, _ text: String, _ expected: [String]) throws {
