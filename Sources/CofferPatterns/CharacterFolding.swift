@@ -4,13 +4,14 @@ internal import CofferText
 ///
 /// The folded form is NFD(case folding(NFD(character) without marks)), each step only if the differences ask for it.
 final class CharacterFolding {
-  /// Scalars that belong to the character before them: all marks, and what composes with the scalar before it.
+  /// Scalars that belong to the character before them: all marks, what composes with the scalar before it, and
+  /// composites that begin with such a scalar.
   static let extending: ScalarSet = {
     // Marks of all planes; beyond these ranges there are only variation selectors.
     let scalars = [0x300..<0x3400, 0xA000..<0xAC00, 0xF900..<0x1F000 as Range<UInt32>].joined().lazy
     let marks = scalars.compactMap { Unicode.Scalar($0) }.filter(isMark).map { $0.value...$0.value }
     let hangul: [ClosedRange<UInt32>] = [0x1160...0x11FF, 0xD7B0...0xD7FF]
-    let parts = CanonicalForms.shared.secondParts.map { $0...$0 }
+    let parts = CanonicalForms.shared.extending.map { $0...$0 }
     return ScalarSet(Array(marks) + hangul + parts + [0xE0100...0xE01EF])
   }()
 

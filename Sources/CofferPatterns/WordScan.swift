@@ -271,7 +271,7 @@ package final class WordScan {
   /// Whether a scalar is an ideograph or syllable that folding changes only together with marks.
   @inline(__always)
   private static func isIdeograph(_ scalar: UInt32) -> Bool {
-    (0x3400...0x9FFF).contains(scalar) || isSyllable(scalar)
+    (0x3400...0x9FFF).contains(scalar) && !(0x4DC0...0x4DFF).contains(scalar) || isSyllable(scalar)
   }
 
   @inline(__always)

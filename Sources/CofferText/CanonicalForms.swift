@@ -63,8 +63,11 @@ package struct CanonicalForms: Sendable {
     return count + 1
   }
 
-  /// Every scalar that composes with one before it, Hangul letters aside.
-  package var secondParts: Set<UInt32> { Set(composites.keys.map { UInt32(truncatingIfNeeded: $0) }) }
+  /// Every scalar that composes with one before it, and every composite that begins with such a scalar, Hangul aside.
+  package var extending: Set<UInt32> {
+    let seconds = Set(composites.keys.map { UInt32(truncatingIfNeeded: $0) })
+    return seconds.union(composites.filter { seconds.contains(UInt32(truncatingIfNeeded: $0.key >> 32)) }.values)
+  }
 
   /// The scalar that two compose to, or nil.
   package func composite(_ first: UInt32, _ second: UInt32) -> UInt32? {
