@@ -27,6 +27,11 @@ final class SQLiteRows {
   private var last: (Int64, Int64)?
   /// The maximum number of remaining rows if the table doesn't have row IDs.
   private var rowsLeft: Int64
+  /// The size that the remaining rows may have. This limits the work, because all rows of a malicious file can have the
+  /// same pages or default values.
+  private var bytesLeft: Int
+  /// The size of the columns' names, which an object repeats.
+  private let nameByteCount: Int
 
   init(
     _ file: SQLiteFile, _ table: SQLiteTable, _ layout: SQLiteLayout, _ dateUnit: ColumnMapping.NumericDates?,
@@ -40,15 +45,20 @@ final class SQLiteRows {
     readParts = layout.text == nil ? JSONDocumentParser(parts: layout.parts, dates: dateUnit, options).readParts : nil
     let limit = ReadingOptions.maximumTextByteCount
     maximum = min(options.maximumRecordByteCount ?? ReadingOptions.usualRecordByteCount, limit)
+    // Far more than a file of that size holds, because a NULL takes one byte, and its column's name several.
+    bytesLeft = (16 << 20) + 64 * file.byteCount
+    nameByteCount = layout.members.reduce(0) { $0 + $1.prefix.count }
+    let sql = SQLiteLayout.statement(for: table, isOwn: layout.isOwn)
     do throws(SQLiteError) {
       let name = try database.textPragma("encoding") ?? ""
       encoding = name == "UTF-16le" ? .utf16LittleEndian : name == "UTF-16be" ? .utf16BigEndian : .utf8
       rowsLeft = Int64(file.byteCount)
-      statement = try database.statement(SQLiteLayout.statement(for: table, isOwn: layout.isOwn))
+      statement = try database.statement(sql)
     } catch {
       throw FormatError(error)
     }
     decoder = ValueDecoder(encoding, onError: options.onError == .replace ? .replace : .fail)
+    if layout.isOwn { try checkSizeBeforeSorting(database, sql) }
   }
 
   /// Moves to the next row. Returns `false` after the last row.
@@ -59,6 +69,8 @@ final class SQLiteRows {
       throw FormatError(error)
     }
     try checkOrder()
+    bytesLeft -= byteCount(of: statement)
+    guard bytesLeft >= 0 else { throw expansion }
     return true
   }
 
@@ -83,6 +95,39 @@ final class SQLiteRows {
 
   private var disorder: FormatError {
     FormatError(.malformed, "SQLite: the rows of the table \(table.name) are not in order: the file is damaged")
+  }
+
+  /// Returns the size of a row's stored texts and blobs and of its columns' names, which is at least 1.
+  private func byteCount(of row: Statement) -> Int {
+    var count = 1 + nameByteCount
+    for column in table.columns.indices {
+      switch row.storageClass(at: column) {
+      case .text: count += row.storedTextPointer(at: column, isUTF16: encoding != .utf8).count
+      case .blob: count += row.blobPointer(at: column).count
+      case .integer, .real, .null: break
+      }
+    }
+    return count
+  }
+
+  /// Verifies the size of all rows if SQLite collects them to sort them, because the table has no index in that order.
+  private func checkSizeBeforeSorting(_ database: Database, _ sql: String) throws(FormatError) {
+    var left = bytesLeft
+    do throws(SQLiteError) {
+      let plan = try database.query("EXPLAIN QUERY PLAN \(sql)").rows
+      guard plan.contains(where: { $0[3].text?.contains("TEMP B-TREE") == true }) else { return }
+      let rows = try database.statement(SQLiteLayout.statement(for: table, isOwn: false))
+      defer { rows.reset() }
+      while left >= 0, try rows.step() { left -= byteCount(of: rows) }
+    } catch {
+      throw FormatError(error)
+    }
+    guard left >= 0 else { throw expansion }
+  }
+
+  private var expansion: FormatError {
+    FormatError(
+      .malformed, "SQLite: the rows of the table \(table.name) are far larger than the file: the file is damaged")
   }
 
   func fault(_ code: FormatError.Code, _ reason: String, column: Int? = nil) -> Fault {

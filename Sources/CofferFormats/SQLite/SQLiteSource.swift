@@ -12,8 +12,9 @@ public import CofferDocuments
 ///
 /// The source reads any text encoding, and tables declared WITHOUT ROWID. It skips generated columns
 /// (``ReadingReport/generatedColumns``), and never runs the file's expressions, views, virtual tables and triggers. The
-/// database and its adjacent files never change. If SQLite would have to write before it can read, because a killed
-/// writer left a journal or the write-ahead log contains changes, the source reads a private copy in
+/// database and its adjacent files never change. If the rows are far larger than the file, as only in a malicious file,
+/// reading ends with `malformed`. If SQLite would have to write before it can read, because a killed writer left a
+/// journal or the write-ahead log contains changes, the source reads a private copy in
 /// ``ReadingOptions/temporaryDirectory``. The copy's name is removed as soon as SQLite has opened the copy.
 /// ``ReadingReport/privateCopy`` contains the reason for the copy. The first ``read(into:)`` opens the database, and a
 /// single read transaction lasts until the end.

@@ -148,6 +148,50 @@ import Testing
     #expect(error?.reason.contains("not in order") == true)
   }
 
+  /// Otherwise, a file with rows that share their overflow pages could fill any disk. Without an index in their order,
+  /// the rows of an exported table are collected before the first one is returned.
+  @Test(arguments: ["", ",key,created,modified,attributes,parent,json,position"])
+  func limitsSizeOfRowsWithSamePages(_ columns: String) throws {
+    let directory = try TemporaryDirectory()
+    // A record begins with its header's size and a type for each column. The type of a long text has three bytes.
+    let header = 4 + columns.count { $0 == "," }
+    // A cell has a size, a row ID of two bytes, the record's first bytes, and the number of its first overflow page.
+    let local = 39
+    let size = local + 500 * 508
+    let path = try directory.database(
+      "PRAGMA page_size = 512; CREATE TABLE t(id INTEGER PRIMARY KEY,title,text\(columns))",
+      "INSERT INTO t(id,title,text) VALUES(128, '', substr(hex(zeroblob(200000)), 1, \(size - header - 2)))",
+      """
+      WITH RECURSIVE n(i) AS (SELECT 129 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+      INSERT INTO t(id,title,text) SELECT i, '', substr(hex(zeroblob(50)), 1, \(local + 6 - header)) FROM n
+      """)
+    #expect(try drafts(SQLiteSource(path: path)).count == 173)
+    var bytes = try directory.bytes(of: "source.db")
+    var cells: [Int] = []
+    for page in stride(from: 512, to: bytes.count, by: 512) where bytes[page] == 13 {
+      for index in 0..<Int(bytes[page + 4]) {
+        let pointer = page + 8 + 2 * index
+        cells.append(page + Int(bytes[pointer]) << 8 + Int(bytes[pointer + 1]))
+      }
+    }
+    #expect(cells.count == 173)
+    // The size of a long record has three bytes. Give the other cells, which are as long, the same record.
+    let long = try #require(cells.first { bytes[$0] > 127 })
+    let cell = Array(bytes[long..<long + 3 + 2 + local + 4])
+    for place in cells where place != long {
+      try #require(bytes[place] == local + 6)
+      let row = cell[..<3] + bytes[place + 1...place + 2] + cell[5...]
+      bytes.replaceSubrange(place..<place + row.count, with: row)
+    }
+    try directory.write(bytes, to: "source.db")
+    for mode in [RecordErrorMode.fail, .skip] {
+      var source = SQLiteSource(path: path, options: ReadingOptions(onError: mode))
+      let error = #expect(throws: FormatError.self) { try drafts(&source) }
+      #expect(error?.code == .malformed && error?.reason.contains("far larger than the file") == true)
+      #expect(source.report.documents < 173 && (columns.isEmpty || source.report.documents == 0))
+    }
+  }
+
   @Test(.enabled(if: !Corpora.isAbsent)) func survivesMalformedDatabases() throws {
     let directory = try TemporaryDirectory()
     let tar = Process()
