@@ -148,7 +148,7 @@ package struct CollectionRow {
   /// Creates a row from the columns of ``SQL/collections``.
   ///
   /// - Throws: `damaged` if a column is invalid.
-  package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
+  package init(columns row: [SQLiteValue], generation: UInt64) throws(StoreError) {
     let numbers = 1...StoreFormat.maximumNumber
     guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let revision) = row[1],
       (1...StoreFormat.maximumGeneration).contains(revision), UInt64(revision) <= generation,
@@ -262,10 +262,12 @@ package final class CollectionTable {
 
   /// Returns all rows without opening them, sorted by number.
   package func rows(within limits: RowLimits) throws(StoreError) -> [CollectionRow] {
+    let statement = try database.statement(SQL.collections)
+    defer { statement.reset() }
     var rows: [CollectionRow] = []
-    for columns in try database.rows(SQL.collections) {
-      let row = try CollectionRow(columns, generation: limits.generation)
-      // A page with manipulated cells can return a row twice.
+    while try statement.step() {
+      let row = try CollectionRow(columns: try statement.values(), generation: limits.generation)
+      // Pages with manipulated cells can return a row any number of times.
       guard row.id > rows.last?.id ?? 0 else {
         throw StoreError(.damaged, "a collection is damaged: #\(row.id) is not in its place")
       }

@@ -2,26 +2,52 @@ internal import CofferDocuments
 
 /// The SQL statements by subject. Values are always bound, and statements that read rows list their columns.
 package enum SQL {
+  // MARK: Trees
+
+  /// The trees of pages whose rows are walked, as the source of a SELECT.
+  package enum Tree: String {
+    case header = "coffer_header"
+    case state = "coffer_state"
+    case slots = "coffer_slot"
+    case collections = "coffer_collection"
+    case documents = "coffer_record NOT INDEXED"
+    /// The index of positions, the only index of all documents.
+    case order = "coffer_record INDEXED BY coffer_record_pos"
+    case bodies = "coffer_body"
+    case attachments = "coffer_attachment NOT INDEXED"
+  }
+
+  /// The number of entries in the index of positions, the only index of all rows. SQLite counts them by page, however
+  /// many there are.
+  package static let documentCount = "SELECT count(*) FROM coffer_record"
+
+  /// Returns a statement that counts a tree's rows up to a limit. Without a limit, a malicious file could be counted
+  /// almost forever, because any number of its pages can lead to the same page.
+  package static func count(of tree: Tree, limit: String = "?") -> String {
+    "SELECT count(*) FROM (SELECT 1 FROM \(tree.rawValue) LIMIT \(limit))"
+  }
+
   // MARK: Header, slots, state
 
-  static let features = "SELECT incompat FROM coffer_header"
+  // A table with one row is read up to the second row, for the same reason.
+  static let features = "SELECT incompat FROM coffer_header LIMIT 2"
   package static let header =
-    "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,phase,rk_commit,keyring,mac FROM coffer_header"
+    "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,phase,rk_commit,keyring,mac FROM coffer_header LIMIT 2"
   package static let headerMark =
     "SELECT h.rk_generation,h.phase,h.rk_commit,h.mac,s.sealed FROM coffer_header h,coffer_state s"
   package static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)"
   package static let updateHeader =
     "UPDATE coffer_header SET incompat=?,compat=?,titles=?,rk_generation=?,phase=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
   package static let deleteHeader = "DELETE FROM coffer_header"
-  package static let spare = "SELECT copy FROM coffer_spare"
+  package static let spare = "SELECT copy FROM coffer_spare LIMIT 2"
   package static let deleteSpare = "DELETE FROM coffer_spare"
   package static let insertSpare = "INSERT INTO coffer_spare VALUES(1,?)"
   package static let slots = "SELECT slot,kind,label,params,wrapped FROM coffer_slot ORDER BY slot LIMIT 65"
   package static let deleteSlots = "DELETE FROM coffer_slot"
   package static let insertSlot = "INSERT INTO coffer_slot VALUES(?,?,?,?,?)"
   package static let rowCounts =
-    "SELECT (SELECT count(*) FROM coffer_header),(SELECT count(*) FROM coffer_state),(SELECT count(*) FROM coffer_slot)"
-  package static let state = "SELECT sealed FROM coffer_state"
+    "SELECT (\(count(of: .header, limit: "2"))),(\(count(of: .state, limit: "2"))),(\(count(of: .slots, limit: "65")))"
+  package static let state = "SELECT sealed FROM coffer_state LIMIT 2"
   package static let insertState = "INSERT INTO coffer_state VALUES(1,?)"
   package static let updateState = "UPDATE coffer_state SET sealed=? WHERE one=1"
 
@@ -43,8 +69,6 @@ package enum SQL {
   package static let updateDeletion = "UPDATE coffer_gone SET rev=?,sealed=? WHERE gone=?"
   package static let deleteDeletion = "DELETE FROM coffer_gone WHERE gone=?"
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
-  /// The number of entries in the index of positions, the only index of all rows. SQLite counts them by page.
-  package static let documentCount = "SELECT count(*) FROM coffer_record"
   /// A collection that has rows in the index of positions, but no row itself. Seeks once for each collection.
   package static let unknownCollection = """
     WITH RECURSIVE listed(coll) AS (
@@ -57,8 +81,9 @@ package enum SQL {
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
   /// The newest generation that a row still shows.
   package static let newestRevision = """
-    SELECT max((SELECT coalesce(max(rev),0) FROM coffer_record),(SELECT coalesce(max(rev),0) FROM coffer_collection),
-      (SELECT coalesce(max(rev),0) FROM coffer_gone))
+    SELECT max((SELECT coalesce(max(rev),0) FROM (SELECT rev FROM coffer_record NOT INDEXED LIMIT ?1)),
+      (SELECT coalesce(max(rev),0) FROM (SELECT rev FROM coffer_collection LIMIT ?1)),
+      (SELECT coalesce(max(rev),0) FROM (SELECT rev FROM coffer_gone LIMIT ?1)))
     """
   package static let highestID = "SELECT max(id) FROM coffer_record"
   package static let highestIDBelow = "SELECT max(id) FROM coffer_record WHERE id<?"
@@ -88,7 +113,6 @@ package enum SQL {
     """
   package static let attachmentNumbersFrom =
     "SELECT attachment FROM coffer_attachment NOT INDEXED WHERE attachment>=? ORDER BY attachment"
-  package static let attachmentRowCount = "SELECT count(*) FROM coffer_attachment NOT INDEXED"
   package static let insertAttachment = "INSERT INTO coffer_attachment VALUES(?,?,?,?)"
   package static let updateAttachment = "UPDATE coffer_attachment SET rev=?,sealed=? WHERE attachment=?"
   package static let deleteAttachment = "DELETE FROM coffer_attachment WHERE attachment=?"
@@ -158,7 +182,9 @@ package enum SQL {
   package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   package static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
   package static let newestEpoch = "SELECT epoch FROM coffer_record ORDER BY id DESC LIMIT 1"
-  package static let perOtherEpoch = "SELECT epoch,count(*) FROM coffer_record WHERE epoch<>? GROUP BY epoch"
+  package static let perOtherEpoch = """
+    SELECT epoch,count(*) FROM (SELECT epoch FROM coffer_record NOT INDEXED LIMIT ?2) WHERE epoch<>?1 GROUP BY epoch
+    """
 
   // MARK: Order
 
@@ -223,7 +249,7 @@ package enum SQL {
 
   // MARK: Releases
 
-  package static let releases = "SELECT number,note FROM coffer_x_release ORDER BY number"
+  package static let releases = "SELECT number,note FROM coffer_x_release ORDER BY number LIMIT ?"
   package static let putRelease = "INSERT INTO coffer_x_release VALUES(?,?,?)"
   package static let releasePart = "SELECT private FROM coffer_x_release WHERE number=?"
 

@@ -76,6 +76,27 @@ package struct StoreDatabase {
     }
   }
 
+  // MARK: Walks
+
+  /// Returns the number of rows that the file has room for.
+  package func maximumRowCount() throws(StoreError) -> Int64 {
+    try translatingErrors { () throws(SQLiteError) in
+      let pageCount = try connection.integerPragma("page_count") ?? 0
+      let pageSize = try connection.integerPragma("page_size") ?? 0
+      // Every row takes more than eight bytes.
+      return pageCount * pageSize / 8
+    }
+  }
+
+  /// Returns whether walks over these trees end, which the pages of a malicious file can prevent. Counts all rows.
+  package func isFinite(_ trees: SQL.Tree...) throws(StoreError) -> Bool {
+    let limit = try maximumRowCount()
+    for tree in trees {
+      guard let count = try integer(SQL.count(of: tree), limit), count < limit else { return false }
+    }
+    return true
+  }
+
   // MARK: Transactions
 
   package func begin(_ kind: Database.TransactionKind) throws(StoreError) {

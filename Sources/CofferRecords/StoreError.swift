@@ -208,6 +208,10 @@ extension StoreError {
       hint: "restore it from a backup, or bring what can be read into a new store with \(.salvage)")
   }
 
+  package static var endlessRows: StoreError {
+    .damagedStore("its pages lead to the same rows again and again")
+  }
+
   package static func keyTaken(by other: DocumentID, place: String = "") -> StoreError {
     StoreError(
       .duplicateKey, "\(place)document \(other) has that key already",

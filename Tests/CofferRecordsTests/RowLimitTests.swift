@@ -38,7 +38,7 @@ struct RowLimitTests {
   private func readsCollection(number: Int64 = 1, sealedCount: Int = 256) throws -> Bool {
     let rows = try database.rows("SELECT \(number), 1, zeroblob(\(sealedCount))")
     do throws(StoreError) {
-      _ = try CollectionRow(rows[0], generation: 1)
+      _ = try CollectionRow(columns: rows[0].values, generation: 1)
       return true
     } catch {
       #expect(error.code == .damaged)

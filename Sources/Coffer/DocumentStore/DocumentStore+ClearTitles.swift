@@ -54,6 +54,7 @@ extension DocumentStore {
       guard header.titles == CreateOptions.Titles.clear.rawValue else {
         throw StoreError(.invalidArgument, "titles are not in clear in this store", hint: "list it with its key")
       }
+      guard try file.database.isFinite(.order, .collections) else { throw .endlessRows }
       let there = try file.database.rows(SQL.collections).compactMap { row in
         if case .integer(let number) = row[0] { UInt32(exactly: number).map { CollectionID($0) } } else { nil }
       }

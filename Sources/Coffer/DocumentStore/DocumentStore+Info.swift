@@ -21,6 +21,7 @@ extension DocumentStore {
       }
       var listed: [KeySlot] = []
       for slot in slots { listed.append(try KeySlot(slot, isTest: header.isTest, opened: false)) }
+      guard try file.database.isFinite(.order, .collections) else { throw .endlessRows }
       let database = file.database.connection
       return try translatingErrors { () throws(SQLiteError) in
         let collections = countsByNumber(try database.query(SQL.documentsPerCollection).rows)
@@ -49,10 +50,8 @@ extension DocumentStore {
   /// prove anything. Reads all rows.
   package static func newestRevision(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> UInt64 {
     try StoreFile.reading(url.path, wait) { file throws(StoreError) in
-      try translatingErrors { () throws(SQLiteError) in
-        guard case .integer(let newest)? = try file.database.connection.firstValue(SQL.newestRevision) else { return 0 }
-        return UInt64(clamping: newest)
-      }
+      let database = file.database
+      return UInt64(clamping: try database.integer(SQL.newestRevision, database.maximumRowCount()) ?? 0)
     }
   }
 
@@ -62,7 +61,7 @@ extension DocumentStore {
     epoch: UInt32, count: Int
   )] {
     guard case .integer(let newest)? = try database.firstValue(SQL.newestEpoch) else { return [] }
-    var counts = countsByNumber(try database.query(SQL.perOtherEpoch, newest).rows)
+    var counts = countsByNumber(try database.query(SQL.perOtherEpoch, newest, documents).rows)
     counts.append((newest, max(0, documents - counts.reduce(0) { $0 + $1.count })))
     return counts.map { (UInt32(clamping: $0.number), $0.count) }.sorted { $0.epoch < $1.epoch }
   }
@@ -98,7 +97,7 @@ extension DocumentStore {
       problems.append("the replicas are gone or out of their bounds")
     }
     for row in try database.rows(SQL.collections) {
-      try noting { () throws(StoreError) in _ = try CollectionRow(row, generation: .max) }
+      try noting { () throws(StoreError) in _ = try CollectionRow(columns: row.values, generation: .max) }
     }
     try noting { () throws(StoreError) in try DeletionWalk.forEach(database, within: .none) { _ in } }
     if hasAttachments {
@@ -108,6 +107,55 @@ extension DocumentStore {
       }
     }
     return problems
+  }
+
+  /// Returns whether walks over all of these trees end, if only because of damage.
+  private static func areFinite(_ trees: [SQL.Tree], in database: StoreDatabase) throws(StoreError) -> Bool {
+    for tree in trees {
+      do throws(StoreError) {
+        guard try database.isFinite(tree) else { return false }
+      } catch {
+        guard !error.isTransient else { throw error }
+      }
+    }
+    return true
+  }
+
+  /// Appends a problem for each row that isn't in its bounds or doesn't fit the other rows, and counts the documents.
+  private static func checkRows(
+    in database: Database, hasAttachments: Bool, _ problems: inout [String], count: inout Int
+  ) throws(SQLiteError) {
+    let statement = try database.statement(SQL.allWithBody)
+    defer { statement.reset() }
+    // The state can't be opened without the key, so check only the bounds that apply to every state.
+    let limits = RowLimits.none
+    while try statement.step() {
+      count += 1
+      do throws(StoreError) { _ = try RecordRow(statement.columns(), within: limits) } catch {
+        problems.append(error.message)
+      }
+    }
+    var searches = [
+      (SQL.recordsWithoutBody, "the text of document %@ is missing"),
+      (SQL.recordsWithTwoBodies, "document %@ has two texts"),
+      (SQL.bodiesWithoutRecord, "a text without a document: %@"),
+      (SQL.bodiesTooShort, "the text of document %@ is no blob of its place's length"),
+      (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
+    ]
+    if hasAttachments {
+      searches += [
+        (SQL.chunksOutOfBounds, "chunk %@ is out of its bounds"),
+        (SQL.attachmentsWithoutChunk, "the content of attachment %@ is missing"),
+        (SQL.attachmentsWithoutRecord, "the document of attachment %@ is gone"),
+      ]
+    }
+    for (sql, what) in searches {
+      for row in try database.query(sql).rows {
+        if case .integer(let number) = row[0] {
+          problems.append(what.replacing("%@", with: String(number)))
+        }
+      }
+    }
   }
 
   private static func isBlob(_ value: SQLiteValue, _ counts: ClosedRange<Int>) -> Bool {
@@ -130,7 +178,6 @@ extension DocumentStore {
   {
     try StoreFile.reading(url.path, wait) { file throws(StoreError) in
       var problems: [String] = []
-      let database = file.database.connection
       var unusableSlots: [KeySlot] = []
       var hasAttachments = false
       do throws(StoreError) {
@@ -147,48 +194,25 @@ extension DocumentStore {
         problems.append(error.message)
       }
       var count = 0
-      do throws(SQLiteError) {
-        let statement = try database.statement(SQL.allWithBody)
-        defer { statement.reset() }
-        // The state can't be opened without the key, so check only the bounds that apply to every state.
-        let limits = RowLimits.none
-        while try statement.step() {
-          count += 1
-          do throws(StoreError) { _ = try RecordRow(statement.columns(), within: limits) } catch {
-            problems.append(error.message)
+      var trees: [SQL.Tree] = [.documents, .order, .bodies, .collections]
+      if hasAttachments { trees.append(.attachments) }
+      if try areFinite(trees, in: file.database) {
+        do throws(StoreError) {
+          try translatingErrors { () throws(SQLiteError) in
+            try checkRows(in: file.database.connection, hasAttachments: hasAttachments, &problems, count: &count)
           }
+        } catch {
+          guard !error.isTransient else { throw error }
+          problems.append(error.message)
         }
-        var searches = [
-          (SQL.recordsWithoutBody, "the text of document %@ is missing"),
-          (SQL.recordsWithTwoBodies, "document %@ has two texts"),
-          (SQL.bodiesWithoutRecord, "a text without a document: %@"),
-          (SQL.bodiesTooShort, "the text of document %@ is no blob of its place's length"),
-          (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
-        ]
-        if hasAttachments {
-          searches += [
-            (SQL.chunksOutOfBounds, "chunk %@ is out of its bounds"),
-            (SQL.attachmentsWithoutChunk, "the content of attachment %@ is missing"),
-            (SQL.attachmentsWithoutRecord, "the document of attachment %@ is gone"),
-          ]
+        do throws(StoreError) {
+          problems += try misfits(in: file.database, hasAttachments: hasAttachments)
+        } catch {
+          guard !error.isTransient else { throw error }
+          problems.append(error.message)
         }
-        for (sql, what) in searches {
-          for row in try database.query(sql).rows {
-            if case .integer(let number) = row[0] {
-              problems.append(what.replacing("%@", with: String(number)))
-            }
-          }
-        }
-      } catch {
-        let failure = StoreError(error)
-        guard !failure.isTransient else { throw failure }
-        problems.append(failure.message)
-      }
-      do throws(StoreError) {
-        problems += try misfits(in: file.database, hasAttachments: hasAttachments)
-      } catch {
-        guard !error.isTransient else { throw error }
-        problems.append(error.message)
+      } else {
+        problems.append(StoreError.endlessRows.message)
       }
       if !isQuick { problems += try integrityProblems(file.database) }
       return Verdict(documents: count, problems: problems, unusableSlots: unusableSlots)

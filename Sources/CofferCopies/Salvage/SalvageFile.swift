@@ -88,6 +88,21 @@ struct SalvageFile {
   /// Whether the tables hold rows of all pages, of which some may belong to other tables.
   var isSearched: Bool { raw != nil }
 
+  /// Calls `body` with the sealed rows of a table, which has one row in a sound file, and candidates if every page was
+  /// searched.
+  ///
+  /// - Parameters:
+  ///   - size: The size of the longest row.
+  ///   - body: Returns `false` to stop.
+  func forEachCandidate(in table: String, upTo size: Int, _ body: ([UInt8]) -> Bool) {
+    // The pages of a malicious file can lead to the same row any number of times.
+    let limit: Int64 = isSearched ? .max : 16
+    try? database.forEachRow("SELECT sealed FROM \(table) LIMIT ?", [limit]) { row in
+      guard let sealed = row.blob(at: 0), sealed.count <= size else { return true }
+      return body(Array(sealed))
+    }
+  }
+
   /// Fills the tables with rows that resemble states, replicas, collections and deletions. Decryption verifies them
   /// later.
   private func fill(from reader: LeafReader, withStates: Bool) throws(StoreError) {

@@ -21,8 +21,8 @@ struct SalvageSource {
     (file, keys, problems) = try Self.open(path, key.remembering(), options)
     let header = keys.header
     if !keys.isHeaderProved { problems.append("its header or its slots are not what was written") }
-    state = Self.state(of: file.database, keys: keys)
-    heritage = Self.heritage(of: file.database, state, keys)
+    state = Self.state(of: file, keys: keys)
+    heritage = Self.heritage(of: file, state, keys)
     if let state {
       if keys.isHeaderProved && state.headerMAC != header.mac {
         problems.append("header and state belong to different times: an older one was put back")
@@ -48,16 +48,15 @@ struct SalvageSource {
 
   /// Reads the old store's family key and replicas, or returns `nil` if the replicas can't be proved.
   private static func heritage(
-    of database: StoreDatabase, _ state: StoreState?, _ keys: SessionKeys
+    of file: SalvageFile, _ state: StoreState?, _ keys: SessionKeys
   ) -> StoreHeritage? {
-    guard let state, let mark = try? StateCipher(keys).mark(of: state),
-      let rows = try? database.rows("SELECT sealed FROM coffer_replica")
-    else { return nil }
-    let found = rows.lazy.compactMap { row -> Replicas? in
-      guard case .blob(let sealed) = row[0] else { return nil }
-      return try? Replicas(sealed, digest: state.replicasDigest, generation: state.generation, under: keys.root)
+    guard let state, let mark = try? StateCipher(keys).mark(of: state) else { return nil }
+    var found: Replicas?
+    file.forEachCandidate(in: "coffer_replica", upTo: StoreFormat.maximumSealedReplicas) { sealed in
+      found = try? Replicas(sealed, digest: state.replicasDigest, generation: state.generation, under: keys.root)
+      return found == nil
     }
-    guard var replicas = found.first else { return nil }
+    guard var replicas = found else { return nil }
     replicas.noteOwn(
       counter: state.counter, marks: replicas.ownMarks(of: state, mark: mark), at: replicas.ownReplica.rose)
     // Ignore replicas that a key holder forged, because the new store's own counters begin above the state's counter.
@@ -200,11 +199,15 @@ struct SalvageSource {
   }
 
   /// Returns the latest state that decrypts. A sound file has one state.
-  private static func state(of database: StoreDatabase, keys: SessionKeys) -> StoreState? {
-    guard let rows = try? database.rows(SQL.state), let cipher = try? StateCipher(keys) else { return nil }
-    let states = rows.compactMap { row in
-      if case .blob(let sealed) = row[0] { try? cipher.open(sealed) } else { nil }
+  private static func state(of file: SalvageFile, keys: SessionKeys) -> StoreState? {
+    guard let cipher = try? StateCipher(keys) else { return nil }
+    var latest: StoreState?
+    file.forEachCandidate(in: "coffer_state", upTo: StoreState.sealedByteCount) { sealed in
+      if let state = try? cipher.open(sealed), latest.map({ $0.generation < state.generation }) ?? true {
+        latest = state
+      }
+      return true
     }
-    return states.max { $0.generation < $1.generation }
+    return latest
   }
 }

@@ -84,7 +84,7 @@ final class SalvageWalk {
     let found = try database.reading { () throws(SQLiteError) in
       try database.connection.query(SQL.collection, number).rows
     }
-    let rows = (found ?? []).compactMap { try? CollectionRow($0, generation: Self.limits.generation) }
+    let rows = (found ?? []).compactMap { try? CollectionRow(columns: $0.values, generation: Self.limits.generation) }
     // Try every row, because a forged row can have a later revision than the sound row.
     var sound: CollectionRecord?
     let row = rows.first { row in

@@ -57,8 +57,10 @@ extension StoreEngine {
       guard let first = next else { return }
       next = try writing(wait: wait) { transaction throws(StoreError) in
         // A row that a damaged tree hides needs its chunks.
-        guard let count = try transaction.database.integer(SQL.attachmentRowCount),
-          UInt64(count) == transaction.state.attachmentCount
+        let expected = transaction.state.attachmentCount
+        guard
+          let count = try transaction.database.integer(SQL.count(of: .attachments), Int64(clamping: expected &+ 1)),
+          UInt64(count) == expected
         else { throw .setMismatch }
         let writer = try transaction.writer
         var former = try transaction.firstFormerAttachment(from: first, below: end)

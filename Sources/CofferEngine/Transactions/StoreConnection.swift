@@ -27,6 +27,8 @@ package final class StoreConnection {
   var lastRun: PositionRun?
   /// The file version whose row count matched the state's count.
   var countedVersion: FileVersion?
+  /// Whether the index of all documents was found to end.
+  var hasCounted = false
   /// Whether the schema is the one that was compared. Another process can have changed it.
   private var isSchemaChecked = true
 

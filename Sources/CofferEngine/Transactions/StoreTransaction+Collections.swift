@@ -56,10 +56,19 @@ extension StoreTransaction {
     return Int(try database.integer(SQL.countInCollection, Int64(collection.id)) ?? 0)
   }
 
-  /// Returns the number of all documents if the store has one collection, because SQLite counts a whole index by page.
+  /// Returns the number of all documents if the store has one collection, because SQLite counts a whole index faster.
   private func countInOnlyCollection() throws(StoreError) -> Int? {
     guard try collections().count == 1 else { return nil }
-    return Int(try database.integer(SQL.documentCount) ?? 0)
+    return Int(try documentCount() ?? 0)
+  }
+
+  /// Returns the number of rows of documents. A connection's first count stops behind the state's count, because a
+  /// malicious file can have any number of rows. The later ones are faster, because SQLite counts a whole index by page.
+  func documentCount() throws(StoreError) -> Int64? {
+    if connection.hasCounted { return try database.integer(SQL.documentCount) }
+    let count = try database.integer(SQL.count(of: .order), Int64(clamping: state.count &+ 1))
+    connection.hasCounted = count.map { UInt64($0) == state.count } ?? false
+    return count
   }
 
   package func documentCounts() throws(StoreError) -> [UInt32: Int] {

@@ -63,7 +63,7 @@ extension StoreTransaction {
     guard !isCounted else { return }
     let version = hasWritten ? nil : try connection.fileVersion()
     if version == nil || connection.countedVersion != version {
-      guard let count = try database.integer(SQL.documentCount), UInt64(count) == state.count,
+      guard let count = try documentCount(), UInt64(count) == state.count,
         try database.integer(SQL.unknownCollection) == nil
       else { throw .setMismatch }
     }
