@@ -66,15 +66,17 @@ private func withoutKeys(_ text: String) -> String {
   return text
 }
 
-/// The text on one line of a plain list: its tabs and line ends as `\t`, `\n` and `\r`, all else as it is.
-func escapingLineEnds(_ text: String) -> String {
-  guard text.utf8.contains(where: { (0x09...0x0D).contains($0) }) else { return text }
+/// The text on one line of a plain list: its tabs, line ends and backslashes as `\t`, `\n`, `\r` and `\\`, all else as it
+/// is. Different texts stay different.
+func escapingSeparators(_ text: String) -> String {
+  guard text.utf8.contains(where: { (0x09...0x0D).contains($0) || $0 == UInt8(ascii: "\\") }) else { return text }
   var escaped = ""
   for scalar in text.unicodeScalars {
     switch scalar {
     case "\t": escaped += "\\t"
     case "\n": escaped += "\\n"
     case "\r": escaped += "\\r"
+    case "\\": escaped += "\\\\"
     default: escaped.unicodeScalars.append(scalar)
     }
   }

@@ -88,7 +88,7 @@ struct TableWriter {
       try addToTable(cells.map { Cell($0, isLocal: isLocal) })
     case nil:
       // A title may hold a tab or a line end; a line stays a line, and its columns stay columns.
-      try output.write(line: cells.map { escapingLineEnds($0?.plainText ?? "") }.joined(separator: "\t"))
+      try output.write(line: cells.map { escapingSeparators($0?.plainText ?? "") }.joined(separator: "\t"))
     }
     count += 1
   }

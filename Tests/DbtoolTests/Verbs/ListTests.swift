@@ -68,6 +68,16 @@ import Testing
     #expect(items.map(\.size) == [1])
   }
 
+  @Test func plainLinesEscapeBackslashes() throws {
+    let sandbox = try Sandbox.withStore()
+    for title in ["a\\tb", "a\tb"] { try sandbox.succeed("put", "s.coffer", "--title", title, "--text", "x") }
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.map { $0.split(separator: "\t")[1] } == [#"a\\tb"#, #"a\tb"#])
+    let query = try sandbox.succeed("query", "s.coffer", "SELECT title FROM documents")
+    #expect(query.lines == [#"a\\tb"#, #"a\tb"#])
+    // Messages show a path's backslash as it is.
+    #expect(try sandbox.run("ls", #"a\tb"#).errors.contains(#"error: a\tb: no such file"#))
+  }
+
   @Test func printsWellFormedEmptyLists() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("collection", "create", "s.coffer", "documents")
