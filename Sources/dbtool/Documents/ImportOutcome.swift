@@ -83,7 +83,7 @@ struct ImportOutcome {
       ("rejected", .integer(rejected)),
       ("first_id", firstID.map { .integer($0.rawValue) } ?? .null),
       ("last_id", lastID.map { .integer($0.rawValue) } ?? .null),
-      ("inputs", .array(inputs.map(\.json))), ("sync", sync?.json),
+      ("inputs", .array(inputs.map(\.json))), ("sync", sync?.json(of: inputs)),
     ])
   }
 
@@ -136,13 +136,14 @@ final class IDCollector {
 }
 
 extension SyncReport {
-  /// The ids of all changed documents.
-  fileprivate var json: JSONValue {
+  /// The ids of all changed documents, and the invalid records of the inputs.
+  fileprivate func json(of inputs: [ImportQueue.InputReport]) -> JSONValue {
     func list(_ ids: [DocumentID]) -> JSONValue { .array(ids.map { .integer($0.rawValue) }) }
-    let invalid = invalid.map { item in
-      JSONValue.object(present: [
-        ("record", .integer(item.record)), ("id", item.id.map { .integer($0.rawValue) }),
-        ("reason", .string(item.reason)),
+    let invalid = invalid.map { item -> JSONValue in
+      let place = inputs.place(ofRecord: item.record)
+      return .object(present: [
+        ("input", place.map { .string($0.path) }), ("record", place.map { .integer($0.record) }),
+        ("id", item.id.map { .integer($0.rawValue) }), ("reason", .string(item.reason)),
       ])
     }
     return .object([

@@ -1,23 +1,28 @@
 internal import Coffer
+internal import CofferDocuments
 internal import CofferFormats
 internal import CofferText
 
 /// All inputs of one import in sequence, divided into portions with one transaction each.
 ///
 /// A single object serves all transactions, because a portion continues at the end of the previous portion, even within
-/// an input.
+/// an input. The records of all inputs are numbered in sequence, because the store names a record by its number alone,
+/// when the queue may already read a later input.
 final class ImportQueue: DraftSource {
   /// The totals of one input.
   struct InputReport {
     let path: String
     let format: InputFormat
     let reading: ReadingReport
+    /// The last number of a record in an earlier input, or 0.
+    let lastRecordBefore: Int
   }
 
   private let paths: [String]
   private let open: (String) throws -> InputSource
   private var nextPath = 0
-  private var current: (path: String, source: InputSource)?
+  private var current: (path: String, source: InputSource, lastRecordBefore: Int)?
+  private var lastRecord = 0
   /// Documents read but not yet returned, from the last batch of an earlier portion.
   private var pending = DraftBatch()
   private var allowance = 0
@@ -73,16 +78,17 @@ final class ImportQueue: DraftSource {
     guard let onlyCollection else { return }
     for draft in batch.drafts {
       guard let name = draft.collection, !batch.bytes[name].elementsEqual(onlyCollection.utf8) else { continue }
+      let names = listed([String(decoding: batch.bytes[name], as: UTF8.self)])
       throw Failure.usage(
-        "record \(draft.record) names the collection \(listed([String(decoding: batch.bytes[name], as: UTF8.self)])), and "
-          + "--sync brings one up to date: \(onlyCollection)",
-        hint: "-c \(onlyCollection) takes all records for it; otherwise import a collection at a time")
+        "\(reports.words(forRecord: draft.record)) names the collection \(names), and --sync brings one up to date: "
+          + onlyCollection,
+        hint: "-c \(Shell.quoted(onlyCollection)) takes all records for it; otherwise import a collection at a time")
     }
   }
 
   /// The totals of all inputs read so far, including the current input.
   var reports: [InputReport] {
-    finished + (current.map { [InputReport($0.path, $0.source)] } ?? [])
+    finished + (current.map { [InputReport($0)] } ?? [])
   }
 
   /// The highest ID that the inputs ever assigned, if they record it.
@@ -102,24 +108,63 @@ final class ImportQueue: DraftSource {
     while true {
       if current == nil {
         guard nextPath < paths.count else { return false }
-        current = (paths[nextPath], try open(paths[nextPath]))
+        current = (paths[nextPath], try open(paths[nextPath]), lastRecord)
         nextPath += 1
       }
       // This check defers later interrupts, because a step may create and remove a private copy.
       try Interrupt.check()
+      // An input without such records leaves the closure as it is.
+      batch.readParts = nil
       let hasRead = Result { try current!.source.read(into: &batch) }
       // An interrupt ends the input early, so its documents and its error don't count.
       try Interrupt.check()
-      if try hasRead.get() { return true }
-      if let current { finished.append(InputReport(current.path, current.source)) }
+      if try hasRead.get() {
+        number(&batch)
+        return true
+      }
+      if let current { finished.append(InputReport(current)) }
       current = nil
+    }
+  }
+
+  /// Numbers the current input's records after those of the earlier inputs.
+  private func number(_ batch: inout DraftBatch) {
+    guard let (path, _, before) = current else { return }
+    for index in batch.drafts.indices { batch.drafts[index].record += before }
+    lastRecord = batch.drafts.last?.record ?? lastRecord
+    guard let readParts = batch.readParts else { return }
+    batch.readParts = { bytes, number in
+      do {
+        var parts = try readParts(bytes, number - before)
+        for index in parts.drafts.indices { parts.drafts[index].record = number }
+        return parts
+      } catch let error as FormatError where error.path == nil {
+        let failure = Failure(error)
+        throw Failure(
+          failure.status, kind: failure.kind, "\(InputFile.described(path)): \(failure.message)", hint: failure.hint)
+      }
     }
   }
 }
 
+extension [ImportQueue.InputReport] {
+  /// Returns a record's input, and its number in that input.
+  func place(ofRecord number: Int) -> (path: String, record: Int)? {
+    last(where: { $0.lastRecordBefore < number }).map { ($0.path, number - $0.lastRecordBefore) }
+  }
+
+  /// Returns a record's place, for messages.
+  func words(forRecord number: Int) -> String {
+    guard let (path, record) = place(ofRecord: number) else { return "record \(number)" }
+    return "\(InputFile.described(path)): record \(record)"
+  }
+}
+
 extension ImportQueue.InputReport {
-  fileprivate init(_ path: String, _ source: InputSource) {
-    self.init(path: path, format: source.format, reading: source.report)
+  fileprivate init(_ input: (path: String, source: InputSource, lastRecordBefore: Int)) {
+    self.init(
+      path: input.path, format: input.source.format, reading: input.source.report,
+      lastRecordBefore: input.lastRecordBefore)
   }
 
   var json: JSONValue {

@@ -106,7 +106,7 @@ struct ReadingChoices: ParsableArguments {
     var options = ReadingOptions(
       encoding: encoding.choice, onError: skipsErrors(isRejecting: isRejecting) ? .skip : (more.onError ?? .fail).mode,
       emptyText: more.skipEmpty ? .skip : nil, keepsIDs: more.keepIds,
-      path: isStream ? "standard input" : path, onRejection: onRejection)
+      path: InputFile.described(path), onRejection: onRejection)
     options.maximumRecordByteCount = more.maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
@@ -130,7 +130,7 @@ struct ReadingChoices: ParsableArguments {
       modified: isStream ? nil : bytes.modified,
       sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: more.table, mapping: mapping,
       header: map.header, delimiter: map.delimiter?.byte, options: options)
-    try requireUse(by: source.format, of: isStream ? "standard input" : path)
+    try requireUse(by: source.format, of: InputFile.described(path))
     return source
   }
 

@@ -5,6 +5,9 @@ internal import CofferPlatform
 enum InputFile {
   static let standardInput = "-"
 
+  /// A path as errors name it.
+  static func described(_ path: String) -> String { path == standardInput ? "standard input" : path }
+
   static func requireExisting(_ path: String) throws {
     var status = stat()
     guard stat(path, &status) == 0 else { throw Failure.system(errno, path) }
@@ -70,8 +73,7 @@ extension InputFile {
     try forEachPart(of: path) { part in
       bytes += part
       guard bytes.count <= limit else {
-        let name = path == standardInput ? "standard input" : path
-        throw Failure(.failed, kind: "too-large", "\(name) is longer than \(limit) bytes")
+        throw Failure(.failed, kind: "too-large", "\(described(path)) is longer than \(limit) bytes")
       }
     }
     return bytes
@@ -80,7 +82,7 @@ extension InputFile {
   /// Passes the bytes of a file or of standard input on, in parts of up to 64 KiB.
   static func forEachPart(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     let descriptor = path == standardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    let path = path == standardInput ? "standard input" : path
+    let path = described(path)
     guard descriptor >= 0 else { throw Failure.system(errno, path) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     var buffer = [UInt8](repeating: 0, count: 64 * 1024)

@@ -48,7 +48,7 @@ struct ConvertVerb: ParsableCommand {
 
   func run() throws {
     let encoding = to.encoding
-    let name = input == InputFile.standardInput ? "standard input" : input
+    let name = InputFile.described(input)
     let source = input == InputFile.standardInput ? STDIN_FILENO : open(input, O_RDONLY | O_CLOEXEC)
     guard source >= 0 else { throw Failure.system(errno, input) }
     if InputFile.isDirectory(input) { throw Failure.failed("\(input) is a directory") }

@@ -98,11 +98,12 @@ struct ImportRunner {
       }
     } catch {
       var failure = Failure(error)
-      if (error as? StoreError)?.code == .duplicateKey {
+      if (error as? StoreError)?.code == .duplicateKey, bulkOptions.onConflict == .fail {
         failure = Failure(
           failure.status, kind: failure.kind, failure.message,
           hint: "--on-conflict update changes such documents, --on-conflict skip leaves them")
       }
+      failure = failure.naming(queue.reports)
       if isKeptOnFailure { try? setParents(&outcome, in: store) }
       throw isKeptOnFailure ? failure.mentioning(stored: outcome.stored) : failure
     }
@@ -154,8 +155,10 @@ struct ImportRunner {
       // The fault is in a record of the input, not in the command line.
       throw Failure(.undecodable, kind: "invalid-record", error.message)
     }
+    let inputs = queue.reports
     for invalid in report.invalid {
-      verb.options.common.diagnostics.finding("rejected: record \(invalid.record): \(invalid.reason)")
+      verb.options.common.diagnostics.finding(
+        "rejected: \(inputs.words(forRecord: invalid.record)): \(invalid.reason)")
     }
     return report
   }
@@ -172,6 +175,15 @@ struct ImportRunner {
 }
 
 extension Failure {
+  /// The same failure, with the input of the record that it's about, if it begins with a record's number in an import.
+  fileprivate func naming(_ inputs: [ImportQueue.InputReport]) -> Failure {
+    let prefix = "record "
+    let digits = message.dropFirst(prefix.count).prefix { $0 != ":" }
+    guard message.hasPrefix(prefix), let number = Int(digits) else { return self }
+    let rest = message.dropFirst(prefix.count + digits.count)
+    return Failure(status, kind: kind, inputs.words(forRecord: number) + rest, hint: hint)
+  }
+
   /// The same failure, with the number of documents that earlier transactions stored.
   func mentioning(stored count: Int) -> Failure {
     guard count > 0 else { return self }

@@ -130,7 +130,7 @@ struct ImportVerb: ParsableCommand {
       guard let reason = input.reading.privateCopy else { continue }
       let isStream = input.path == InputFile.standardInput
       options.common.diagnostics.note(
-        "\(isStream ? "standard input" : input.path) was copied to a private temporary file, now deleted"
+        "\(InputFile.described(input.path)) was copied to a private temporary file, now deleted"
           + (isStream ? "" : ", because \(reason)"))
     }
     for input in outcome.inputs where !input.reading.generatedColumns.isEmpty {

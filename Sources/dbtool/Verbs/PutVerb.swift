@@ -174,7 +174,7 @@ struct PutVerb: ParsableCommand {
     do throws(TextCodingError) {
       return String(decoding: try TextDecoder.utf8(from: bytes, in: .automatic), as: UTF8.self)
     } catch {
-      let name = path == InputFile.standardInput ? "standard input" : path
+      let name = InputFile.described(path)
       throw Failure(error, in: name, head: Array(bytes.prefix(ForeignContent.headCount))) { encoding in
         "dbtool convert --from \(encoding.rawValue) --to utf-8-bom \(Shell.quoted(path))"
       }

@@ -260,6 +260,31 @@ import Testing
       cures: [["put", "s.coffer", "--id", "1", "--text", "", "--allow-empty"], ["rm", "s.coffer", "1"]]),
   ]
 
+  /// Errors about words of the command line, such as paths.
+  private static let words: [Case] = [
+    Case(
+      name: "records of two collections",
+      prepare: { sandbox in
+        let records = ["my notes", "more"].map { #"{"collection":"\#($0)","key":"k","text":"\#($0)"}"# + "\n" }
+        try sandbox.write("in.ndjson", records[0])
+        try sandbox.write("more.ndjson", records[1])
+      },
+      fails: ["import", "s.coffer", "in.ndjson", "more.ndjson", "--sync"],
+      hint: "-c 'my notes' takes all records for it",
+      cures: [["import", "s.coffer", "in.ndjson", "--sync", "-c", "my notes"]]),
+    Case(
+      name: "key of another document",
+      prepare: { sandbox in
+        try sandbox.succeed("put", "s.coffer", "--key-name", "a", "--text", "y")
+        try sandbox.write("in.csv", "id,key,text\n1,a,z\n")
+      },
+      fails: ["import", "s.coffer", "in.csv", "--keep-ids", "--on-conflict", "update"],
+      hint: "update document 2 instead, or delete it first",
+      cures: [
+        ["rm", "s.coffer", "2"], ["import", "s.coffer", "in.csv", "--keep-ids", "--on-conflict", "update"],
+      ]),
+  ]
+
   private static let restoring = ["restore", "s.coffer", "b.coffer", "--force"]
   private static let salvaging = ["copy", "s.coffer", "n.coffer", "--salvage", "--new-key-file", "next.key"]
 
@@ -377,7 +402,7 @@ import Testing
       ]),
   ]
 
-  @Test(.slow, arguments: cases + damages + rekeys + replicas) func hintCuresError(_ example: Case) throws {
+  @Test(.slow, arguments: cases + words + damages + rekeys + replicas) func hintCuresError(_ example: Case) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x", "--title", "one")
     try example.prepare(sandbox)

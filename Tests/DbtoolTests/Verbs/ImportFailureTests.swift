@@ -94,7 +94,7 @@ import Testing
     try sandbox.write("in.txt", "x\ny\n")
     let imported = try sandbox.run("import", "s.coffer", "in.txt", "--from", "lines", "--on-error", "skip")
     #expect(imported.status == 1)
-    #expect(imported.diagnostics == "dbtool: error: record 1: " + message)
+    #expect(imported.diagnostics == "dbtool: error: in.txt: record 1: " + message)
     #expect(try sandbox.read("s.coffer") == before)
   }
 
@@ -106,6 +106,41 @@ import Testing
     #expect(result.status == 1)
     #expect(result.diagnostics.contains("document 7"))
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
+  }
+
+  /// The store reads later inputs before it refuses a record, and each input has its own numbers.
+  @Test func namesInputOfRefusedRecord() throws {
+    let sandbox = try Sandbox.withStore()
+    for (name, rows) in [("a", "a,1\nb,2\n"), ("b", "c,3\na,4\n"), ("c", "d,5\n")] {
+      try sandbox.write("\(name).csv", "key,text\n" + rows)
+    }
+    let command = ["import", "s.coffer", "a.csv", "b.csv", "c.csv"]
+    for options in [[], ["--sync"]] {
+      let refused = try sandbox.run(command + options)
+      #expect(refused.diagnostics.contains("dbtool: error: b.csv: record 2: document 1 "), "\(refused.errors)")
+    }
+    let batched = try sandbox.run(command + ["--batch", "1"])
+    #expect(batched.diagnostics.contains("dbtool: error: b.csv: record 2: document 1 "), "\(batched.errors)")
+    #expect(batched.diagnostics.contains("; 3 documents of earlier batches stored"))
+    let stream = try sandbox.run("import", "s.coffer", "c.csv", "-", "--from", "csv", input: "key,text\ne,6\na,7\n")
+    #expect(stream.diagnostics.contains("dbtool: error: standard input: record 2: document 1 "), "\(stream.errors)")
+    let synced = try sandbox.run(command + ["--sync", "--on-error", "skip", "--json"])
+    #expect(synced.status == 3)
+    #expect(synced.diagnostics.contains("dbtool: rejected: b.csv: record 2: document 1 came already\n"))
+    #expect(synced.text.contains(#""input":"b.csv","record":2,"id":1"#), "\(synced.text)")
+  }
+
+  /// The parts of a record are read when the store has found its document.
+  @Test(arguments: [["--on-conflict", "update"], ["--sync"]])
+  func namesInputOfInvalidPart(options: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("a.ndjson", #"{"key":"a","text":"one"}"# + "\n" + #"{"key":"b","text":"two"}"# + "\n")
+    try sandbox.write("b.ndjson", #"{"key":"c","text":"three"}"# + "\n" + #"{"key":"a","created":"never"}"# + "\n")
+    try sandbox.succeed("import", "s.coffer", "a.ndjson", "-c", "notes")
+    let refused = try sandbox.run(["import", "s.coffer", "a.ndjson", "b.ndjson", "-c", "notes"] + options)
+    #expect(refused.status == 22)
+    #expect(refused.diagnostics.hasPrefix("dbtool: error: b.ndjson: member created: "), "\(refused.errors)")
+    #expect(refused.diagnostics.contains("(record 2)"), "\(refused.errors)")
   }
 
   @Test func rejectsRepeatedID() throws {
@@ -128,7 +163,7 @@ import Testing
       "import", "s.coffer", "in.ndjson", "--keep-ids", "--create", "--key-file", "primary.key", "--quiet")
     #expect(result.status == 1)
     #expect(result.output.isEmpty)
-    #expect(result.errors.hasPrefix("dbtool: error: \(message)\n"), "\(result.errors)")
+    #expect(result.errors.hasPrefix("dbtool: error: in.ndjson: \(message)\n"), "\(result.errors)")
     #expect(try sandbox.names() == names)
   }
 
