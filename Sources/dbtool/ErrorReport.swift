@@ -98,7 +98,7 @@ struct ErrorReport {
     guard let store = words.dropFirst().first(where: { StoreWord.isStore($0) }),
       let first = words.first, !StoreWord.isStore(first)
     else { return nil }
-    return "the store is the first word behind the verb: dbtool \(verb)\(Shell.quoted(store)) …"
+    return "name the store first, or with --store: dbtool \(verb)--store \(Shell.quoted(path: store)) …"
   }
 
   /// The help page that replaces the parser's page.
@@ -154,7 +154,7 @@ struct ErrorReport {
     let place = known.map { $0 + " " }.joined()
     var hint = "'dbtool \(place)--help' lists the verbs"
     if !place.isEmpty, StoreWord.isStore(word), let first = verbs.first?.configuration.commandName {
-      hint = "the verb is in front of the store, as in 'dbtool \(place)\(first) --store \(Shell.quoted(word))'"
+      hint = "the verb is in front of the store, as in 'dbtool \(place)\(first) --store \(Shell.quoted(path: word))'"
     }
     guard let meant = VerbGuess.verb(for: word, among: verbs.compactMap { $0.configuration.commandName }, behind: known)
     else {

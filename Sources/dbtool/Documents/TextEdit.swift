@@ -91,11 +91,11 @@ struct TextEdit {
     guard text != original.text else { return failure }
     let kept = file.keep()
     let place = file.isInMemory ? "in memory, until a restart or the end of the session" : "on disk"
-    let (store, words) = (Shell.quoted(path), Shell.quoted(kept))
-    let folder = Shell.quoted(String(OutputFile.folder(of: kept).dropLast()))
+    let (store, words) = (Shell.quoted(path: path), Shell.quoted(path: kept))
+    let folder = Shell.quoted(path: String(OutputFile.folder(of: kept).dropLast()))
     return Failure(
       failure.status, kind: failure.kind, "\(failure.message); your text is in \(kept) (\(place))",
-      hint: "store it with: dbtool put \(store) --id \(id) \(words); then delete it: rm -r \(folder)")
+      hint: "store it with: dbtool put --store \(store) --id \(id) \(words); then delete it: rm -r \(folder)")
   }
 
   private enum Stored {

@@ -163,7 +163,7 @@ extension Recipient {
     if option == "--recipient",
       let file = recipients.first(where: { !$0.hasPrefix("coffer-") && InputFile.exists($0) })
     {
-      throw ValidationError("--recipient takes the line, not a file: use --recipients-file \(Shell.quoted(file))")
+      throw ValidationError("--recipient takes the line, not a file: use --recipients-file \(Shell.quoted(path: file))")
     }
   }
 }

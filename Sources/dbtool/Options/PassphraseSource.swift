@@ -34,7 +34,7 @@ struct PassphraseSource: Sendable {
 
   /// - Parameter isSound: Whether the file can be used as a key file as it is.
   private func hint(for line: SecretForm.Line, isSound: Bool) -> String {
-    let file = path.map { Shell.quoted($0) } ?? "FILE"
+    let file = path.map { Shell.quoted(path: $0) } ?? "FILE"
     let option =
       switch purpose {
       case .opening: "--key-file"

@@ -44,14 +44,12 @@ enum StoreWord {
         "\(others[0]) is a store, and \(source) names one, too: \(store)",
         hint: named == nil ? "name another store with \(option), or unset \(variable)" : "leave one of them out")
     }
-    return arguments[..<start] + [store.hasPrefix("-") ? "./" + store : store] + words
+    return arguments[..<start] + [InputFile.argument(store)] + words
   }
 
   /// Returns whether a word is the path of a store, or another path of the same file.
   private static func isSame(_ word: String?, _ store: String) -> Bool {
-    guard let word, word != store else { return word != nil }
-    var (named, other) = (stat(), stat())
-    return stat(word, &named) == 0 && stat(store, &other) == 0 && named.isSameFile(as: other)
+    word == store || word.map { InputFile.isSameFile($0, store) } ?? false
   }
 
   /// Whether the words name both stores of a verb. The second one may be missing, and `restore` takes documents, too.

@@ -18,7 +18,9 @@ struct BackupPlace {
     let name = InputFile.name(of: store)
     guard isFolder else {
       guard !isStamped else {
-        throw Failure.usage("--keep belongs to a folder of copies", hint: "name it with a slash at the end: \(output)/")
+        throw Failure.usage(
+          "--keep belongs to a folder of copies",
+          hint: "name it with a slash at the end: \(Shell.quoted(path: output + "/"))")
       }
       (path, series) = (output, nil)
       return

@@ -36,6 +36,17 @@ enum InputFile {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
+  /// A path as a word of a command line, which is never an option. `-` stays standard input.
+  static func argument(_ path: String) -> String {
+    path.hasPrefix("-") && path != standardInput ? "./" + path : path
+  }
+
+  /// Whether two paths lead to one file.
+  static func isSameFile(_ path: String, _ other: String) -> Bool {
+    var (one, two) = (stat(), stat())
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.isSameFile(as: two)
+  }
+
   /// Refuses files of one name, because a document has an attachment for each name.
   static func requireDistinctNames(_ paths: [String]) throws {
     var seen: Set<[UInt8]> = []

@@ -43,7 +43,7 @@ final class PrivateFile {
     guard allowsDisk else {
       throw Failure(
         .failed, kind: "no-memory-file", "there is no file system in memory to edit on",
-        hint: "--on-disk edits in a temporary file, of which the disk may keep traces")
+        hint: "'dbtool edit --on-disk' edits in a temporary file, of which the disk may keep traces")
     }
     return variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
   }

@@ -49,6 +49,9 @@ enum Shell {
     return isPlain && !word.isEmpty ? word : "'" + word.replacing(ascii: "'", with: "'\\''") + "'"
   }
 
+  /// A path as a shell reads it, which no command takes for an option.
+  static func quoted(path: String) -> String { quoted(InputFile.argument(path)) }
+
   /// Describes the failure of a command by its status from `waitpid`; nil for success.
   static func failure(_ status: Int32) -> String? {
     guard status != 0 else { return nil }

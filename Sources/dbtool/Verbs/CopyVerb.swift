@@ -123,10 +123,9 @@ struct CopyVerb: ParsableCommand {
 
   private var existing: Failure {
     guard editable || salvage else { return .storeExists(new) }
+    let (copy, original) = (Shell.quoted(path: new), Shell.quoted(path: options.store.path))
     let hint =
-      editable
-      ? "'dbtool merge \(Shell.quoted(new)) \(Shell.quoted(options.store.path))' brings a copy up to date"
-      : "name another file"
+      editable ? "'dbtool merge --store \(copy) \(original)' brings a copy up to date" : "name another file"
     return Failure(.failed, kind: "already-exists", "\(new) exists already", hint: hint)
   }
 

@@ -176,7 +176,7 @@ struct PutVerb: ParsableCommand {
     } catch {
       let name = InputFile.described(path)
       throw Failure(error, in: name, head: Array(bytes.prefix(ForeignContent.headCount))) { encoding in
-        "dbtool convert --from \(encoding.rawValue) --to utf-8-bom \(Shell.quoted(path))"
+        "dbtool convert --from \(encoding.rawValue) --to utf-8-bom \(Shell.quoted(path: path))"
       }
     }
   }

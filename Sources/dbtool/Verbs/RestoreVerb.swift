@@ -93,10 +93,11 @@ struct RestoreVerb: ParsableCommand {
       common.diagnostics.note("\(store.path) restored from \(backup)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
     }
     if let replaced {
-      let path = InputFile.name(of: store.path) == store.path ? InputFile.name(of: replaced.path) : replaced.path
-      common.diagnostics.note(
-        "the replaced store is \(path); to go back: dbtool restore --store \(Shell.quoted(store.path)) \(Shell.quoted(path)) --force"
-      )
+      // The file isn't beside a link to the store.
+      let beside = OutputFile.folder(of: store.path) + InputFile.name(of: replaced.path)
+      let path = InputFile.isSameFile(beside, replaced.path) ? beside : replaced.path
+      let command = "dbtool restore --store \(Shell.quoted(path: store.path)) \(Shell.quoted(path: path)) --force"
+      common.diagnostics.note("the replaced store is \(path); to go back: \(command)")
     }
   }
 

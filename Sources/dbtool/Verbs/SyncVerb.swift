@@ -81,8 +81,9 @@ struct SyncInitVerb: ParsableCommand {
       ("path", .string(invitation.url.path)), ("pin", .string(invitation.pin.description)),
       ("bytes", .integer(report.publishedBytes)),
     ]).print(as: options.common.listFormat)
+    let folder = Shell.quoted(path: place.directory)
     options.common.diagnostics.note(
-      "on another device: dbtool sync join NEW \(Shell.quoted(place.directory)), with the key of this store")
+      "on another device: dbtool sync join --store NEW \(folder), with the key of this store")
   }
 }
 

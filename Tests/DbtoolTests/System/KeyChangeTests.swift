@@ -48,7 +48,7 @@ import Testing
     #expect(result.diagnostics.contains("another process changed the store's root key"), "\(result.errors)")
     #expect(try text(sandbox) == "first")
     // The hint stores the text, with the same secret.
-    let hint = try #require(result.diagnostics.firstMatch(of: /store it with: dbtool put s.coffer --id 1 (\S+); then/))
+    let hint = try #require(result.diagnostics.firstMatch(of: /dbtool put --store s.coffer --id 1 (\S+); then/))
     let stored = try run("put s.coffer --id 1 \(hint.1) \(words)", in: sandbox)
     #expect(stored.status == 0, "\(stored.errors)")
     #expect(try text(sandbox) == "second")

@@ -105,8 +105,8 @@ import Testing
     let path = String(match.1)
     #expect(path.hasPrefix("\(memory)/dbtool-unsaved-") && path.hasSuffix("/document-1.txt"))
     let folder = String(path.dropLast("/document-1.txt".count))
-    #expect(
-      errors.contains("hint: store it with: dbtool put s.coffer --id 1 \(path); then delete it: rm -r \(folder)\n"))
+    let command = "dbtool put --store s.coffer --id 1 \(path)"
+    #expect(errors.contains("hint: store it with: \(command); then delete it: rm -r \(folder)\n"), "\(errors)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["document-1.txt"])
     for (name, mode) in [(folder, 0o700), (path, 0o600)] {
       #expect(try FileManager.default.attributesOfItem(atPath: name)[.posixPermissions] as? Int == mode)
@@ -175,10 +175,23 @@ import Testing
     let outcome = (status: child.wait(), errors: try sandbox.text(of: "errors"))
     #expect(outcome.status == 11, "\(outcome.errors)")
     try database.execute("ROLLBACK")
-    let line = try #require(outcome.errors.firstMatch(of: /dbtool put (s.coffer --id 1 [^;]+);/))
+    let line = try #require(outcome.errors.firstMatch(of: /dbtool put (--store s.coffer --id 1 [^;]+);/))
     try sandbox.succeed(["put"] + line.1.split(separator: " ").map(String.init))
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "mine\n")
     #expect(try takeKeptText(outcome.errors, of: sandbox) == Array("mine\n".utf8))
+    try expectNoTraces(sandbox)
+  }
+
+  @Test func hintStoresTextBesideVariable() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = #"f() { echo mine > "$1"; exit 3; }; f"#
+    try sandbox.succeed("create", "other.coffer", "--test")
+    sandbox.environment["DBTOOL_STORE"] = "other.coffer"
+    let result = try sandbox.run("edit", "--store", "s.coffer", "1")
+    let line = try #require(result.errors.firstMatch(of: /dbtool put ([^;]+);/), "\(result.errors)")
+    try sandbox.succeed(["put"] + line.1.split(separator: " ").map(String.init))
+    #expect(try sandbox.succeed("show", "--store", "s.coffer", "1").text == "mine\n")
+    #expect(try takeKeptText(result.errors, of: sandbox) == Array("mine\n".utf8))
     try expectNoTraces(sandbox)
   }
 
@@ -323,7 +336,7 @@ import Testing
     let refused = try NoMemory.run(["edit", "s.coffer", "1"], in: sandbox)
     #expect(refused.status == 1)
     #expect(refused.errors.contains("there is no file system in memory to edit on"))
-    #expect(refused.errors.contains("hint: --on-disk edits in a temporary file"))
+    #expect(refused.errors.contains("hint: 'dbtool edit --on-disk' edits in a temporary file"))
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("seen"))
 
     let edited = try NoMemory.run(["edit", "s.coffer", "1", "--on-disk"], in: sandbox)

@@ -38,8 +38,11 @@ import Testing
     try sandbox.succeed("put", "c.coffer", "--text", "mine")
     try sandbox.succeed("put", "s.coffer", "--text", "theirs")
     let again = try sandbox.run("copy", "s.coffer", "c.coffer", "--editable")
-    #expect(again.errors.contains("'dbtool merge c.coffer s.coffer'"))
-    try sandbox.succeed("merge", "c.coffer", "s.coffer")
+    #expect(again.errors.contains("'dbtool merge --store c.coffer s.coffer'"))
+    // A variable that names another store doesn't matter.
+    sandbox.environment["DBTOOL_STORE"] = "s.coffer"
+    try sandbox.succeed("merge", "--store", "c.coffer", "s.coffer")
+    sandbox.environment["DBTOOL_STORE"] = nil
     let texts = try texts(sandbox, "c.coffer")
     #expect(texts.contains("mine") && texts.contains("theirs"))
   }

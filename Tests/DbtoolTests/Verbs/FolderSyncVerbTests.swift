@@ -14,6 +14,15 @@ import Testing
     return sandbox
   }
 
+  @Test func noteJoinsFolderWithDash() throws {
+    let sandbox = try Sandbox.withStore()
+    let made = try sandbox.succeed("sync", "init", "s.coffer", "--", "-carried")
+    let line = try #require(made.errors.firstMatch(of: /dbtool (sync join [^,]+), with the key/), "\(made.errors)")
+    sandbox.environment["DBTOOL_STORE"] = "s.coffer"
+    try sandbox.succeed(line.1.replacing("NEW", with: "n.coffer").split(separator: " ").map(String.init))
+    #expect(sandbox.exists("n.coffer"))
+  }
+
   @Test func devicesExchangeChanges() throws {
     let sandbox = try twoDevices()
     try sandbox.succeed("put", "phone.coffer", "--text", "from the phone")

@@ -41,6 +41,21 @@ import Testing
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "onetwo")
   }
 
+  @Test func namesReplacedStoreBehindLink() throws {
+    let sandbox = try sandbox()
+    try FileManager.default.createDirectory(atPath: sandbox.path("d"), withIntermediateDirectories: false)
+    try sandbox.succeed("backup", "s.coffer", "d/r.coffer")
+    try FileManager.default.createSymbolicLink(atPath: sandbox.path("l.coffer"), withDestinationPath: "d/r.coffer")
+    let result = try sandbox.succeed("restore", "l.coffer", "b.coffer", "--force")
+    #expect(try sandbox.run("show", "l.coffer", "2").status == 14)
+    let back = try #require(result.errors.firstMatch(of: /to go back: dbtool (restore .+ --force)/))
+    try sandbox.succeed(back.1.split(separator: " ").map(String.init))
+    #expect(try sandbox.succeed("show", "l.coffer", "1", "2").text == "onetwo")
+    // In the folder of the store's path, the path of the replaced store is as short.
+    let beside = try sandbox.succeed("restore", "d/r.coffer", "b.coffer", "--force")
+    #expect(beside.errors.contains("restore --store d/r.coffer d/r.coffer.replaced-3 --force\n"), "\(beside.errors)")
+  }
+
   @Test func namesGenerationsWithoutKey() throws {
     let sandbox = try sandbox()
     sandbox.environment = [:]
