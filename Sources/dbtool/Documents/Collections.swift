@@ -25,27 +25,35 @@ enum Collections {
     return names.filter { seen.insert(Array($0.utf8)).inserted }
   }
 
+  /// How most verbs name a collection.
+  static let choosing = "choose one with -c"
+
   /// The collection that a verb writes to: the named one, or else the only one. It may be missing.
   ///
   /// - Returns: ``defaultCollection`` for a store without collections.
   /// - Throws: `usage` with the names if there are several.
-  static func target(_ name: String?, in reader: borrowing some StoreReading & ~Copyable) throws -> String {
-    try name ?? target(among: reader.collectionNames().map(\.name))
+  static func target(
+    _ name: String?, in reader: borrowing some StoreReading & ~Copyable, hint: String = Collections.choosing
+  ) throws -> String {
+    try name ?? target(among: reader.collectionNames().map(\.name), hint: hint)
   }
 
   /// The only one of a store's collections, or ``defaultCollection`` if there is none.
-  static func target(among there: [String]) throws -> String {
+  static func target(among there: [String], hint: String = Collections.choosing) throws -> String {
     guard there.count <= 1 else {
-      throw Failure.usage("the store has \(there.count) collections: \(listed(there))", hint: "choose one with -c")
+      throw Failure.usage("the store has \(there.count) collections: \(listed(there))", hint: hint)
     }
     return there.first ?? defaultCollection
   }
 
   /// The collection that a verb changes: the named one, or else the only one, which must exist.
-  static func existing(_ name: String?, in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
-    throws -> String
-  {
-    let name = try target(name, in: reader)
+  ///
+  /// - Parameter hint: How the verb names a collection.
+  static func existing(
+    _ name: String?, in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore,
+    hint: String = Collections.choosing
+  ) throws -> String {
+    let name = try target(name, in: reader, hint: hint)
     try require([name], in: reader, of: store)
     return name
   }

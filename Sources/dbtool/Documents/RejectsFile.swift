@@ -25,7 +25,7 @@ final class RejectsFile: @unchecked Sendable {
     guard path != InputFile.standardInput else {
       throw Failure.usage("--rejects takes a file: standard output has the report")
     }
-    guard access(path, F_OK) != 0 else {
+    guard !InputFile.exists(path) else {
       throw Failure(
         .failed, kind: "already-exists", "\(path) exists already", hint: "remove it, or name another for --rejects")
     }

@@ -35,7 +35,7 @@ final class OutputFile {
     if stat(path, &status) == 0 {
       switch status.st_mode & S_IFMT {
       case S_IFREG:
-        try Self.refuseInput(status, path: path, inputs: inputs)
+        guard !inputs.contains(where: { InputFile.isSameFile(path, $0) }) else { throw Failure.outputIsInput(path) }
         guard !StoreWord.isStore(path) else {
           throw Failure(
             .failed, kind: "already-exists", "\(path) is a store, and was left as it is", hint: "name another file")
@@ -49,6 +49,9 @@ final class OutputFile {
         guard descriptor >= 0 else { throw Failure.system(errno, path) }
         return
       }
+    } else if !isForced, InputFile.exists(path) {
+      // A link to a missing file.
+      throw Failure.outputExists(path)
     }
     let folder = Self.folder(of: path)
     TemporaryEntry.removeAbandoned(in: folder)
@@ -141,17 +144,6 @@ final class OutputFile {
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "" }
     return String(path[...slash])
-  }
-
-  /// Refuses a target that is one of the inputs under any name.
-  static func refuseInput(_ target: stat, path: String, inputs: [String]) throws {
-    for input in inputs {
-      var status = stat()
-      guard stat(input, &status) == 0 else { continue }
-      if status.isSameFile(as: target) {
-        throw Failure.failed("\(path) is what is being read: an output never goes over an input")
-      }
-    }
   }
 }
 

@@ -62,8 +62,15 @@ extension Failure {
     Failure(.failed, kind: "already-exists", "\(path) exists already", hint: "--force replaces it")
   }
 
-  /// The error for a new store at a path that is taken. A file that is no store is never replaced.
-  static func storeExists(_ path: String) -> Failure {
+  /// The error for an output that is a file being read, under any name.
+  static func outputIsInput(_ path: String) -> Failure {
+    .failed("\(path) is what is being read: an output never goes over an input", hint: "name another file")
+  }
+
+  /// The error for a new store at a path that is taken. A file that is no store, or that is being read, is never
+  /// replaced.
+  static func storeExists(_ path: String, reading input: String) -> Failure {
+    guard !InputFile.isSameFile(path, input) else { return .outputIsInput(path) }
     guard StoreWord.isStore(path) else {
       return Failure(
         .failed, kind: "already-exists", "\(path) exists already, and is no store", hint: "name another file")
@@ -82,7 +89,7 @@ extension Failure {
     case ENOENT, ENOTDIR: return Failure(.failed, kind: "no-such-file", message)
     case ENOSPC, EDQUOT, EFBIG: return Failure(.failed, kind: "disk-full", message)
     case EROFS, EACCES, EPERM: return Failure(.failed, kind: "not-permitted", message)
-    case EEXIST: return .outputExists(what)
+    case EEXIST: return Failure(.failed, kind: "already-exists", "\(what) exists already")
     default: return .failed(message)
     }
   }

@@ -73,7 +73,12 @@ extension InputFile {
 
   /// Makes a folder that is only the user's, unless it is there.
   static func makeFolder(_ path: String) throws {
-    guard mkdir(path, 0o700) == 0 || isDirectory(path) else { throw Failure.system(errno, path) }
+    guard mkdir(path, 0o700) != 0 else { return }
+    let reason = errno
+    guard !isDirectory(path) else { return }
+    guard reason == EEXIST else { throw Failure.system(reason, path) }
+    throw Failure(
+      .failed, kind: "already-exists", "\(path) exists already, and is no folder", hint: "name another folder")
   }
 
   /// All bytes of a small file.

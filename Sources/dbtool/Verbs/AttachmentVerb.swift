@@ -120,7 +120,7 @@ extension WriteTransaction {
     guard isReplacing else {
       throw Failure(
         .failed, kind: "already-exists", "document \(document) has an attachment \(name)",
-        hint: "--replace replaces it; --name gives another name")
+        hint: "--replace replaces it; --name gives one file another name")
     }
     guard named.count == 1 else {
       throw AttachmentWords.ambiguous(name, named, of: document, hint: "dbtool attachment rm removes one by its number")
@@ -264,7 +264,7 @@ extension StandardOutput {
     let isShort = attachment.byteCount <= StandardOutput.bufferSize
     guard !output.isTerminal || isShort && attachment.mediaType.hasPrefix("text/") else {
       throw Failure.usage(
-        "the content would go to the terminal", hint: "-o FILE writes it to a file; | and > pass it on")
+        "the content would go to the terminal", hint: "'attachment get -o FILE' writes it; | and > pass it on")
     }
     try reader.forEachPart(of: attachment.id) { part in
       try Interrupt.check()

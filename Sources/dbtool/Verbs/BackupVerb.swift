@@ -67,7 +67,7 @@ extension BackupVerb {
   private func copy(_ progress: @escaping ProgressHandler) throws -> BackupPlace {
     while true {
       let place = try BackupPlace(output, of: store.path, isStamped: keep != nil)
-      guard force || !InputFile.exists(place.path) else { throw Failure.storeExists(place.path) }
+      guard force || !InputFile.exists(place.path) else { throw Failure.storeExists(place.path, reading: store.path) }
       do {
         try DocumentStore.backup(
           at: store.url, to: URL(filePath: place.path), replacing: force && keep == nil, allowingDamage: allowDamage,

@@ -239,7 +239,7 @@ struct CollectionSortVerb: ParsableCommand {
       return try store.close()
     }
     let (count, moved) = try store.write { writer in
-      let documents = DocumentCollection(try Collections.existing(name, in: writer, of: store))
+      let documents = try collection(in: writer, of: store)
       return (
         try writer.count(in: documents), try writer.sort(documents, by: by.order, descending: reverse)
       )
@@ -249,10 +249,16 @@ struct CollectionSortVerb: ParsableCommand {
     try Report([("documents", .integer(count)), ("moved", .integer(moved))]).print(as: options.common.listFormat)
   }
 
+  private func collection(
+    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore
+  ) throws -> DocumentCollection {
+    DocumentCollection(try Collections.existing(name, in: scope, of: store, hint: "name one behind the store"))
+  }
+
   private func list(_ store: DocumentStore) throws {
     var table = HeaderField.briefTable(as: options.common.listFormat)
     try store.read { reader in
-      let documents = DocumentCollection(try Collections.existing(name, in: reader, of: store))
+      let documents = try collection(in: reader, of: store)
       for id in try reader.ids(in: documents, sortedBy: by.order, descending: reverse) {
         try table.add(HeaderField.briefCells(of: try reader.header(of: id)))
       }

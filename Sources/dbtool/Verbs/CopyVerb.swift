@@ -122,7 +122,9 @@ struct CopyVerb: ParsableCommand {
   }
 
   private var existing: Failure {
-    guard editable || salvage else { return .storeExists(new) }
+    guard editable || salvage, !InputFile.isSameFile(new, options.store.path) else {
+      return .storeExists(new, reading: options.store.path)
+    }
     let (copy, original) = (Shell.quoted(path: new), Shell.quoted(path: options.store.path))
     let hint =
       editable ? "'dbtool merge --store \(copy) \(original)' brings a copy up to date" : "name another file"

@@ -73,7 +73,7 @@ struct RestoreVerb: ParsableCommand {
     if store.access.expect != nil {
       try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin, of: backup)
     }
-    guard force || !InputFile.exists(store.path) else { throw Failure.storeExists(store.path) }
+    guard force || !InputFile.exists(store.path) else { throw Failure.storeExists(store.path, reading: backup) }
     let states = InputFile.exists(store.path) ? try compare() : nil
     let bar = Progress("restore", unit: "page", style: progress.progress, isQuiet: common.quiet)
     let replaced = try bar.interruptible { step in

@@ -261,8 +261,15 @@ import Testing
       cures: [["put", "s.coffer", "--id", "1", "--text", "", "--allow-empty"], ["rm", "s.coffer", "1"]]),
   ]
 
+  private static let danglingLink: @Sendable (Sandbox) throws -> Void = { sandbox in
+    try FileManager.default.createSymbolicLink(atPath: sandbox.path("link"), withDestinationPath: "missing")
+  }
+
   /// Errors about words of the command line, such as paths.
   private static let words: [Case] = [
+    Case(
+      name: "several collections to sort", prepare: two, fails: ["collection", "sort", "s.coffer", "--by", "title"],
+      hint: "name one behind the store", cures: [["collection", "sort", "s.coffer", "notes", "--by", "title"]]),
     Case(
       name: "records of two collections",
       prepare: { sandbox in
@@ -284,6 +291,34 @@ import Testing
       cures: [
         ["rm", "s.coffer", "2"], ["import", "s.coffer", "in.csv", "--keep-ids", "--on-conflict", "update"],
       ]),
+    Case(
+      name: "file in the place of a folder",
+      prepare: { sandbox in
+        try sandbox.succeed("attachment", "add", "s.coffer", "1", "primary.key")
+        try sandbox.write("g", "mine")
+      },
+      fails: ["attachment", "get", "s.coffer", "1", "-o", "g"], hint: "name another folder",
+      cures: [["attachment", "get", "s.coffer", "1", "-o", "h"]]),
+    Case(
+      name: "link to a missing file", prepare: danglingLink, fails: ["export", "s.coffer", "-o", "link"],
+      hint: "--force replaces it", cures: [["export", "s.coffer", "-o", "link", "--force"]]),
+    Case(
+      name: "rejects to a link",
+      prepare: { sandbox in
+        try danglingLink(sandbox)
+        try sandbox.write("in.txt", "text")
+      },
+      fails: ["import", "s.coffer", "in.txt", "--rejects", "link"], hint: "remove it, or name another for --rejects",
+      cures: [["import", "s.coffer", "in.txt", "--rejects", "other.txt"]]),
+    Case(
+      name: "backup of a store over itself", fails: ["backup", "s.coffer", "."], hint: "name another file",
+      cures: [["backup", "s.coffer", "b.coffer"]]),
+    Case(
+      name: "restore of a store from itself", fails: ["restore", "s.coffer", "./s.coffer"], hint: "name another file",
+      cures: [["restore", "n.coffer", "./s.coffer"]]),
+    Case(
+      name: "editable copy over its original", fails: ["copy", "s.coffer", "./s.coffer", "--editable"],
+      hint: "name another file", cures: [["copy", "s.coffer", "./c.coffer", "--editable"]]),
     Case(
       name: "name with a dash",
       prepare: { try $0.write("-u.txt", bytes: [0x61, 0, 0x62, 0]) }, fails: ["put", "--", "s.coffer", "-u.txt"],

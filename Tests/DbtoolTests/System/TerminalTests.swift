@@ -60,6 +60,22 @@ import Testing
     #expect(try !sandbox.read("out").isEmpty)
   }
 
+  @Test(arguments: [
+    ["show", "s.coffer", "1", "--attachment", "a.png"], ["attachment", "get", "s.coffer", "1", "a.png"],
+  ])
+  func writesUnprintableAttachmentToFile(_ command: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("a.png", bytes: [0, 1, 2])
+    try sandbox.succeed("put", "s.coffer", "--text", "x", "--attach", "a.png")
+    let terminal = try PseudoTerminal()
+    let child = try Child(command, in: sandbox, streams: .terminal(terminal.path))
+    terminal.readToEnd()
+    #expect(child.wait() == 64, "\(terminal.shown)")
+    #expect(terminal.shown.contains("hint: 'attachment get -o FILE' writes it"), "\(terminal.shown)")
+    try sandbox.succeed("attachment", "get", "s.coffer", "1", "a.png", "-o", "out.png")
+    #expect(try sandbox.read("out.png") == [0, 1, 2])
+  }
+
   @Test func rejectsDifferentPassphrases() throws {
     let sandbox = try Sandbox()
     let terminal = try PseudoTerminal()
