@@ -42,10 +42,10 @@ extension KeyArgument {
   ) throws -> StoreKey {
     switch self {
     case .keyFile(let path):
-      _ = try policy.isRegularAfterCheck(path)
+      _ = try policy.isRegularAfterCheck(path, of: "key file")
       return .keyFile(URL(filePath: path))
     case .passphraseFile(let path):
-      let isRegular = try policy.isRegularAfterCheck(path)
+      let isRegular = try policy.isRegularAfterCheck(path, of: "passphrase file")
       let source = PassphraseSource(path: path, purpose: purpose)
       let key = StoreKey.passphrase { try Passphrase.droppingLineEnd(source.checked(Secret.readAll(path: path))) }
       // A pipe can be read only once.
@@ -125,11 +125,14 @@ struct KeyPolicy: Sendable {
 
   /// Warns of a key file that group or others can read, keeps its open descriptors from the commands that run later, and
   /// returns whether it's a regular file, which can be read again.
-  func isRegularAfterCheck(_ path: String) throws -> Bool {
+  ///
+  /// - Parameter kind: What the file is, for messages.
+  func isRegularAfterCheck(_ path: String, of kind: String) throws -> Bool {
+    try InputFile.requirePath(path, of: kind)
     var status = stat()
-    guard stat(path, &status) == 0 else { throw Failure.system(errno, "the key file \(path)") }
+    guard stat(path, &status) == 0 else { throw Failure.system(errno, "the \(kind) \(path)") }
     guard status.st_mode & S_IFMT != S_IFDIR else {
-      throw Failure.failed("the key file \(path) is a folder", hint: "name the file in it")
+      throw Failure.failed("the \(kind) \(path) is a folder", hint: "name the file in it")
     }
     KeyDescriptors.close(onExecIfOf: status)
     let isRegular = status.st_mode & S_IFMT == S_IFREG

@@ -16,6 +16,15 @@ struct StoreArgument: ParsableArguments {
 
   var url: URL { URL(filePath: path) }
 
+  func validate() throws {
+    try Self.requirePath(path)
+  }
+
+  /// Refuses `-` for a store that a verb makes or opens.
+  static func requirePath(_ path: String) throws {
+    if path == InputFile.standardInput { throw ValidationError("a store is a file: name its path") }
+  }
+
   /// Verifies the expected pin for a verb that doesn't need a key. Reads the store's pin only if `--pin` is given.
   func requireExpected() throws {
     guard access.expect != nil else { return }

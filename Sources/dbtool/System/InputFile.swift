@@ -56,6 +56,14 @@ enum InputFile {
     }
   }
 
+  /// Refuses `-` for a file with a secret, because standard input is usually a text.
+  ///
+  /// - Parameter kind: what the file is, such as `key file`.
+  static func requirePath(_ path: String, of kind: String) throws {
+    guard path == standardInput else { return }
+    throw Failure.usage("'-' is no \(kind)", hint: "/dev/stdin reads it from standard input")
+  }
+
   /// Refuses more than one `-` among the paths of a command.
   static func requireOneStandardInput(_ paths: [String]) throws {
     if paths.count(where: { $0 == standardInput }) > 1 {

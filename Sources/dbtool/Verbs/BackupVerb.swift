@@ -40,7 +40,7 @@ struct BackupVerb: ParsableCommand {
   @OptionGroup(visibility: .private) var unneeded: UnneededKeys
 
   func validate() throws {
-    if output == InputFile.standardInput { throw ValidationError("a copy of a store is a file: name its path") }
+    try StoreArgument.requirePath(output)
     if let keep, keep < 1 { throw ValidationError("--keep takes a number from 1") }
   }
 

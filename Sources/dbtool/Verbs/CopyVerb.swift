@@ -43,6 +43,7 @@ struct CopyVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
+    try StoreArgument.requirePath(new)
     guard editable || salvage else { return }
     let option = editable ? "--editable" : "--salvage"
     if salvage, options.store.access.publisher != nil {

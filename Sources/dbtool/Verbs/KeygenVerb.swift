@@ -54,7 +54,7 @@ struct KeygenVerb: ParsableCommand {
     if showPublic, let file { return try printPublicHalf(of: file) }
     let line = try KeyLine.generate(signing ? .signing : identity ? .identity : .key, isTest: test)
     let half = try line.publicHalf()
-    guard let file, file != "-" else {
+    guard let file, file != InputFile.standardInput else {
       guard !Terminal.standardOutputIsTerminal else {
         throw Failure.usage("a key is not shown on a terminal", hint: "give a file, or send it to a program")
       }
@@ -76,6 +76,7 @@ struct KeygenVerb: ParsableCommand {
   }
 
   private func printPublicHalf(of file: String) throws {
+    try InputFile.requirePath(file, of: "key file")
     try InputFile.requireExisting(file)
     let line = try KeyLine.load(path: file)
     // Only a key has no public half, for which the error names the way to make a recipient.

@@ -40,6 +40,7 @@ struct ReleasePublishVerb: ParsableCommand {
   }
 
   func run() throws {
+    try InputFile.requirePath(signing, of: "key file")
     let key = try SigningKey(contentsOf: URL(filePath: signing))
     let customers = try ReleaseCustomer.inFile(customers)
     let store = try options.open(readOnly: true)

@@ -54,6 +54,7 @@ struct ReleaseMakeVerb: ParsableCommand {
   }
 
   func run() throws {
+    try InputFile.requirePath(signing, of: "key file")
     let key = try SigningKey(contentsOf: URL(filePath: signing))
     let following = try next.map { try Publisher($0) }
     let store = try options.open(readOnly: false)

@@ -64,6 +64,26 @@ import Testing
     #expect(folder.status == 1 && folder.errors.contains("the key file . is a folder"))
   }
 
+  @Test func rejectsDashAsKeyFile() throws {
+    let sandbox = try Sandbox.withStore()
+    let key = try sandbox.text(of: "primary.key")
+    for (words, kind) in [
+      (["ls", "s.coffer", "-k", "-"], "key file"), (["ls", "s.coffer", "--passphrase-file", "-"], "passphrase file"),
+      (["key", "add", "s.coffer", "--new-key-file", "-"], "key file"), (["keygen", "-y", "-"], "key file"),
+      (["release", "make", "s.coffer", "--signing", "-"], "key file"),
+    ] {
+      let refused = try sandbox.run(words, input: Array(key.utf8))
+      #expect(refused.status == 64, "\(words)")
+      #expect(refused.errors.contains("error: '-' is no \(kind)\nhint: /dev/stdin reads it"), "\(refused.errors)")
+    }
+    sandbox.environment["DBTOOL_KEY_FILE"] = "-"
+    #expect(try sandbox.run("ls", "s.coffer", input: key).status == 64)
+    sandbox.environment["DBTOOL_KEY_FILE"] = "/dev/stdin"
+    #expect(try sandbox.run("ls", "s.coffer", input: key).status == 0)
+    let identity = try sandbox.text(of: "identity.key")
+    #expect(try sandbox.run("keygen", "-y", "/dev/stdin", input: identity).status == 0)
+  }
+
   @Test func readsKeyFileOrPassphraseFromCommand() throws {
     let sandbox = try Sandbox()
     try sandbox.succeed(

@@ -36,6 +36,21 @@ import Testing
     #expect(try sandbox.names() == before)
   }
 
+  @Test func rejectsDashAsStore() throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.names()
+    for words in [
+      ["create", "-"], ["ls", "-"], ["ls", "--store", "-"], ["import", "--create", "-", "recipient.txt"],
+      ["backup", "s.coffer", "-"], ["copy", "s.coffer", "-", "--new-key-file", "next.key"],
+    ] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 64 && result.errors.contains("a store is a file: name its path"), "\(result.errors)")
+    }
+    sandbox.environment["DBTOOL_STORE"] = "-"
+    #expect(try sandbox.run("create").status == 64)
+    #expect(try sandbox.names() == before)
+  }
+
   @Test func rejectsStoreNamedTwice() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "one")
