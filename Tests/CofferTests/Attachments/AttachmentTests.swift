@@ -1,5 +1,9 @@
 import Coffer
+import CofferDocuments
+import CofferEngine
+import CofferRecords
 import CofferSQLite
+import CofferSealing
 import CofferTestSupport
 import Foundation
 import Testing
@@ -218,6 +222,44 @@ struct AttachmentTests {
       }
       try test.store.rekey(to: [.published("primary")], options: options)
     }
+  }
+
+  /// Former key holders know the key of the chunks until a rekey has sealed them again.
+  @Test func wholeReadFindsChunkForgedUnderOldKeys() throws {
+    let test = try TestStore()
+    let id = try Self.makeDocument(test.store)
+    let content = Self.bytes(200_000)
+    let attachment = try test.store.write { try $0.attach(content, to: id, name: "large") }.id
+    let forged = try test.store.engine.reading { transaction throws(StoreError) in
+      let record = try transaction.attachmentRecord(attachment)
+      let cipher = try ChunkCipher(record.number, record.keys[0].key, transaction.keys)
+      let chunk = [UInt8](repeating: 1, count: record.chunks.length(of: 1))
+      var sealed = [UInt8](repeating: 0, count: chunk.count + XAESKey.overhead)
+      try chunk.withBytes { chunk throws(StoreError) in
+        try sealed.withMutableBytes { sealed throws(StoreError) in
+          try cipher.seal(chunk, 1, isLast: false, into: sealed)
+        }
+      }
+      return sealed
+    }
+    var options = RekeyOptions()
+    options.batchSize = 1
+    var calls = 0
+    expect(.cancelled) {
+      try test.store.rekey(to: [.published("primary")], options: options) { _ in
+        calls += 1
+        if calls == 2 { throw Interruption() }
+      }
+    }
+    #expect(try test.store.read { try $0.content(of: attachment) } == content)
+    try test.raw().execute(
+      "UPDATE coffer_chunk SET ct = x'\(Hexadecimal.text(forged))' "
+        + "WHERE chunk = \(AttachmentChunks.row(of: 1, in: attachment.rawValue))")
+    #expect(try test.store.read { try $0.content(of: attachment, in: 65_536..<65_537) } == [1])
+    expect(.damaged) { try test.store.read { try $0.content(of: attachment) } }
+    expect(.damaged) { try test.store.read { try $0.forEachPart(of: attachment) { _ in } } }
+    expect(.damaged) { try test.store.read { try $0.save(attachment, to: test.place.file("saved")) } }
+    #expect(try !test.store.verify().isSound)
   }
 
   /// A rekey stops behind each chunk, and another one takes over or goes on.
