@@ -19,9 +19,6 @@ package struct OpenFolder {
     FolderNames.read(openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), convert)
   }
 
-  /// Returns whether a path in the folder exists.
-  package func contains(_ path: String) -> Bool { faccessat(descriptor, path, F_OK, 0) == 0 }
-
   /// Returns whether a path leads to the folder without following a link.
   package func isNamed(_ path: String) -> Bool { TemporaryEntry.names(path, descriptor) }
 

@@ -39,29 +39,43 @@ struct DirectoryIndex {
     guard case .file(let file) = try directory.openEntry(Array(name.utf8), followsLinks: false, path: name),
       try file.status().st_mode & S_IFMT == S_IFREG
     else { return nil }
-    let options = ReadingOptions(encoding: .fixed(.utf8), path: name)
-    var lines = ParsedRecords(FileByteSource(file), options: options, parser: LineParser())
-    var batch = DraftBatch()
     var entries: [Entry] = []
     do throws(FormatError) {
-      while try lines.read(into: &batch) {
+      try Self.read(file, in: path, into: &entries, Self.entry)
+    } catch {
+      if entries.isEmpty, error.code != .unreadable { return nil }
+      throw error
+    }
+    self.entries = entries
+  }
+
+  /// Appends what `parse` returns for each line of an index.
+  ///
+  /// - Throws: `malformed` for a line without a result, `unreadable`, and errors of lines that are no text.
+  static func read<Line>(
+    _ file: FileDescriptor, in path: String, into lines: inout [Line],
+    _ parse: (UnsafeRawBufferPointer, Range<Int>) -> Line?
+  ) throws(FormatError) {
+    let path = "\(path)/\(DirectorySource.indexName)"
+    let options = ReadingOptions(encoding: .fixed(.utf8), path: path)
+    var records = ParsedRecords(FileByteSource(file), options: options, parser: LineParser())
+    var batch = DraftBatch()
+    do throws(FormatError) {
+      while try records.read(into: &batch) {
         for draft in batch.drafts {
-          guard let line = draft.text, let entry = batch.bytes.withUnsafeBytes({ Self.entry($0, in: line) }) else {
-            if entries.isEmpty { return nil }
+          guard let text = draft.text, let line = batch.bytes.withUnsafeBytes({ parse($0, text) }) else {
             throw FormatError(
               .malformed, "invalid line in the index",
               at: InputLocation(line: draft.record, column: nil, byteOffset: nil))
           }
-          entries.append(entry)
+          lines.append(line)
         }
       }
     } catch {
-      if entries.isEmpty, error.code != .unreadable { return nil }
       var error = error
-      error.path = "\(path)/\(name)"
+      error.path = path
       throw error
     }
-    self.entries = entries
   }
 
   private static func entry(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) -> Entry? {

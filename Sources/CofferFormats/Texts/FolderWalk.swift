@@ -138,7 +138,7 @@ extension FileDescriptor {
   }
 
   /// The names of this directory's entries, in the order of their bytes.
-  fileprivate func names(path: String) throws(FormatError) -> [[UInt8]] {
+  func names(path: String) throws(FormatError) -> [[UInt8]] {
     let number = openat(self.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0, let stream = fdopendir(number) else {
       throw .system(.unreadable, "cannot open the directory", path: path)

@@ -23,14 +23,14 @@ final class ExportTarget {
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
     isOneText: Bool, inputs: [String], highestID: Int64, table: ExportTable, attachmentsPath: String?
   ) throws {
-    let attachments = try attachmentsPath.map { try OutputDirectory(at: $0, isForced: isForced) }
+    let attachments = try attachmentsPath.map { try OutputDirectory(at: $0, isForced: isForced, inputs: inputs) }
     self.attachments = attachments
     let contents = attachments.map { AttachmentFolder(path: $0.temporaryPath) }
     if format == .text, !isOneText {
       guard let path else {
         throw Failure.usage("texts go to a directory, a file each", hint: "name it with -o")
       }
-      let directory = try OutputDirectory(at: path, isForced: isForced)
+      let directory = try OutputDirectory(at: path, isForced: isForced, inputs: inputs)
       sink = TextDirectorySink(
         path: directory.temporaryPath, separatesCollections: separatesCollections, options: options)
       self.directory = directory
@@ -82,6 +82,9 @@ final class ExportTarget {
     try file?.commit()
     try directory?.commit()
   }
+
+  /// The paths of earlier exports that can't be removed after they were replaced.
+  var leftovers: [String] { [attachments, directory].compactMap { $0?.leftover } }
 
   func discard() {
     file?.discard()

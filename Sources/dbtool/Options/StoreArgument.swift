@@ -129,14 +129,15 @@ extension StoreOptions {
     return given.isEmpty ? [Environment.key ?? .passphrase] : given
   }
 
-  /// The paths of key files and passphrase files.
-  var keyPaths: [String] {
-    givenKeys.compactMap { key in
+  /// The paths that the verb reads, which no output may replace: the store, its proof, key files and passphrase files.
+  var inputPaths: [String] {
+    let keys = givenKeys.compactMap { key -> String? in
       switch key {
       case .keyFile(let path), .passphraseFile(let path): path
       default: nil
       }
     }
+    return [store.path] + [store.access.proof].compactMap { $0 } + keys
   }
 
   /// Returns the key for opening, which asks for each secret once. The caller opens the store, and then erases the

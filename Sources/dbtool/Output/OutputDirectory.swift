@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferEngine
+internal import CofferFormats
 internal import CofferPlatform
 
 /// A directory of files being written under a temporary name beside its target: renamed when complete, else removed.
@@ -12,13 +13,17 @@ final class OutputDirectory {
   private let earlier: Int32?
   private let cleanup: CleanupGuard
   private var isDone = false
+  /// The path of the earlier export if it can't be removed after it was replaced.
+  private(set) var leftover: String?
 
-  /// - Parameter isForced: an earlier export may be replaced; nothing else ever is.
-  init(at path: String, isForced: Bool) throws {
+  /// - Parameters:
+  ///   - isForced: an earlier export may be replaced; nothing else ever is.
+  ///   - inputs: files that are read, and never removed with an earlier export.
+  init(at path: String, isForced: Bool, inputs: [String]) throws {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.path = path
-    earlier = try Self.openEarlierExport(path, isForced: isForced)
+    earlier = try Self.openEarlierExport(path, isForced: isForced, inputs: inputs)
     let folder = OutputFile.folder(of: path)
     TemporaryEntry.removeAbandoned(in: folder)
     (entry, cleanup) = try CleanupGuard.makeFolder(at: folder + TemporaryName.output(), for: path)
@@ -37,7 +42,7 @@ final class OutputDirectory {
     let former = try moveIntoPlace()
     isDone = true
     let confirmation = Result { try Durability.confirmName(of: path) }
-    if let former, let earlier { Self.remove(OpenFolder(earlier), at: former) }
+    if let former, let earlier, !Self.remove(OpenFolder(earlier), at: former) { leftover = former }
     cleanup.release()
     try confirmation.get()
   }
@@ -62,8 +67,10 @@ final class OutputDirectory {
   }
 
   /// Removes an earlier export at its new path, or the link to it that was replaced.
-  private static func remove(_ export: OpenFolder, at path: String) {
-    if export.isNamed(path) { export.remove(at: path) } else { unlink(path) }
+  ///
+  /// - Returns: false if something is still there.
+  private static func remove(_ export: OpenFolder, at path: String) -> Bool {
+    export.isNamed(path) ? export.remove(at: path) : unlink(path) == 0
   }
 
   func discard() {
@@ -76,17 +83,18 @@ final class OutputDirectory {
   /// Opens what there is to replace: with `--force`, the directory of an earlier export, known by its index.
   ///
   /// - Returns: nil if there is nothing, or an empty directory.
-  private static func openEarlierExport(_ path: String, isForced: Bool) throws -> Int32? {
+  private static func openEarlierExport(_ path: String, isForced: Bool, inputs: [String]) throws -> Int32? {
     guard access(path, F_OK) == 0 else { return nil }
     guard InputFile.isDirectory(path) else { throw Failure.failed("\(path) already exists, and is no directory") }
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Failure.system(errno, path) }
     do {
-      guard try isExport(OpenFolder(descriptor), at: path) else {
+      guard try isExport(descriptor, at: path) else {
         close(descriptor)
         return nil
       }
       guard isForced else { throw Failure.outputExists(path) }
+      try refuse(inputs, in: path)
       return descriptor
     } catch {
       close(descriptor)
@@ -95,16 +103,23 @@ final class OutputDirectory {
   }
 
   /// - Returns: false for an empty directory.
-  /// - Throws: for a directory that is no earlier export.
-  private static func isExport(_ folder: OpenFolder, at path: String) throws -> Bool {
-    guard let names = folder.names?.filter({ $0 != "." && $0 != ".." }) else { throw Failure.system(errno, path) }
-    if names.isEmpty { return false }
-    let index = "index.ndjson"
-    // One of several collections has a directory for each.
-    guard names.contains(index) || names.allSatisfy({ folder.contains("\($0)/\(index)") }) else {
+  /// - Throws: for a directory with anything that no export writes, which `--force` would remove.
+  private static func isExport(_ folder: Int32, at path: String) throws -> Bool {
+    guard let names = OpenFolder(folder).names else { throw Failure.system(errno, path) }
+    if names.allSatisfy({ $0 == "." || $0 == ".." }) { return false }
+    if let entry = try ExportedFolder.foreignEntry(in: folder, at: path) {
       throw Failure.failed(
-        "\(path) is not empty, and no earlier export", hint: "name a directory that is not there yet")
+        "\(path) is not empty, and \(entry) is not from an earlier export",
+        hint: "move it elsewhere, or name a directory that is not there yet")
     }
     return true
+  }
+
+  private static func refuse(_ inputs: [String], in path: String) throws {
+    guard let folder = InputFile.realPath(path) else { throw Failure.system(errno, path) }
+    for input in inputs {
+      guard InputFile.realPath(input)?.utf8.starts(with: "\(folder)/".utf8) == true else { continue }
+      throw Failure.failed("\(input) is what is being read: an output never goes over an input")
+    }
   }
 }

@@ -24,6 +24,13 @@ enum InputFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
+  /// The absolute path without links; nil, with errno, if it leads nowhere.
+  static func realPath(_ path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
   /// Size in bytes of a regular file.
   static func size(of path: String) -> Int? {
     var status = stat()

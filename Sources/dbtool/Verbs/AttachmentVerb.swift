@@ -240,8 +240,7 @@ struct AttachmentGetVerb: ParsableCommand {
     _ attachment: Attachment, to path: String, _ reader: borrowing ReadTransaction, _ bar: Progress
   ) throws {
     let file = try OutputFile(
-      at: path, isForced: force, inputs: [options.store.path] + options.keyPaths,
-      permissions: OutputFile.privatePermissions)
+      at: path, isForced: force, inputs: options.inputPaths, permissions: OutputFile.privatePermissions)
     let output = StandardOutput(to: file)
     var done = 0
     try reader.forEachPart(of: attachment.id) { part in

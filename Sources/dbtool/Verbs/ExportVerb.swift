@@ -129,7 +129,7 @@ struct ExportVerb: ParsableCommand {
           if format.isDelimited { table.columns = try tableColumns(wanted, in: reader, of: store) }
           let opened = try ExportTarget(
             path, format: format, options: writing, separatesCollections: wanted.count > 1,
-            isForced: force, isOneText: isOneText, inputs: [options.store.path] + options.keyPaths,
+            isForced: force, isOneText: isOneText, inputs: options.inputPaths,
             highestID: reader.highestID?.rawValue ?? 0, table: table, attachmentsPath: attachments)
           target = opened
           // From here on, a signal ends the export only after its temporary files are removed.
@@ -143,6 +143,11 @@ struct ExportVerb: ParsableCommand {
     }
     try target?.commit()
     try store.close()
+    for path in target?.leftovers ?? [] {
+      let word = Shell.quoted(path)
+      options.common.diagnostics.warning(
+        "\(path) is left of the replaced export, and isn't encrypted: chmod -R u+rwx \(word) && rm -r \(word)")
+    }
     if let note = totals.leftOut.note(format) { options.common.diagnostics.note(note) }
     if let path {
       if options.common.isMachineReadable {

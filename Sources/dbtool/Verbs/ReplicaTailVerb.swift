@@ -61,7 +61,7 @@ struct ReplicaTailVerb: ParsableCommand {
     let path = output == InputFile.standardInput ? nil : output
     let file = try path.map {
       try OutputFile(
-        at: $0, isForced: force, inputs: [options.store.path] + options.keyPaths,
+        at: $0, isForced: force, inputs: options.inputPaths + [since],
         permissions: OutputFile.privatePermissions)
     }
     do {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests output files on a disk with failing sync calls.
+/// Tests output files on a disk with failing calls.
 @Suite(.enabled(if: FailedSync.isPossible, "strace can't run here")) struct DurabilityTests {
   private func filled() throws -> Sandbox {
     let sandbox = try Sandbox.withStore()
@@ -59,6 +59,21 @@ import Testing
     #expect(try sandbox.text(of: "out/a.txt") == "one")
     #expect(!sandbox.exists("out/b.txt"))
     #expect(try sandbox.names().allSatisfy { !$0.hasPrefix(".dbtool") })
+  }
+
+  @Test func reportsRestOfReplacedTexts() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
+    let result = try FailedSync.run(
+      "export", "s.coffer", "--to", "text", "-o", "out", "--force", failing: "unlinkat", at: 1, fromThenOn: true,
+      with: "EACCES", in: sandbox)
+    #expect(result.status == 0, "\(result.errors)")
+    let rest = try #require(try sandbox.names().first { $0.hasPrefix(".dbtool") })
+    #expect(
+      result.errors.contains(
+        "warning: \(rest) is left of the replaced export, and isn't encrypted: chmod -R u+rwx \(rest) && rm -r \(rest)\n"
+      ),
+      "\(result.errors)")
   }
 
   @Test func reportsUnconfirmedTextFolderName() throws {

@@ -1,11 +1,12 @@
 import Foundation
 
-/// Runs the command with a failing sync call, which strace injects.
+/// Runs the command with a failing call, which strace injects.
 enum FailedSync {
   static let isPossible = (try? run(["true"], "fsync", "1", "EIO", in: nil).status) == 0
 
   /// - Parameters:
-  ///   - call: `fsync` or `syncfs`, which only the command calls, because SQLite calls `fdatasync`.
+  ///   - call: `fsync`, `syncfs` or `unlinkat`, which only the command calls, because SQLite calls `fdatasync` and
+  ///     `unlink`.
   ///   - number: The number of the failing call in a thread, starting at 1.
   ///   - isLasting: Whether later calls also fail.
   static func run(

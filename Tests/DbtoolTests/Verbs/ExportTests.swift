@@ -119,6 +119,56 @@ import Testing
     #expect(try sandbox.text(of: "out/precious.txt") == "precious")
   }
 
+  /// The index lists the files of an export, and `--force` removes nothing else.
+  @Test(
+    .slow,
+    arguments: [
+      ("out/notes.md", "out/notes.md"), ("out/.git/config", "out/.git"), ("out/Eins.files/b", "out/Eins.files/b"),
+      ("all/notes/mine.txt", "all/notes/mine.txt"), ("all/mine/index.ndjson", "all/mine"), ("files/b", "files/b"),
+    ])
+  func keepsFolderWithForeignEntry(file: String, entry: String) throws {
+    let sandbox = try filled()
+    try sandbox.succeed("attachment", "add", "s.coffer", "1", "recipient.txt")
+    let exports = [
+      ["-c", "documents", "--to", "text", "-o", "out"], ["--to", "text", "-o", "all"],
+      ["-o", "all.ndjson", "--attachments", "files"],
+    ]
+    let words = try #require(exports.first { $0.contains(String(file.prefix { $0 != "/" })) })
+    try sandbox.succeed(["export", "s.coffer"] + words)
+    let folder = URL(filePath: sandbox.path(file)).deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try sandbox.write(file, "mine")
+    let refused = try sandbox.run(["export", "s.coffer", "--force"] + words)
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("\(entry) is not from an earlier export\n"), "\(refused.errors)")
+    #expect(try sandbox.text(of: file) == "mine")
+    try sandbox.remove(entry)
+    try sandbox.succeed(["export", "s.coffer", "--force"] + words)
+  }
+
+  @Test func keepsFolderWithHandWrittenIndex() throws {
+    let sandbox = try filled()
+    try FileManager.default.createDirectory(atPath: sandbox.path("mine"), withIntermediateDirectories: true)
+    try sandbox.write("mine/a.txt", "precious")
+    try sandbox.write("mine/index.ndjson", #"{"file":"a.txt","id":7,"title":"A"}"#)
+    #expect(try sandbox.run("export", "s.coffer", "--to", "text", "-o", "mine", "--force").status == 1)
+    #expect(try sandbox.text(of: "mine/a.txt") == "precious")
+  }
+
+  @Test func keepsFolderWithInput() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("put", "s.coffer", "-c", "documents", "--title", "spare.key", "--text", "x")
+    let words = ["-c", "documents", "--to", "text", "-o", "out", "--force"]
+    try sandbox.succeed(["export", "s.coffer"] + words)
+    // The index lists this file.
+    try sandbox.write("out/spare.key", bytes: try sandbox.read("primary.key"))
+    let key = try sandbox.run(["export", "s.coffer", "--key-file", "out/spare.key"] + words)
+    #expect(key.status == 1 && key.errors.contains("out/spare.key is what is being read"), "\(key.errors)")
+    try FileManager.default.copyItem(atPath: sandbox.path("s.coffer"), toPath: sandbox.path("out/s.coffer"))
+    #expect(try sandbox.run(["export", "out/s.coffer"] + words).status == 1)
+    #expect(sandbox.exists("out/spare.key") && sandbox.exists("out/s.coffer"))
+  }
+
   @Test func textFormatRequiresDirectory() throws {
     #expect(try filled().run("export", "s.coffer", "--to", "text").status == 64)
   }

@@ -28,6 +28,15 @@ import Testing
     #expect(result.errors.contains("not as released"))
   }
 
+  @Test func exportKeepsItsProof() throws {
+    let sandbox = try released()
+    let words = ["export", "s.coffer", "--publisher", try publisher(sandbox), "--proof", "pf"]
+    try sandbox.succeed(words)
+    let refused = try sandbox.run(words + ["--to", "ndjson", "-o", "pf", "--force"])
+    #expect(refused.status == 1 && refused.errors.contains("pf is what is being read"), "\(refused.errors)")
+    #expect(try sandbox.read("pf").starts(with: "coffer-proof-1\n".utf8))
+  }
+
   @Test func reportsEditedStore() throws {
     let sandbox = try released()
     let publisher = try publisher(sandbox)

@@ -151,6 +151,14 @@ import Testing
         "documents: 3\nbase: "))
   }
 
+  @Test func tailKeepsItsAnchor() throws {
+    let sandbox = try filled()
+    let anchor = try sandbox.read("a")
+    let refused = try sandbox.run("replica", "tail", "s.coffer", "--since", "a", "-o", "a", "--force")
+    #expect(refused.status == 1 && refused.errors.contains("a is what is being read"), "\(refused.errors)")
+    #expect(try sandbox.read("a") == anchor)
+  }
+
   @Test(.slow) func longTailReportsUnknownDeletions() throws {
     let sandbox = try filled()
     try sandbox.succeed("rm", "s.coffer", "1")

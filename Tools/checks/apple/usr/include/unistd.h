@@ -7,7 +7,6 @@
 #define F_OK 0
 #define _SC_OPEN_MAX 5
 int access(const char *, int);
-int faccessat(int, const char *, int, int);
 int close(int);
 int fsync(int);
 uid_t geteuid(void);
