@@ -27,6 +27,7 @@
 #include <sys/vfs.h>
 #elif defined(__APPLE__)
 #include <TargetConditionals.h>
+#include <crt_externs.h>
 #include <mach-o/dyld.h>
 #include <stdio.h>
 #if TARGET_OS_OSX
@@ -335,6 +336,15 @@ void coffer_set_handler(struct sigaction *action, void (*handler)(int)) { action
 
 bool coffer_is_ignored(const struct sigaction *action) { return action->sa_handler == SIG_IGN; }
 
+static char *const *own_variables(void) {
+#if defined(__APPLE__)
+  return *_NSGetEnviron();
+#else
+  extern char **environ;
+  return environ;
+#endif
+}
+
 int coffer_start_shell(pid_t *child, coffer_start start, char *const words[], char *const variables[]) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -362,7 +372,7 @@ int coffer_start_shell(pid_t *child, coffer_start start, char *const words[], ch
     }
     if (start.has_own_session) flags |= POSIX_SPAWN_SETSID;
     posix_spawnattr_setflags(&attributes, (short)flags);
-    result = posix_spawn(child, "/bin/sh", &actions, &attributes, words, variables);
+    result = posix_spawn(child, "/bin/sh", &actions, &attributes, words, variables ? variables : own_variables());
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&actions);

@@ -88,7 +88,7 @@ typedef struct {
   const int *default_signals;
 } coffer_start;
 
-// Starts /bin/sh. Returns 0 or an error number.
+// Starts /bin/sh with these variables, or with this process's own if they're NULL. Returns 0 or an error number.
 int coffer_start_shell(pid_t *child, coffer_start start, char *const words[], char *const variables[]);
 
 // Terminals and pipes

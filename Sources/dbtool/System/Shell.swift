@@ -1,5 +1,4 @@
 internal import CofferDocuments
-internal import CofferFoundation
 internal import CofferPlatform
 
 /// Runs the user's own commands by `/bin/sh`: an editor, a command that prints a secret.
@@ -16,7 +15,6 @@ enum Shell {
     output: Int32? = nil
   ) throws -> pid_t {
     let words = CStrings(["sh", "-c", script, "sh"] + arguments)
-    let variables = CStrings(ProcessInfo.processInfo.environment.map { "\($0)=\($1)" })
     var child: pid_t = 0
     let result = (signals + [0]).withUnsafeBufferPointer { signals in
       coffer_start_shell(
@@ -24,7 +22,7 @@ enum Shell {
         coffer_start(
           input: input ?? -1, output: output ?? -1,
           has_empty_input: input == nil && KeyDescriptors.includeStandardInput, has_no_output: false,
-          has_own_session: false, default_signals: signals.baseAddress), words.pointers, variables.pointers)
+          has_own_session: false, default_signals: signals.baseAddress), words.pointers, nil)
     }
     guard result == 0 else { throw Failure.system(result, "/bin/sh") }
     return child

@@ -126,6 +126,14 @@ import Testing
     try sandbox.succeed("rm", "s.coffer", "1-9", "-fk", "primary.key")
   }
 
+  @Test func commandGetsVariablesByteForByte() throws {
+    let sandbox = try Sandbox.withStore()
+    let setting = #"V=$(printf 'p\351w') && export V && exec "$@""#
+    let command = #"test "$(printf %s "$V" | od -An -tx1)" = ' 70 e9 77' && cat primary.key"#
+    let result = try sandbox.run(["ls", "s.coffer", "--key-command", command], under: ["sh", "-c", setting, "sh"])
+    #expect(result.status == 0, "\(result.errors)")
+  }
+
   @Test func providerUnwrapsSlot() throws {
     let sandbox = try Sandbox()
     let command = "test=$(sha256sum | cut -c1-64); echo $test"
