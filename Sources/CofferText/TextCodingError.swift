@@ -24,7 +24,7 @@ public struct TextCodingError: Error, Sendable {
   public let byteOffset: Int
   /// The fault in words: "unpaired surrogate".
   public let reason: String
-  /// Encodings worth trying, the likeliest first; `.utf8` means: with U+0000 let in.
+  /// Encodings worth trying, the likeliest first; `.utf8` means: with U+0000 let in, or invalid bytes replaced.
   public internal(set) var suggestions: [TextEncoding] = []
   /// The encoding that the bytes resemble, if it is none of those that are read; there are no suggestions then.
   public internal(set) var lookalike: UnreadEncoding?

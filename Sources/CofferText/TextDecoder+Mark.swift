@@ -83,12 +83,35 @@ extension TextDecoder {
     } else if window.contains(0) {
       // Other invalid bytes make it no text at all.
       if UTF8Validity.isValid(window.withoutCutCharacter) { error.suggestions = [.utf8] }
+    } else if Self.isMostlyUTF8(input[max(0, start - 4096)..<min(input.count, start + 4096)]) {
+      error.suggestions = [.utf8]
     } else {
       let rest = input[start...].prefix(4096)
       error.lookalike = UnreadEncoding(lookOf: UnsafeRawBufferPointer(rebasing: rest))
       guard error.lookalike == nil else { return }
       error.suggestions = [.windows1252, .windows1251].filter { $0.codePage?.decodes(rest) == true }
     }
+  }
+
+  /// Returns whether bytes have more characters beyond ASCII in UTF-8 than faults.
+  private static func isMostlyUTF8(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+    var rest = UnsafeRawBufferPointer(rebasing: bytes).withoutCutCharacter
+    var (characters, faults) = (0, 0)
+    while let source = rest.baseAddress, !rest.isEmpty {
+      let count: Int
+      switch UTF8Scalar.read(source, available: rest.count) {
+      case .character(_, let length):
+        count = length
+        characters += length > 1 ? 1 : 0
+      case .fault(_, let length):
+        count = length
+        faults += 1
+      case .incomplete:
+        count = rest.count
+      }
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+    return characters > faults
   }
 
   /// The byte order of UTF-16, if the bytes look like it.

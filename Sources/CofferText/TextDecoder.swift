@@ -37,8 +37,12 @@ public struct TextDecoder: Sendable {
   package var bytesDecoded: Int { bytesConsumed - pending.count }
 
   var pending = PendingBytes()
-  /// UTF-8 assumed without a byte order mark: any fault means another encoding.
+  /// UTF-8 assumed without a byte order mark: a fault means another encoding, unless enough characters are in UTF-8.
   var isUndecided = false
+  /// So many characters beyond ASCII make a text UTF-8: others have pairs of bytes that look like them, but not at once.
+  private static let decisiveCharacters = 4
+  /// The characters beyond ASCII so far, counted until they decide, and only if faults may be replaced.
+  private var longCharacters = 0
   private var table: [UInt32] = []
   private let utf16: UTF16Decoder
   private var failure: TextCodingError?
@@ -69,8 +73,8 @@ public struct TextDecoder: Sendable {
   /// - Returns: the bytes consumed and written. An incomplete character at the end counts as consumed: the decoder keeps
   ///   it.
   /// - Throws: under ``CodingErrorMode/replace`` only what replacement can't repair: a missing byte order mark, UTF-32's,
-  ///   and under ``EncodingChoice/automatic`` without a mark anything that is not UTF-8 or is U+0000. Every later call
-  ///   throws the same.
+  ///   and under ``EncodingChoice/automatic`` without a mark U+0000, and a fault before four characters beyond ASCII.
+  ///   Every later call throws the same.
   public mutating func decode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isFinal: Bool
   ) throws(TextCodingError) -> (consumed: Int, written: Int) {
@@ -119,6 +123,9 @@ extension TextDecoder: ChunkedCoder {
         default: CodePageTranscoder.decode(rest, into: room, table: table)
         }
       progress.add(part)
+      if isUndecided, errorMode == .replace, longCharacters < Self.decisiveCharacters {
+        longCharacters += room[..<part.written].count(where: { $0 >= 0xC0 })
+      }
       let fault: Fault
       let length: Int
       switch part.stop {
@@ -132,7 +139,8 @@ extension TextDecoder: ChunkedCoder {
       case .fault(let found, let size):
         (fault, length) = (found, size)
       }
-      guard errorMode == .replace, !isUndecided else {
+      let isDecided = !isUndecided || longCharacters >= Self.decisiveCharacters && fault != .nul
+      guard errorMode == .replace, isDecided else {
         throw TextCodingError(
           code: isUndecided ? .undecidedEncoding : .invalidBytes, byteOffset: offset + progress.consumed,
           reason: fault.words)

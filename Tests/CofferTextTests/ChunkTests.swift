@@ -14,6 +14,7 @@ private let texts: [[UInt8]] = {
     [0x61, 0xE4, 0xB8, 0x00, 0x62], [0x98, 0x61, 0x81, 0xE9],
     [UInt8](sound.utf8), [0xEF, 0xBB, 0xBF] + [UInt8](sound.utf8),
   ]
+  for text in ["aß世ö", "aß世öü"] { texts.append([UInt8](text.utf8) + [0xE9, 0x62, 0x00]) }
   for encoding in [TextEncoding.utf16LittleEndian, .utf16BigEndian] {
     for mark in [false, true] {
       texts.append(encode([UInt8](sound.utf8), encoding, mark: mark).bytes ?? [])

@@ -44,6 +44,15 @@ import Testing
     }
   }
 
+  @Test func replacesFaultsAfterFourLongCharacters() {
+    let decided = Array("aßöäü".utf8)
+    #expect(decode(decided + [0xE9, 0x62], .automatic, onError: .replace).string == "aßöäü\u{FFFD}b")
+    #expect(
+      decode(Array(decided.dropLast(2)) + [0xE9, 0x62], .automatic, onError: .replace).failure == .undecidedEncoding)
+    #expect(decode(decided + [0xE9, 0x62], .automatic).failure == .undecidedEncoding)
+    #expect(decode(decided + [0x00], .automatic, onError: .replace).failure == .undecidedEncoding)
+  }
+
   @Test func failedDecoderKeepsFailing() throws {
     var decoder = TextDecoder(.automatic)
     var output = [UInt8](repeating: 0, count: 16)

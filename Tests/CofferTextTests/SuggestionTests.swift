@@ -50,6 +50,14 @@ import Testing
     #expect(suggestions(Array(text.utf8)) == [.utf8])
   }
 
+  @Test func suggestsUTF8ForInvalidBytesInIt() {
+    let text = Array("Широкая электрификация\n".utf8)
+    for fault in [[0xFF], [0x80], [0xC3, 0x28]] as [[UInt8]] {
+      #expect(suggestions(text + fault + text) == [.utf8])
+    }
+    #expect(suggestions(Array("Grüße".utf8) + [0xE9]) == [.utf8])
+  }
+
   @Test func binaryContentLacksSuggestions() {
     #expect(suggestions([0x00, 0xFF, 0x00, 0x80, 0x01]) == [])
   }

@@ -45,7 +45,7 @@ extension Failure {
       case _ where error.advice != nil: error.advice
       case .missingColumn where !error.names.isEmpty: "there are: \(listed(error.names))"
       case .missingTable where !error.names.isEmpty: "name it with --table; there are: \(listed(error.names))"
-      case .undecodable: Self.hint(for: error.suggestions) { "--encoding \($0.rawValue)" }
+      case .undecodable: Self.hint(for: error.suggestions, after: error.reason) { "--encoding \($0.rawValue)" }
       case .undecidedFormat, .unsupportedFormat: "say what it is with --from \(ImportFormat.names)"
       default: nil
       }
@@ -57,7 +57,7 @@ extension Failure {
     let status: ExitStatus = error.code == .unencodableCharacter ? .failed : .undecodable
     self.init(
       status, kind: Self.kind("\(error.code)"), "\(name): \(error)",
-      hint: error.lookalike?.advice ?? Self.hint(for: error.suggestions, choice: choice))
+      hint: error.lookalike?.advice ?? Self.hint(for: error.suggestions, after: error.reason, choice: choice))
   }
 
   /// The same, where the first bytes may show that the input is no text at all.
@@ -71,14 +71,18 @@ extension Failure {
     )
   }
 
-  private static func hint(for suggestions: [TextEncoding], choice: (TextEncoding) -> String) -> String? {
+  private static func hint(
+    for suggestions: [TextEncoding], after reason: String, choice: (TextEncoding) -> String
+  ) -> String? {
     guard let first = suggestions.first else { return nil }
     let choices = suggestions.map(choice).joined(separator: " or ")
     guard suggestions.count == 1 else { return "try " + choices }
     return switch first {
     case .utf16LittleEndian: "looks like UTF-16, little end first: \(choices)"
     case .utf16BigEndian: "looks like UTF-16, big end first: \(choices)"
-    case .utf8: "this is UTF-8 with U+0000 in it: \(choices)"
+    case .utf8 where reason.hasPrefix("U+0000"): "this is UTF-8 with U+0000 in it: \(choices)"
+    case .utf8 where reason.hasPrefix("no byte order mark"): "this is UTF-8: \(choices)"
+    case .utf8: "this is UTF-8 with invalid bytes in it: \(choices) --on-error replace"
     default: "try \(choices)"
     }
   }

@@ -30,11 +30,16 @@ import Testing
   private static let shiftJIS = hex("7469746c652c746578740a8ca22c82a282ca0a944c2c82cb82b10a")
   private static let latin = text("title,text\ncaf") + [0xE9] + text(",b\n")
   private static let nul = text("title,text\na,b\0c\nd,e f\n")
+  private static let faulty = text("title,text\nà,été\nb,") + [0xFF, 0x0A]
   private static let wide = text("title,text\na,b\n").flatMap { [$0, 0] as [UInt8] }
 
   private static let imports: [Case] = [
     Case(name: "code page", input: latin, command: [], hint: "try --encoding windows-1252 or --encoding windows-1251"),
     Case(name: "U+0000", input: nul, command: [], hint: "this is UTF-8 with U+0000 in it: --encoding utf-8"),
+    Case(
+      name: "faulty UTF-8", input: faulty, command: [],
+      hint: "this is UTF-8 with invalid bytes in it: --encoding utf-8 --on-error replace",
+      completion: ["--encoding", "utf-8", "--on-error", "replace"]),
     Case(name: "UTF-16", input: wide, command: [], hint: "looks like UTF-16, little end first: --encoding utf-16le"),
     Case(name: "Shift-JIS", input: shiftJIS, command: [], hint: "looks like SHIFT_JIS: iconv"),
     Case(
@@ -62,14 +67,12 @@ import Testing
       command: ["--max-record", "1K"], hint: "allow longer records: --max-record 256M"),
     Case(
       name: "missing column", input: text("Name,Body\na,b\n"), command: ["--map", "text=content"],
-      hint: "there are: Name, Body"),
+      hint: "there are: Name, Body", completion: ["--map", "text=Body"]),
   ].map { example in
-    var example = example
-    example = Case(
+    Case(
       name: example.name, input: example.input, file: example.file,
       command: ["import", "s.coffer", example.file] + example.command, hint: example.hint,
-      completion: example.name == "missing column" ? ["--map", "text=Body"] : [])
-    return example
+      completion: example.completion)
   }
 
   private static let others: [Case] = [
@@ -78,11 +81,18 @@ import Testing
       name: "convert U+0000", input: nul, command: ["convert", "in.csv"],
       hint: "this is UTF-8 with U+0000 in it: --from"),
     Case(
+      name: "convert faulty UTF-8", input: faulty, command: ["convert", "in.csv"],
+      hint: "this is UTF-8 with invalid bytes in it: --from utf-8 --on-error replace",
+      completion: ["--from", "utf-8", "--on-error", "replace"]),
+    Case(
       name: "convert Shift-JIS", input: shiftJIS, command: ["convert", "in.csv"], hint: "looks like SHIFT_JIS: iconv"),
     Case(name: "put a code page", input: latin, command: ["put", "s.coffer", "in.csv"], hint: "try dbtool convert"),
     Case(
       name: "put U+0000", input: nul, command: ["put", "s.coffer", "in.csv"],
       hint: "this is UTF-8 with U+0000 in it: dbtool"),
+    Case(
+      name: "put faulty UTF-8", input: faulty, command: ["put", "s.coffer", "in.csv"],
+      hint: "this is UTF-8 with invalid bytes in it: dbtool convert --from utf-8"),
     Case(
       name: "put UTF-16", input: wide, command: ["put", "s.coffer", "in.csv"], hint: "looks like UTF-16, little end"),
     Case(name: "put nothing", command: ["put", "s.coffer", "in.csv"], hint: "--allow-empty stores it"),

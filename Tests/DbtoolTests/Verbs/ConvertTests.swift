@@ -95,6 +95,13 @@ import Testing
     #expect(result.output.isEmpty)
   }
 
+  @Test func replacesInvalidBytesOfUTF8() throws {
+    let result = try Sandbox().run(["convert", "-", "--on-error", "replace"], input: Array("été à ".utf8) + [0xFF])
+    #expect(result.status == 22, "three characters don't tell the encoding")
+    let told = try Sandbox().run(["convert", "-", "--on-error", "replace"], input: Array("été à é".utf8) + [0xFF])
+    #expect(told.text == "été à é\u{FFFD}", "\(told.errors)")
+  }
+
   @Test func writesMarkForUTF16WithoutByteOrder() throws {
     let result = try Sandbox().run(["convert", "-", "--to", "utf-16"], input: Array("a".utf8))
     #expect(result.output == [0xFF, 0xFE, 0x61, 0])

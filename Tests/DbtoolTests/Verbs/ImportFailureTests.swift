@@ -178,6 +178,24 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
   }
 
+  /// The characters before the invalid byte tell the encoding.
+  @Test(arguments: ["lines", "csv", "ndjson"])
+  func invalidBytesMakeBadRecordInUTF8(format: String) throws {
+    let sandbox = try Sandbox.withStore()
+    let (opening, end) = format == "ndjson" ? (#"{"text":""#, "\"}\n") : ("", "\n")
+    let lines = (1...9).map { Array("\(opening)строка \($0)\(end)".utf8) }
+    let bad = Array("\(opening)bad ".utf8) + [0xFF] + Array(end.utf8)
+    let header: [[UInt8]] = format == "csv" ? [Array("text\n".utf8)] : []
+    try sandbox.write("in", bytes: Array((header + lines + [bad] + lines).joined()))
+    let words = ["import", "s.coffer", "in", "--from", format]
+    let failed = try sandbox.run(words)
+    #expect(failed.status == 22 && failed.errors.contains("hint: this is UTF-8 with invalid bytes"), "\(failed.errors)")
+    let skipped = try sandbox.run(words + ["--on-error", "skip", "--json", "-c", "skipped"])
+    #expect(skipped.status == 3 && skipped.text.contains(#""created":18,"#), "\(skipped.errors)")
+    try sandbox.succeed(words + ["--on-error", "replace", "-c", "replaced"])
+    #expect(try sandbox.succeed("export", "s.coffer", "-c", "replaced").text.contains("bad \u{FFFD}\""))
+  }
+
   @Test func shortensLongColumnNames() throws {
     let sandbox = try Sandbox.withStore()
     // Without a header, the import uses the first row as the header.
