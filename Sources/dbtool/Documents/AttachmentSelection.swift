@@ -5,14 +5,14 @@ internal import CofferEngine
 struct AttachmentWords {
   let words: [String]
 
-  /// Returns the attachments in the order of the command line.
+  /// Returns the attachments in the order of the command line, each once.
   ///
   /// - Throws: `noSuchAttachment` with the first word that names none, and `usage` for a name that several have.
   func existing(
     of document: DocumentHeader, in scope: borrowing some StoreReading & ~Copyable
   ) throws -> [Attachment] {
     let all = try scope.attachments(of: document.id)
-    return try words.map { word in
+    return try words.map { word -> Attachment in
       let named = all.filter { $0.name.utf8.elementsEqual(word.utf8) }
       guard named.count <= 1 else { throw Self.ambiguous(word, named, of: document.id, hint: "name one by its number") }
       if let only = named.first { return only }
@@ -24,7 +24,7 @@ struct AttachmentWords {
       throw Failure(
         .noDocument, kind: "no-such-attachment", "document \(document.id) has no attachment \(word)",
         hint: all.isEmpty ? nil : "there are \(listed(all.map(\.name)))")
-    }
+    }.unique(by: \.id)
   }
 
   static func ambiguous(_ name: String, _ named: [Attachment], of document: DocumentID, hint: String) -> Failure {

@@ -17,12 +17,13 @@ struct ImportOutcome {
   private(set) var conflicts = 0
   /// The changes of a synchronisation, by ids.
   private(set) var sync: SyncReport?
-  private(set) var collections: [String: Int] = [:]
   private(set) var firstID: DocumentID?
   private(set) var lastID: DocumentID?
   /// Assigned ids, as ranges to save memory, in the order of the documents.
   private(set) var ids: [ClosedRange<Int64>] = []
   var inputs: [ImportQueue.InputReport] = []
+  /// The names of the collections that the documents belong to, as bytes.
+  var collections: Set<[UInt8]> = []
   var collectionsBefore: [String] = []
   /// Collections that the import has made.
   var newCollections: [String] = []
@@ -35,7 +36,6 @@ struct ImportOutcome {
     attachments += report.attachments
     parentsDropped += report.parentsDropped
     missingParents.add(report.missingParents)
-    collections.merge(report.collections, uniquingKeysWith: +)
     firstID = firstID ?? report.firstID
     lastID = report.lastID ?? lastID
     for range in newIDs {
@@ -71,9 +71,10 @@ struct ImportOutcome {
   private var skippedEmpty: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
   var rejected: Int { inputs.reduce(sync?.invalid.count ?? 0) { $0 + $1.reading.rejected } }
 
-  /// The report for programs; `collection` is null if documents were created in several, or none.
+  /// The report for programs; `collection` is null if the documents belong to several, or there are none.
   func report(collection: String?) -> Report {
-    let named = collection ?? (collections.count == 1 ? collections.keys.first : nil)
+    let only = collections.count == 1 ? collections.first.map { String(decoding: $0, as: UTF8.self) } : nil
+    let named = collection ?? only
     return Report([
       ("collection", named.map { .string($0) } ?? .null),
       ("created", .integer(created)), ("updated", .integer(updated)), ("unchanged", .integer(unchanged)),

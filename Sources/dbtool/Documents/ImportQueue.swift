@@ -32,6 +32,8 @@ final class ImportQueue: DraftSource {
   /// The only collection that records may name, or `nil` to allow any collection.
   var onlyCollection: String?
   private(set) var finished: [InputReport] = []
+  /// The names of the collections that the documents belong to, as bytes.
+  var collections: Set<[UInt8]> = []
 
   init(paths: [String], open: @escaping (String) throws -> InputSource) {
     self.paths = paths
@@ -66,6 +68,7 @@ final class ImportQueue: DraftSource {
     allowance -= batch.drafts.count
     try requireOnlyCollection(of: batch)
     try nameCollections(in: &batch)
+    noteCollections(of: batch)
     return true
   }
 
@@ -101,6 +104,15 @@ final class ImportQueue: DraftSource {
     batch.bytes += name
     for index in batch.drafts.indices where batch.drafts[index].collection == nil {
       batch.drafts[index].collection = range
+    }
+  }
+
+  private func noteCollections(of batch: DraftBatch) {
+    var last: Range<Int>?
+    for draft in batch.drafts {
+      guard let name = draft.collection, name != last else { continue }
+      if last.map({ batch.bytes[$0] == batch.bytes[name] }) != true { collections.insert(Array(batch.bytes[name])) }
+      last = name
     }
   }
 

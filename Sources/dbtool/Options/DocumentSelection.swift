@@ -119,7 +119,8 @@ struct DocumentWords {
     }
   }
 
-  /// The documents' headers in the order of the command line, those of a range by id, those of a glob as in the list.
+  /// The documents' headers in the order of the command line, those of a range by id, those of a glob as in the list. A
+  /// document that several words name comes once.
   ///
   /// - Throws: `noSuchDocument` with the first word that names nothing, and `usage` if a key or title names several
   ///   documents.
@@ -158,7 +159,7 @@ struct DocumentWords {
       case .title(let title): found += try documents(titled: title, in: collections, scope, &usesPattern)
       }
     }
-    return found
+    return found.unique(by: \.id)
   }
 
   private var place: String { collection.map { " in \($0)" } ?? "" }
@@ -218,6 +219,14 @@ struct DocumentWords {
     return .usage(
       "\(name) names \(found.count) documents: ids \(shown)\(found.count > 10 ? " and more" : "")",
       hint: "name one by its id")
+  }
+}
+
+extension Array {
+  /// The elements without those whose id an earlier one has.
+  func unique<ID: Hashable>(by id: (Element) -> ID) -> [Element] {
+    var seen: Set<ID> = []
+    return filter { seen.insert(id($0)).inserted }
   }
 }
 

@@ -303,7 +303,7 @@ struct AttachmentRemoveVerb: ParsableCommand {
       }
       : try store.write { writer in
         let found = try words.existing(of: choice.header(in: writer, of: store), in: writer)
-        for id in Set(found.map(\.id)) { try writer.detach(id) }
+        for attachment in found { try writer.detach(attachment.id) }
         return found
       }
     try store.close()

@@ -32,6 +32,7 @@ struct ImportRunner {
   /// Reads everything and stores nothing, for a store that doesn't exist.
   func readOnly() throws -> ImportOutcome {
     let queue = makeQueue(CountingSource.Count())
+    if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: []) } }
     var outcome = ImportOutcome()
     var batch = DraftBatch()
     try Interrupt.deferring {
@@ -42,6 +43,7 @@ struct ImportRunner {
       }
     }
     outcome.inputs = queue.reports
+    outcome.collections = queue.collections
     return outcome
   }
 
@@ -108,6 +110,7 @@ struct ImportRunner {
       throw isKeptOnFailure ? failure.mentioning(stored: outcome.stored) : failure
     }
     outcome.inputs = queue.reports
+    outcome.collections = queue.collections
     outcome.collectionsBefore = before
     outcome.newCollections = try store.read { try $0.collectionNames().map(\.name) }.filter { !before.contains($0) }
     return outcome
@@ -145,6 +148,7 @@ struct ImportRunner {
         _ = try queue.beginPortion(of: .max)
         let collection = try Collections.target(verb.collection ?? queue.firstCollection, in: writer)
         queue.onlyCollection = verb.collection == nil ? collection : nil
+        queue.collections = [Array(collection.utf8)]
         report = try writer.synchronize(DocumentCollection(collection), with: queue, options: options)
         if verb.reading.more.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
         try rejects?.flush()

@@ -38,7 +38,7 @@ struct RemoveVerb: ParsableCommand {
           throw Failure.usage(
             "a range or a glob names \(counted(found.count, "document"))", hint: "-f deletes them; -n lists them")
         }
-        for id in Set(found.map(\.id) + unreadable) {
+        for id in found.map(\.id) + unreadable {
           try writer.delete(id)
         }
         return (found, unreadable)
@@ -74,6 +74,6 @@ struct RemoveVerb: ParsableCommand {
         unreadable.append(id)
       }
     }
-    return (found, unreadable)
+    return (found.unique(by: \.id), unreadable.unique(by: \.self))
   }
 }

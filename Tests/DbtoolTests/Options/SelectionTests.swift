@@ -28,6 +28,22 @@ import Testing
     }
   }
 
+  @Test func takesEachDocumentOnce() throws {
+    struct Listed: Decodable { var id: Int }
+    let sandbox = try filled()
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
+    #expect(try sandbox.succeed("show", "s.coffer", "1-2", "k2", "2-3").text == "123")
+    #expect(try sandbox.succeed("export", "s.coffer", "1", "k1", "-o", "one.db").diagnostics.contains("1 document "))
+    let refused = try sandbox.run("rm", "s.coffer", "1-2", "2", "k1")
+    #expect(refused.status == 64 && refused.errors.contains("names 2 documents"), "\(refused.errors)")
+    let removed = try sandbox.succeed("rm", "s.coffer", "2-3", "3-4", "k2", "--force", "--json")
+    #expect(try removed.json([Listed].self).map(\.id) == [2, 3, 4])
+    #expect(try sandbox.succeed("restore", "s.coffer", "b.coffer", "2", "k2", "2-3").lines.count == 2)
+    try sandbox.succeed("attachment", "add", "s.coffer", "1", "recipient.txt")
+    let named = ["recipient.txt", "#1", "recipient.txt"]
+    #expect(try sandbox.succeed(["attachment", "rm", "s.coffer", "1", "--dry-run"] + named).lines.count == 1)
+  }
+
   /// Digits are an id; any other word is a key, or else a title, or else a glob.
   @Test func wordsNameDocuments() throws {
     let sandbox = try filled()

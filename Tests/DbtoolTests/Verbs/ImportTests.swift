@@ -67,6 +67,21 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").lines.map { $0.split(separator: "\t")[1] } == ["A", "B"])
   }
 
+  @Test func reportsOnlyCollection() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.csv", "key,text\na,1\nb,2\n")
+    try sandbox.succeed("import", "s.coffer", "in.csv", "-c", "notes")
+    for words in [["--sync"], ["--on-conflict", "skip"], ["--on-conflict", "update"]] {
+      let result = try sandbox.succeed(["import", "s.coffer", "in.csv", "--json"] + words)
+      #expect(result.text.contains(#""collection":"notes","#), "\(words)")
+    }
+    let dry = try sandbox.succeed("import", "new.coffer", "in.csv", "--create", "--dry-run", "--json")
+    #expect(dry.text.contains(#""collection":"documents","#))
+    let records = #"{"text":"x","collection":"notes"}"# + "\n" + #"{"text":"y","collection":"more"}"#
+    let several = try sandbox.succeed("import", "s.coffer", "-", "--from", "ndjson", "--json", input: records)
+    #expect(several.text.contains(#""collection":null,"#))
+  }
+
   @Test func importsTabbedLinesAsTable() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("Book1.txt", "title\ttext\nA\tx\n")

@@ -127,7 +127,6 @@ import Testing
     #expect(
       try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "x.db", "--encoding", "utf-8-bom").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "/dev/null").status == 1)
-    #expect(try sandbox.run("export", "s.coffer", "1", "1", "-o", "twice.db").status == 1)
     #expect(try sandbox.names() == names)
     #expect(try sandbox.text(of: "there.db") == "precious")
     try sandbox.succeed("export", "s.coffer", "-o", "there.db", "--force")
