@@ -6,7 +6,7 @@ internal import CofferTerminal
 /// The output for an error: `dbtool: error: …`, at most one `hint: …`, and with `--json` an object on the last line.
 struct ErrorReport {
   private let arguments: [String]
-  private let isJSON: Bool
+  let isJSON: Bool
 
   init(arguments: [String]) {
     self.arguments = arguments

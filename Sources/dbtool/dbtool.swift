@@ -54,6 +54,7 @@ extension Dbtool {
   static func run(_ arguments: some Collection<String>) -> ExitStatus {
     var arguments = LeadingOptions.behindVerb(CommandWords.splittingEmptyValues(Array(arguments)))
     let errors = ErrorReport(arguments: arguments)
+    Interrupt.printsJSON = errors.isJSON
     do {
       do {
         try CommandWords.requireWords()

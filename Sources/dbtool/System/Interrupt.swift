@@ -17,8 +17,10 @@ enum Interrupt {
   /// A second signal ends the program at once.
   private static let endsOnSecond = Atomic<Bool>(true)
 
-  // A signal handler may read only plain memory; it is set before the work begins.
+  // A signal handler may read only plain memory; both are set before the work begins.
   nonisolated(unsafe) private static var note: StaticString?
+  /// An immediate exit prints its error as JSON.
+  nonisolated(unsafe) static var printsJSON = false
 
   /// Runs work that a signal ends at once, and has `note` printed then: a line that says how to go on.
   static func explaining<R>(_ note: StaticString, _ work: () throws -> R) rethrows -> R {
@@ -97,12 +99,17 @@ enum Interrupt {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
     if isSecond && endsOnSecond.load(ordering: .relaxed) || !isDeferred.load(ordering: .relaxed) {
       Terminal.restoreInSignalHandler()
-      if let note { _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount) }
+      if let note { print(note) }
+      // The same line as that of `Failure.interrupted`.
+      if printsJSON { print("{\"error\":{\"code\":130,\"kind\":\"interrupted\",\"message\":\"interrupted\"}}\n") }
       _exit(ExitStatus.interrupted.rawValue)
     }
     if Terminal.standardErrorIsTerminal, endsOnSecond.load(ordering: .relaxed) {
-      let note: StaticString = "\ndbtool: stopping at the next batch; once more stops at once\n"
-      _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount)
+      print("\ndbtool: stopping at the next batch; once more stops at once\n")
     }
+  }
+
+  private static func print(_ text: StaticString) {
+    _ = write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
   }
 }

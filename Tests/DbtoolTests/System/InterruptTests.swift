@@ -47,13 +47,15 @@ import Testing
       close(nowhere)
     }
     let child = try Child(
-      ["compact", "s.coffer", "--wait", "1000"], in: sandbox,
+      ["compact", "s.coffer", "--wait", "1000", "--json"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: errors))
     // The command sets its handler before it opens the store.
     waitUntil { Self.hasOpenedStore(child) }
     child.signal(SIGINT)
     #expect(child.wait() == 130)
-    #expect(try sandbox.text(of: "compact.err").contains("then run compact again\n"))
+    let lines = try sandbox.text(of: "compact.err").split(separator: "\n").suffix(2)
+    #expect(lines.first?.hasSuffix("then run compact again") == true)
+    #expect(lines.last == #"{"error":{"code":130,"kind":"interrupted","message":"interrupted"}}"#)
     #expect(running.end() == 0)
     try sandbox.succeed("compact", "s.coffer")
   }
