@@ -133,6 +133,9 @@ import Testing
     if end == "exit 0" { #expect(try FileManager.default.contentsOfDirectory(atPath: "\(memory)/away").isEmpty) }
   }
 
+  /// Every export ended before it could be stopped.
+  private struct EarlyEnd: Error {}
+
   /// Starts an export to `texts`, and stops it when its temporary folder has files.
   ///
   /// On a busy machine the command can end too early. The function then starts another one.
@@ -160,7 +163,7 @@ import Testing
         _ = child.wait()
       }
     }
-    throw Interruption()
+    throw EarlyEnd()
   }
 
   private func sandboxWithManyTexts() throws -> Sandbox {
