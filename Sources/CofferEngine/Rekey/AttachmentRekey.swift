@@ -119,6 +119,8 @@ final class AttachmentRekey {
     var isSkipped = false
     while index < layout.count, left > 0 || index == start {
       do throws(StoreError) {
+        // Former key holders can have exchanged chunks, and no later reader compares the digest.
+        if index == layout.count - 1 { try requireContent(of: record, sealedBefore: index, transaction) }
         let sealed = try memory.withMutableBytes { memory throws(StoreError) in
           let chunk = UnsafeMutableRawBufferPointer(rebasing: memory[..<layout.length(of: index)])
           try old.read(index, from: transaction.database, into: chunk)
@@ -144,5 +146,16 @@ final class AttachmentRekey {
       try writer.replaceAttachment(try row.element(transaction.keys), with: record, of: nil)
     }
     return isSkipped || index == layout.count
+  }
+
+  /// Requires a content whose chunks before `index` are under the new key to have its digest.
+  private func requireContent(
+    of record: AttachmentRecord, sealedBefore index: Int, _ transaction: StoreTransaction
+  ) throws(StoreError) {
+    var record = record
+    record.sealed(before: index)
+    try AttachmentChunks(record, transaction.keys).forEachChunk(from: transaction.database) { _ throws(StoreError) in
+      try transaction.requireOpen()
+    }
   }
 }

@@ -260,6 +260,11 @@ struct AttachmentTests {
     expect(.damaged) { try test.store.read { try $0.forEachPart(of: attachment) { _ in } } }
     expect(.damaged) { try test.store.read { try $0.save(attachment, to: test.place.file("saved")) } }
     #expect(try !test.store.verify().isSound)
+    // A rekey that goes on doesn't vouch for the chunk.
+    options.isResuming = true
+    let report = try test.store.rekey(to: [], options: options)
+    #expect(report.skippedAttachments.map(\.id) == [attachment])
+    expect(.damaged) { try test.store.read { try $0.content(of: attachment) } }
   }
 
   /// A rekey stops behind each chunk, and another one takes over or goes on.
