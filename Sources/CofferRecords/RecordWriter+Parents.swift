@@ -31,7 +31,7 @@ extension RecordWriter {
       guard let uid = try reader.opener.openHead(row, acceptsNewer: true).parent else { return }
       let root = parent
       reader.reset()
-      cutParents[root] = try descendant(of: root, with: uid, reader).map { ($0, uid) }
+      if let parent = try descendant(of: id, with: uid, reader) { cutParents[root] = (parent, uid) }
       return
     }
   }
@@ -42,6 +42,10 @@ extension RecordWriter {
   /// - Parameter placed: Documents with new parents. Each new cycle has one of them or a noted document in it.
   package func settleParents(placed: [Int64] = []) throws(StoreError) {
     guard !placed.isEmpty || !cutParents.isEmpty else { return }
+    try changing { () throws(StoreError) in try settle(placed) }
+  }
+
+  private func settle(_ placed: [Int64]) throws(StoreError) {
     let reader = RecordReader(database, keys)
     defer { reader.end() }
     var placed = placed
@@ -62,7 +66,11 @@ extension RecordWriter {
     _ parent: (id: Int64, uid: UniqueID), of child: Int64, _ reader: RecordReader
   ) throws(StoreError) -> Bool {
     defer { reader.reset() }
-    let collection = try familyRow(parent.id, reader)?.fields.collection
+    var collection: UInt32?
+    if let row = try familyRow(parent.id, reader) {
+      collection = row.fields.collection
+      guard try reader.opener.openHead(row, acceptsNewer: true).uid == parent.uid else { return false }
+    }
     guard let row = try familyRow(child, reader), row.fields.parent == nil,
       collection ?? row.fields.collection == row.fields.collection
     else { return false }
@@ -94,15 +102,15 @@ extension RecordWriter {
     return latest?.id
   }
 
-  /// Returns the descendant of a document that has an identity, or `nil` if there is none.
-  private func descendant(of root: Int64, with uid: UniqueID, _ reader: RecordReader) throws(StoreError) -> Int64? {
+  /// Returns the document or the descendant of it that has an identity, or `nil` if there is none.
+  private func descendant(of id: Int64, with uid: UniqueID, _ reader: RecordReader) throws(StoreError) -> Int64? {
     defer { reader.reset() }
-    var seen: Set<Int64> = [root]
-    var waiting = [root]
-    while let parent = waiting.popLast() {
-      for child in try ids(SQL.idsOfChildren, parent) where seen.insert(child.rawValue).inserted {
-        let row = try reader.row(child, withBody: false, within: limits)
-        if try reader.opener.openHead(row, acceptsNewer: true).uid == uid { return child.rawValue }
+    var seen: Set<Int64> = [id]
+    var waiting = [id]
+    while let next = waiting.popLast() {
+      guard let row = try familyRow(next, reader) else { continue }
+      if try reader.opener.openHead(row, acceptsNewer: true).uid == uid { return next }
+      for child in try ids(SQL.idsOfChildren, next) where seen.insert(child.rawValue).inserted {
         waiting.append(child.rawValue)
       }
     }

@@ -346,6 +346,29 @@ struct CopyMergeTests {
     }
   }
 
+  /// The merge deletes a document of the cycle before it changes the text of another one below the cut.
+  @Test func documentGetsItsParentBesideOtherChanges() throws {
+    let pair = try Pair()
+    let child = try pair.copy.write { try $0.insert(Document(text: "child"), into: Self.notes) }
+    let other = try pair.copy.write { try $0.insert(Document(text: "other", parent: child), into: Self.notes) }
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    try pair.copy.write { try $0.setParent(of: DocumentID(2), to: child) }
+    // The copy's last move is the latest one.
+    for text in ["a", "b", "c"] { try pair.copy.write { writer in try writer.update(child) { $0.text = text } } }
+    try pair.copy.write { try $0.setParent(of: child, to: DocumentID(3)) }
+    try pair.original.write { try $0.setParent(of: DocumentID(3), to: DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    try pair.original.write { writer in
+      try writer.delete(DocumentID(2))
+      try writer.update(other) { $0.text = "changed" }
+    }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    for store in [pair.copy, pair.original] {
+      #expect(try store.read { try $0.header(of: child).parent } == DocumentID(3))
+    }
+  }
+
   // MARK: Collections
 
   @Test func combinesEqualNewCollections() throws {
