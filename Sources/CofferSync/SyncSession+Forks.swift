@@ -22,14 +22,22 @@ extension SyncSession {
     }
     _ = try learnForks(of: own)
     let later = try listing.newFiles(of: own, beyond: lines(of: own)).last { $0.file.sequence > last.sequence }
-    guard memory.device == own, later != nil else { return }
+    guard memory.device == own, let later else { return }
+    try become(after: try lastCommonPublication(with: later))
+  }
+
+  /// Returns the last publication that this store shares with a later file of another copy.
+  private func lastCommonPublication(with later: SyncListing.Entry) throws(StoreError) -> SyncMemory.Publication {
+    let mine = memory.own.publications
+    if let file = try open(later, of: memory.device), let preamble = try? SyncPreamble(file) {
+      let theirs = Set(preamble.lines[memory.device]?.publications.map(\.file) ?? [])
+      if let common = mine.last(where: { theirs.contains($0.file) }) { return common }
+    }
     // The other copy's snapshot removed the files in between. Each of this copy's own later files is still there, because
     // only its author removes it.
-    var common = memory.own.publications[0]
-    for publication in memory.own.publications where try !listing.contains(publication.file, of: own) {
-      common = publication
-    }
-    try become(after: common)
+    var common: SyncMemory.Publication?
+    for publication in mine where try !listing.contains(publication.file, of: memory.device) { common = publication }
+    return common ?? mine.last!
   }
 
   /// Continues as another device, because another store shares this device's history.

@@ -162,14 +162,21 @@ extension SyncSession {
   /// Reports this device's files with a new secret that are gone from the folder.
   func findLostSecrets() throws(StoreError) {
     guard !memory.own.isRemoved else { return }
-    let devices = [memory.device] + memory.lines.values.filter(\.isFormer).map(\.device)
+    // A restored store has published the file under a former name.
+    let devices = Set(memory.lines.values.map(\.device))
     for former in memory.formers {
       guard let notice = former.notice else { continue }
       let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)
       var isThere = false
       for device in devices where !isThere {
         let name = try old.name(of: notice, of: device)
-        isThere = try directory.files(in: try old.subfolder(of: device)).contains { $0.name == name }
+        do throws(StoreError) {
+          isThere = try directory.files(in: try old.subfolder(of: device)).contains { $0.name == name }
+        } catch {
+          // A subfolder that can't be read can have the file.
+          guard error.code == .readOnly || error.code == .ioFailure else { throw error }
+          isThere = true
+        }
       }
       guard !isThere else { continue }
       try note(

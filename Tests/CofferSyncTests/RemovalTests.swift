@@ -251,6 +251,19 @@ struct RemovalTests {
     #expect(try texts(laptop) == ["first", "after the removal"])
   }
 
+  /// The file with the secret stays under the name that the laptop had.
+  @Test func restoredDeviceFindsItsFileWithSecret() throws {
+    _ = try laptop.session().remove(id(of: tablet))
+    let backup = try laptop.backup()
+    try Self.write("after the backup", laptop)
+    try laptop.sync()
+    try laptop.putBack(backup, asRestored: true)
+    let report = try laptop.sync()
+    #expect(report.isNewDevice)
+    #expect(report.problems.isEmpty)
+    #expect(try laptop.session().status().problems.isEmpty)
+  }
+
   @Test func lostSecretIsReported() throws {
     _ = try laptop.session().remove(id(of: tablet))
     laptop.folder.contents[try subfolders(of: laptop).former[0]] = [:]
