@@ -15,6 +15,7 @@ package enum SQL {
     case order = "coffer_record INDEXED BY coffer_record_pos"
     case bodies = "coffer_body"
     case attachments = "coffer_attachment NOT INDEXED"
+    case chunks = "coffer_chunk"
   }
 
   /// The number of entries in the index of positions, the only index of all rows. SQLite counts them by page, however

@@ -195,7 +195,7 @@ extension DocumentStore {
       }
       var count = 0
       var trees: [SQL.Tree] = [.documents, .order, .bodies, .collections]
-      if hasAttachments { trees.append(.attachments) }
+      if hasAttachments { trees += [.attachments, .chunks] }
       if try areFinite(trees, in: file.database) {
         do throws(StoreError) {
           try translatingErrors { () throws(SQLiteError) in

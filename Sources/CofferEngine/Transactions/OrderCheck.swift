@@ -11,6 +11,7 @@ package struct OrderCheck {
 
   private let listed: Listed
   private var last: (position: DocumentPosition, id: Int64)?
+  private var hasRepeated = false
   /// The number of rows that the list may still return, initially the store's document count. A writer exceeds it only
   /// if the list's own body moves rows ahead.
   private var left: UInt64
@@ -31,10 +32,12 @@ package struct OrderCheck {
     left = .max
   }
 
-  /// Returns whether a row is the last one again. That happens where its own visit changes a title in clear, which is
-  /// the last column of the index.
-  package func isRepeated(_ fields: RowFields, at position: DocumentPosition) -> Bool {
-    last.map { $0 == (position, fields.id) } ?? false
+  /// Returns whether a row is the last one again, once for each row. That happens where its own visit changes a title in
+  /// clear, which is the last column of the index.
+  package mutating func isRepeated(_ fields: RowFields, at position: DocumentPosition) -> Bool {
+    guard !hasRepeated, let last, last == (position, fields.id) else { return false }
+    hasRepeated = true
+    return true
   }
 
   package mutating func check(_ fields: RowFields, at position: DocumentPosition, isWriting: Bool) throws(StoreError) {
@@ -48,6 +51,7 @@ package struct OrderCheck {
       throw .damagedDocument(fields.id, "the list is not in order")
     }
     last = place
+    hasRepeated = false
     guard left > 0 || !isWriting else { throw .writtenWhileListed(fields.id) }
     left = left == 0 ? 0 : left - 1
   }

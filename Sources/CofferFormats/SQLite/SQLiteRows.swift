@@ -30,8 +30,6 @@ final class SQLiteRows {
   /// The size that the remaining rows may have. This limits the work, because all rows of a malicious file can have the
   /// same pages or default values.
   private var bytesLeft: Int
-  /// The size of the columns' names, which an object repeats.
-  private let nameByteCount: Int
 
   init(
     _ file: SQLiteFile, _ table: SQLiteTable, _ layout: SQLiteLayout, _ dateUnit: ColumnMapping.NumericDates?,
@@ -45,9 +43,8 @@ final class SQLiteRows {
     readParts = layout.text == nil ? JSONDocumentParser(parts: layout.parts, dates: dateUnit, options).readParts : nil
     let limit = ReadingOptions.maximumTextByteCount
     maximum = min(options.maximumRecordByteCount ?? ReadingOptions.usualRecordByteCount, limit)
-    // Far more than a file of that size holds, because a NULL takes one byte, and its column's name several.
+    // Far more than a file of that size holds, even with long defaults of added columns.
     bytesLeft = (16 << 20) + 64 * file.byteCount
-    nameByteCount = layout.members.reduce(0) { $0 + $1.prefix.count }
     let sql = SQLiteLayout.statement(for: table, isOwn: layout.isOwn)
     do throws(SQLiteError) {
       let name = try database.textPragma("encoding") ?? ""
@@ -97,9 +94,9 @@ final class SQLiteRows {
     FormatError(.malformed, "SQLite: the rows of the table \(table.name) are not in order: the file is damaged")
   }
 
-  /// Returns the size of a row's stored texts and blobs and of its columns' names, which is at least 1.
+  /// Returns the size of a row's stored texts and blobs, at least 1.
   private func byteCount(of row: Statement) -> Int {
-    var count = 1 + nameByteCount
+    var count = 1
     for column in table.columns.indices {
       switch row.storageClass(at: column) {
       case .text: count += row.storedTextPointer(at: column, isUTF16: encoding != .utf8).count
