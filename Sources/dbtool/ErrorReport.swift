@@ -23,6 +23,7 @@ struct ErrorReport {
       Diagnostics.print("hint: \(hint)")
     }
     if isJSON {
+      Interrupt.printsJSON = false
       let details = JSONValue.object(present: [
         ("code", .integer(Int64(failure.status.rawValue))), ("kind", .string(failure.kind)),
         ("message", .string(message)),

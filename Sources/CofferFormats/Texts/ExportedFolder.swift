@@ -18,7 +18,7 @@ package struct ExportedFolder {
     let directory = FileDescriptor(borrowing: folder)
     if let export = try ExportedFolder(directory, path) { return try export.foreignEntry(in: directory, path) }
     // An export of several collections has a folder for each.
-    for name in try directory.names(path: path) {
+    for name in try directory.names(path: path) where !directory.isLeft(byFileManager: name) {
       let entry = Self.entry(name, in: path)
       guard let inner = try directory.folder(name, path: entry), let export = try ExportedFolder(inner, entry) else {
         return entry
@@ -72,7 +72,7 @@ package struct ExportedFolder {
   private func foreignEntry(
     in directory: FileDescriptor, _ place: String, prefix: [UInt8] = []
   ) throws(FormatError) -> String? {
-    for name in try directory.names(path: place) {
+    for name in try directory.names(path: place) where !directory.isLeft(byFileManager: name) {
       let path = prefix + name
       let entry = Self.entry(name, in: place)
       if files.contains(path), directory.kind(of: name) == S_IFREG { continue }
@@ -88,6 +88,12 @@ package struct ExportedFolder {
 }
 
 extension FileDescriptor {
+  /// Returns whether a file manager writes a file of this name into each folder that a person opens.
+  fileprivate func isLeft(byFileManager name: [UInt8]) -> Bool {
+    let names = [".DS_Store", ".localized", ".directory", "Thumbs.db", "desktop.ini"]
+    return (names.contains { name.elementsEqual($0.utf8) } || name.starts(with: "._".utf8)) && kind(of: name) == S_IFREG
+  }
+
   /// Returns the kind of an entry of this directory, such as `S_IFREG`, or 0 if it can't be examined. Doesn't follow a
   /// link.
   fileprivate func kind(of name: [UInt8]) -> mode_t {

@@ -1,7 +1,15 @@
+internal import CofferDocuments
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferText
+
+/// A sink in place of one that was given up.
+private struct NoSink: DocumentSink {
+  func begin() {}
+  func write(_ document: OpenedDocument, inCollection collection: String) {}
+  func finish() {}
+}
 
 /// The output of an export: standard output, a file, or a directory of texts; it appears only when complete.
 final class ExportTarget {
@@ -87,6 +95,8 @@ final class ExportTarget {
   var leftovers: [String] { [attachments, directory].compactMap { $0?.leftover } }
 
   func discard() {
+    // Closes the files, because removing folders takes descriptors.
+    sink = NoSink()
     file?.discard()
     directory?.discard()
     attachments?.discard()

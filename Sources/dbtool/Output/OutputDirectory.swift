@@ -42,7 +42,7 @@ final class OutputDirectory {
     let former = try moveIntoPlace()
     isDone = true
     let confirmation = Result { try Durability.confirmName(of: path) }
-    if let former, let earlier, !Self.remove(OpenFolder(earlier), at: former) { leftover = former }
+    if let former, let earlier, !Self.remove(earlier, at: former) { leftover = former }
     cleanup.release()
     try confirmation.get()
   }
@@ -68,9 +68,27 @@ final class OutputDirectory {
 
   /// Removes an earlier export at its new path, or the link to it that was replaced.
   ///
-  /// - Returns: false if something is still there.
-  private static func remove(_ export: OpenFolder, at path: String) -> Bool {
-    export.isNamed(path) ? export.remove(at: path) : unlink(path) == 0
+  /// - Parameter earlier: the descriptor of the folder that was there before the export.
+  /// - Returns: false if something is still there: what can't be removed, or what no export wrote.
+  private static func remove(_ earlier: Int32, at path: String) -> Bool {
+    if OpenFolder(earlier).isNamed(path) { return removeExport(earlier, at: path) }
+    if unlink(path) == 0 { return true }
+    // Another export has replaced the folder meanwhile. Where others can rename, it can be any folder of this user.
+    guard TemporaryEntry.othersCannotRename(in: OutputFile.folder(of: path)) else { return false }
+    let other = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard other >= 0 else { return false }
+    defer { close(other) }
+    return removeExport(other, at: path)
+  }
+
+  /// Removes an export, unless something else was added to it meanwhile.
+  private static func removeExport(_ folder: Int32, at path: String) -> Bool {
+    do {
+      guard try ExportedFolder.foreignEntry(in: folder, at: path) == nil else { return false }
+    } catch {
+      return false
+    }
+    return OpenFolder(folder).remove(at: path)
   }
 
   func discard() {

@@ -87,8 +87,14 @@ struct TableWriter {
     case .table:
       try addToTable(cells.map { Cell($0, isLocal: isLocal) })
     case nil:
-      // A title may hold a tab or a line end; a line stays a line, and its columns stay columns.
-      try output.write(line: cells.map { escapingSeparators($0?.plainText ?? "") }.joined(separator: "\t"))
+      // A title may hold a tab or a line end; a line stays a line, and its columns stay columns. JSON holds neither.
+      let fields = cells.map { cell in
+        switch cell {
+        case .array?, .object?, .raw?: cell?.plainText ?? ""
+        default: escapingSeparators(cell?.plainText ?? "")
+        }
+      }
+      try output.write(line: fields.joined(separator: "\t"))
     }
     count += 1
   }

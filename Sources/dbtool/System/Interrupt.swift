@@ -17,10 +17,15 @@ enum Interrupt {
   /// A second signal ends the program at once.
   private static let endsOnSecond = Atomic<Bool>(true)
 
-  // A signal handler may read only plain memory; both are set before the work begins.
+  // A signal handler may read only plain memory; it's set before the work begins.
   nonisolated(unsafe) private static var note: StaticString?
-  /// An immediate exit prints its error as JSON.
-  nonisolated(unsafe) static var printsJSON = false
+  /// The error that ends the program is printed as JSON, once: by an immediate exit, or by ``ErrorReport``.
+  static var printsJSON: Bool {
+    get { owesJSON.load(ordering: .relaxed) }
+    set { owesJSON.store(newValue, ordering: .relaxed) }
+  }
+
+  private static let owesJSON = Atomic<Bool>(false)
 
   /// Runs work that a signal ends at once, and has `note` printed then: a line that says how to go on.
   static func explaining<R>(_ note: StaticString, _ work: () throws -> R) rethrows -> R {
@@ -101,7 +106,9 @@ enum Interrupt {
       Terminal.restoreInSignalHandler()
       if let note { print(note) }
       // The same line as that of `Failure.interrupted`.
-      if printsJSON { print("{\"error\":{\"code\":130,\"kind\":\"interrupted\",\"message\":\"interrupted\"}}\n") }
+      if owesJSON.exchange(false, ordering: .relaxed) {
+        print("{\"error\":{\"code\":130,\"kind\":\"interrupted\",\"message\":\"interrupted\"}}\n")
+      }
       _exit(ExitStatus.interrupted.rawValue)
     }
     if Terminal.standardErrorIsTerminal, endsOnSecond.load(ordering: .relaxed) {

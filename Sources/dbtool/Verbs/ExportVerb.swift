@@ -144,9 +144,10 @@ struct ExportVerb: ParsableCommand {
     try target?.commit()
     try store.close()
     for path in target?.leftovers ?? [] {
-      let word = Shell.quoted(path)
+      let word = Shell.quoted(path: path)
       options.common.diagnostics.warning(
-        "\(path) is left of the replaced export, and isn't encrypted: chmod -R u+rwx \(word) && rm -r \(word)")
+        "\(path) is what was replaced, and isn't encrypted: if none of it is needed, chmod -R u+rwx \(word) && rm -r \(word)"
+      )
     }
     if let note = totals.leftOut.note(format) { options.common.diagnostics.note(note) }
     if let path {

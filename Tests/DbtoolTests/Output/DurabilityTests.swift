@@ -71,7 +71,7 @@ import Testing
     let rest = try #require(try sandbox.names().first { $0.hasPrefix(".dbtool") })
     #expect(
       result.errors.contains(
-        "warning: \(rest) is left of the replaced export, and isn't encrypted: chmod -R u+rwx \(rest) && rm -r \(rest)\n"
+        "warning: \(rest) is what was replaced, and isn't encrypted: if none of it is needed, chmod -R u+rwx \(rest) && rm -r \(rest)\n"
       ),
       "\(result.errors)")
   }

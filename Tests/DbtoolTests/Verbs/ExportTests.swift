@@ -113,7 +113,10 @@ import Testing
     let sandbox = try filled()
     try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
     #expect(!sandbox.exists("out/index.ndjson"))
+    // A person has looked into the folder with a file manager.
+    try sandbox.write("out/.DS_Store", "view")
     try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out", "--force")
+    #expect(!sandbox.exists("out/.DS_Store"))
     try sandbox.write("out/precious.txt", "precious")
     #expect(try sandbox.run("export", "s.coffer", "--to", "text", "-o", "out", "--force").status == 1)
     #expect(try sandbox.text(of: "out/precious.txt") == "precious")

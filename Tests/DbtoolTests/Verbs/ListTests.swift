@@ -24,6 +24,16 @@ import Testing
     #expect(fields[3].hasSuffix("Z"))
   }
 
+  @Test func listKeepsJSONOfAttributes() throws {
+    let sandbox = try Sandbox.withStore()
+    let record = #"{"title":"a\\b","text":"x","attributes":{"a":"1\n2 \\ 3"}}"#
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "ndjson", input: record + "\n")
+    let line = try #require(try sandbox.succeed("ls", "-l", "s.coffer").lines.first)
+    let fields = line.split(separator: "\t").map(String.init)
+    #expect(fields[1] == #"a\\b"#)
+    #expect(fields.contains(#"{"a":"1\n2 \\ 3"}"#), "\(line)")
+  }
+
   @Test func sortsAndPages() throws {
     let sandbox = try filled()
     #expect(try ids(sandbox) == "123")
