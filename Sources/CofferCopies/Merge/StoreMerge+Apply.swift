@@ -265,10 +265,12 @@ private struct MergeApplication {
     let id = try newID()
     ids[copy.uid] = id
     if copy.wasDeleted { returned.insert(copy.uid) }
+    // The original can be the document at which a cycle is cut, but its copy is in no cycle.
+    let parent = try parent(place.history.parent, of: id, in: record)
     try writer.insert(
       Document(
         title: Self.marked(source.title.map { String(decoding: $0, as: UTF8.self) }), text: text,
-        attributes: source.attributes, parent: now.parent, created: source.createdDate,
+        attributes: source.attributes, parent: parent, created: source.createdDate,
         modified: source.modifiedDate, isJSON: source.text.isJSON),
       id: id, in: record, isNew: false, position: position, now: .now(),
       history: DocumentHistory(uid: copy.uid, parent: place.history.parent, dots: dots.bytes))
