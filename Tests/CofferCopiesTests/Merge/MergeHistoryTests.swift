@@ -29,7 +29,8 @@ struct MergeHistoryTests {
   }
 
   // In history 25, a text of the document at which a cycle is cut is lost.
-  @Test(.slow, arguments: HistorySeeds.first(5) + [25]) func mergesLongHistoriesOfFamiliesAsModel(_ seed: UInt64) throws {
+  @Test(.slow, arguments: HistorySeeds.first(5) + [25]) func mergesLongHistoriesOfFamiliesAsModel(_ seed: UInt64) throws
+  {
     try History(seed + 70_000, copies: 4, .families).run(steps: 250)
   }
 
