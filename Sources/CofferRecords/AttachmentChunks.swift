@@ -52,16 +52,12 @@ package final class AttachmentChunks {
   private let keys: [(first: Int, cipher: ChunkCipher)]
   /// Whether the digest of the content has to confirm a part of it, too, because present key holders aren't trusted.
   private let provesParts: Bool
-  /// Whether somebody who isn't trusted has keys of chunks, so that only the digest shows an exchanged chunk: a present
-  /// key holder in a release, or a former one before a rekey has sealed the chunks again.
-  package let needsDigest: Bool
   /// The digests of the chunks, once the digest of the whole content has confirmed them.
   private var provedChunks: [TextDigest]?
 
   package init(_ record: AttachmentRecord, _ rowKeys: RowKeys) throws(StoreError) {
     self.record = record
     provesParts = rowKeys.proof != nil
-    needsDigest = provesParts || record.needsSealing(under: rowKeys.active.epoch)
     var keys: [(Int, ChunkCipher)] = []
     for key in record.keys { keys.append((Int(key.first), try ChunkCipher(record.number, key.key, rowKeys))) }
     self.keys = keys

@@ -33,18 +33,14 @@ extension StoreReading where Self: ~Copyable {
     try transaction.attachments(of: id).first { $0.sha256 == reference.sha256 }
   }
 
-  /// Returns the whole content of an attachment, which takes as much memory as the content.
-  ///
-  /// The seals of the chunks prove that it's the content that was attached. Where others could have made seals, the
-  /// content is compared with its SHA-256: in a release, and before a rekey has sealed it again.
+  /// Returns the whole content of an attachment, which takes as much memory as the content. Compares it with its
+  /// SHA-256.
   ///
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
   public func content(of id: Attachment.ID) throws(StoreError) -> [UInt8] {
     let chunks = try transaction.chunks(of: id)
     var content = try transaction.memory(for: chunks.record.chunks.byteCount)
-    try chunks.forEachChunk(
-      from: transaction.database, comparingDigest: chunks.needsDigest
-    ) { part throws(StoreError) in
+    try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
       try transaction.requireOpen()
       content.append(contentsOf: part)
     }
@@ -80,11 +76,10 @@ extension StoreReading where Self: ~Copyable {
     return content
   }
 
-  /// Calls `body` with the content of an attachment, part by part, and then compares the whole with its SHA-256 where
-  /// ``content(of:)`` does.
+  /// Calls `body` with the content of an attachment, part by part, and then compares the whole with its SHA-256.
   ///
   /// The parts have up to 64 KiB and are valid during the call. Don't trust them before the method returns: an error at
-  /// the end means that the content isn't the one that was attached, or that a later part is missing.
+  /// the end means that the content isn't the one that was attached.
   ///
   /// - Throws: Errors of `body`, `noSuchAttachment`, `damaged`, `otherFormat`.
   public func forEachPart(of id: Attachment.ID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
@@ -93,8 +88,8 @@ extension StoreReading where Self: ~Copyable {
 
   /// Writes the content of an attachment into a file that only its owner can read.
   ///
-  /// The file appears under its name when the whole content is in it, and agrees with its SHA-256 where ``content(of:)``
-  /// compares that. In rollback journal mode, commits wait until then.
+  /// The file appears under its name when the whole content is in it and agrees with its SHA-256. In rollback journal
+  /// mode, commits wait until then.
   ///
   /// - Parameters:
   ///   - id: The attachment.
@@ -116,9 +111,7 @@ extension StoreReading where Self: ~Copyable {
         try WorkProgress(done: done, total: chunks.record.chunks.byteCount).tell(
           progress, stopped: "saving was stopped; no file was made")
       }
-      try chunks.forEachChunk(
-        from: transaction.database, comparingDigest: chunks.needsDigest
-      ) { part throws(StoreError) in
+      try chunks.forEachChunk(from: transaction.database) { part throws(StoreError) in
         try transaction.requireOpen()
         try report()
         try file.append(part)

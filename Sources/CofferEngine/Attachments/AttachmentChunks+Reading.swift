@@ -7,38 +7,32 @@ internal import CofferSealing
 extension AttachmentChunks {
   /// Reads the whole content chunk by chunk, and compares it with its digest at the end.
   ///
-  /// - Parameter comparesDigest: Whether to compare the digest. A reader who trusts the present key holders needs that
-  ///   only for ``needsDigest``.
   /// - Throws: `damaged` if a chunk isn't the one that was written, or if the content isn't the one that was attached.
   package func forEachChunk(
-    from database: StoreDatabase, comparingDigest comparesDigest: Bool = true,
-    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    from database: StoreDatabase, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
     let isLarge = record.chunks.paddedCount > StoreDatabase.chunkCacheBytes
     let limit = isLarge ? try database.limitCacheForChunks() : nil
     defer { withExtendedLifetime(limit) {} }
     try forEachChunk(
-      readBy: { index, memory throws(StoreError) in try read(index, from: database, into: memory) },
-      comparingDigest: comparesDigest, body)
+      readBy: { index, memory throws(StoreError) in try read(index, from: database, into: memory) }, body)
   }
 
   /// Reads the whole content like ``forEachChunk(from:_:)``, with chunks that a closure reads into memory.
   package func forEachChunk(
     readBy read: (Int, UnsafeMutableRawBufferPointer) throws(StoreError) -> Void,
-    comparingDigest comparesDigest: Bool = true,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
     let layout = record.chunks
-    let hasher = comparesDigest ? try ContentHasher() : nil
+    let hasher = try ContentHasher()
     let memory = ScratchMemory(byteCount: min(layout.chunkSize, layout.paddedCount))
     for index in 0..<layout.count {
       let chunk = memory.room(layout.length(of: index))
       try read(index, chunk)
       let content = UnsafeRawBufferPointer(rebasing: chunk[..<layout.contentLength(of: index)])
-      hasher?.update(content)
+      hasher.update(content)
       try body(content)
     }
-    guard let hasher else { return }
     guard try hasher.finish() == record.digest else { throw .otherContent(of: record.number) }
   }
 }

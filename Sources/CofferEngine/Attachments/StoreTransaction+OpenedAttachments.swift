@@ -16,8 +16,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Calls `body` with the content of an attachment, part by part, and then compares the whole with its SHA-256, if
-  /// untrusted people have its keys.
+  /// Calls `body` with the content of an attachment, part by part, and then compares the whole with its SHA-256.
   ///
   /// - Throws: Errors of `body`, `noSuchAttachment`, `damaged`, `otherFormat`.
   package func forEachPart(
@@ -26,7 +25,7 @@ extension StoreTransaction {
     var failure: (any Error)?
     let chunks = try chunks(of: id)
     do {
-      try chunks.forEachChunk(from: database, comparingDigest: chunks.needsDigest) { part throws(StoreError) in
+      try chunks.forEachChunk(from: database) { part throws(StoreError) in
         try requireOpen()
         do {
           try body(part)

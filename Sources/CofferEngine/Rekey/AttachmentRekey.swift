@@ -119,7 +119,7 @@ final class AttachmentRekey {
     var isSkipped = false
     while index < layout.count, left > 0 || index == start {
       do throws(StoreError) {
-        // Former key holders can have exchanged chunks, and no later reader compares the digest.
+        // Former key holders can have exchanged chunks, and the new key would vouch for them.
         if index == layout.count - 1 { try requireContent(of: record, sealedBefore: index, transaction) }
         let sealed = try memory.withMutableBytes { memory throws(StoreError) in
           let chunk = UnsafeMutableRawBufferPointer(rebasing: memory[..<layout.length(of: index)])
