@@ -20,8 +20,8 @@ extension RecordWriter {
 
   private func noteCutParent(above id: Int64, from parent: Int64) throws(StoreError) {
     var parent = parent
-    let reader = RecordReader(database, keys)
-    defer { reader.end() }
+    let reader = familyReader
+    defer { reader.reset() }
     var seen: Set<Int64> = [id]
     while seen.insert(parent).inserted, let row = try familyRow(parent, reader) {
       if let next = row.fields.parent {
@@ -46,8 +46,7 @@ extension RecordWriter {
   }
 
   private func settle(_ placed: [Int64]) throws(StoreError) {
-    let reader = RecordReader(database, keys)
-    defer { reader.end() }
+    let reader = familyReader
     var placed = placed
     for (child, parent) in cutParents where try isParent(parent, of: child, reader) {
       try setParentRow(of: DocumentID(child), to: parent.id)
@@ -79,6 +78,7 @@ extension RecordWriter {
 
   /// Returns the document of a cycle that was placed last, or `nil` if the ancestors of a document form no cycle.
   private func latestPlaced(inCycleAbove id: Int64, _ reader: RecordReader) throws(StoreError) -> Int64? {
+    defer { reader.reset() }
     var path: [Int64] = []
     var places: [Int64: Int] = [:]
     var next = id
@@ -98,7 +98,6 @@ extension RecordWriter {
       }
       latest = (id, dot, head.uid)
     }
-    reader.reset()
     return latest?.id
   }
 

@@ -35,7 +35,7 @@ package final class RecordWriter {
   private(set) var reader: RecordReader
   /// The reader for rows to delete during an unfinished rekey.
   private var deletions: RecordReader?
-  /// The reader for parents' identities.
+  /// The reader for parents and other documents of a family.
   private var parents: RecordReader?
   /// Whether several documents share a key, or `nil` before the first check.
   private var hasSharedKeys: Bool?
@@ -247,12 +247,18 @@ package final class RecordWriter {
   /// Notes a change to a document's attachments, which leaves the document's row unchanged.
   func noteChange(_ note: (inout ChangeLog) -> Void) { note(&changes) }
 
+  /// The reader for documents that this writer's current change doesn't concern. Reset it after use.
+  var familyReader: RecordReader {
+    let reader = if let parents { parents } else { RecordReader(database, keys) }
+    parents = reader
+    return reader
+  }
+
   /// Returns a parent's identity, or `nil` if the parent doesn't exist.
   package func uid(ofParent id: Int64?) throws(StoreError) -> UniqueID? {
     guard let id else { return nil }
     if let lastParent, lastParent.id == id { return lastParent.uid }
-    let reader = if let parents { parents } else { RecordReader(database, keys) }
-    parents = reader
+    let reader = familyReader
     defer { reader.reset() }
     do throws(StoreError) {
       let row = try reader.row(DocumentID(id), withBody: false, within: limits)

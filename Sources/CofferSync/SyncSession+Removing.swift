@@ -163,7 +163,7 @@ extension SyncSession {
   func findLostSecrets() throws(StoreError) {
     guard !memory.own.isRemoved else { return }
     // A restored store has published the file under a former name.
-    let devices = Set(memory.lines.values.map(\.device))
+    let devices = [memory.device] + Set(memory.lines.values.map(\.device)).subtracting([memory.device])
     for former in memory.formers {
       guard let notice = former.notice else { continue }
       let old = try SyncKeys(family: family, folder: memory.folder, secret: former.secret)

@@ -323,11 +323,8 @@ struct CopyMergeTests {
     }
   }
 
-  /// The copy learns of the cycle and its end in two merges, and a third store learns of both at once.
-  @Test(arguments: [false, true]) func documentGetsItsParentAfterTheCycle(_ isDeleted: Bool) throws {
-    let pair = try Pair()
-    let child = try pair.copy.write { try $0.insert(Document(text: "child"), into: Self.notes) }
-    #expect(try pair.original.merge(pair.copy).isMerged)
+  /// Makes a cycle of a document, document 3 and document 2 in both stores, which is cut at the first one.
+  private func makeCycle(above child: DocumentID, in pair: Pair) throws {
     try pair.copy.write { try $0.setParent(of: DocumentID(2), to: child) }
     // The copy's last move is the latest one.
     for text in ["a", "b", "c"] { try pair.copy.write { writer in try writer.update(child) { $0.text = text } } }
@@ -335,6 +332,13 @@ struct CopyMergeTests {
     try pair.original.write { try $0.setParent(of: DocumentID(3), to: DocumentID(2)) }
     #expect(try pair.copy.merge(pair.original).isMerged)
     #expect(try pair.original.merge(pair.copy).isMerged)
+  }
+
+  @Test(arguments: [false, true]) func documentGetsItsParentAfterTheCycle(_ isDeleted: Bool) throws {
+    let pair = try Pair()
+    let child = try pair.copy.write { try $0.insert(Document(text: "child"), into: Self.notes) }
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    try makeCycle(above: child, in: pair)
     for store in [pair.copy, pair.original] { #expect(try store.read { try $0.header(of: child).parent } == nil) }
     try pair.original.write { writer in
       if isDeleted { try writer.delete(DocumentID(2)) } else { try writer.setParent(of: DocumentID(3), to: nil) }
@@ -352,13 +356,7 @@ struct CopyMergeTests {
     let child = try pair.copy.write { try $0.insert(Document(text: "child"), into: Self.notes) }
     let other = try pair.copy.write { try $0.insert(Document(text: "other", parent: child), into: Self.notes) }
     #expect(try pair.original.merge(pair.copy).isMerged)
-    try pair.copy.write { try $0.setParent(of: DocumentID(2), to: child) }
-    // The copy's last move is the latest one.
-    for text in ["a", "b", "c"] { try pair.copy.write { writer in try writer.update(child) { $0.text = text } } }
-    try pair.copy.write { try $0.setParent(of: child, to: DocumentID(3)) }
-    try pair.original.write { try $0.setParent(of: DocumentID(3), to: DocumentID(2)) }
-    #expect(try pair.copy.merge(pair.original).isMerged)
-    #expect(try pair.original.merge(pair.copy).isMerged)
+    try makeCycle(above: child, in: pair)
     try pair.original.write { writer in
       try writer.delete(DocumentID(2))
       try writer.update(other) { $0.text = "changed" }
