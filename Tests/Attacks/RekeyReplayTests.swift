@@ -128,6 +128,38 @@ struct RekeyReplayTests {
     #expect(try store.rekeyStatus().epochs == [1, 2])
   }
 
+  /// Anyone can give a row on a page another ID, so that SQLite returns the row after rows with greater IDs.
+  @Test func cursorPassesRowOutOfItsOrder() throws {
+    let test = try TestStore()
+    try test.store.write { tx in
+      for number in 1...9 { try tx.insert(Document(text: "\(number)"), into: test.notes) }
+    }
+    _ = try test.store.rekey(options: .keysOnly)
+    try test.store.write { _ = try $0.insert(Document(text: "10"), into: test.notes) }
+    try test.store.close()
+    let database = try test.raw()
+    let root = try database.query("SELECT rootpage FROM sqlite_schema WHERE name = 'coffer_record'").rows[0][0].integer
+    let pageSize = try database.query("PRAGMA page_size").rows[0][0].integer
+    try database.close()
+    var bytes = [UInt8](try Data(contentsOf: test.url))
+    let page = (Int(try #require(root)) - 1) * Int(try #require(pageSize))
+    // The page is a leaf with ten rows. A row begins with its size, followed by its ID.
+    try #require(bytes[page] == 13 && bytes[page + 4] == 10)
+    var place = page + Int(bytes[page + 24]) << 8 + Int(bytes[page + 25])
+    while bytes[place] >= 0x80 { place += 1 }
+    try #require(bytes[place + 1] == 9)
+    bytes[place + 1] = 0
+    try Data(bytes).write(to: test.url)
+    let store = try test.reopened()
+    var steps = 0
+    let report = try store.rekey(options: .resuming) { _ in
+      steps += 1
+      if steps > 20 { throw Interruption() }
+    }
+    #expect(!report.isFinished && report.documents == 8 && report.skipped.map(\.id) == [0])
+    #expect(try store.rekeyStatus().epochs == [1, 2])
+  }
+
   @Test(.slow) func detectsChangedStateBytes() throws {
     let test = try TestStore()
     try test.fillForRekey()

@@ -105,8 +105,12 @@ final class RekeyWalk {
   private func next(_ statement: StoreStatement, _ pass: inout Pass) throws(StoreError) -> RecordRow? {
     while pass.byteCount < Self.transactionBytes, try statement.step() {
       let id = statement.int64(at: 0)
-      pass.last = id
       do throws(StoreError) {
+        // The pages of a malicious file can lead to any row again, but the cursor never moves back.
+        guard id > pass.last ?? Int64(pass.limits.cursor) - 1, UInt64(id) < pass.limits.bound else {
+          throw .damagedDocument(id, "it is not in its order")
+        }
+        pass.last = id
         let row = try RecordRow(statement.columns(), within: pass.limits)
         pass.byteCount += row.byteCount
         return row
