@@ -263,8 +263,8 @@ extension SystemDirectory {
 
   /// Returns the path of the newest invitation, because devices that didn't sync recently can have left an older
   /// invitation.
-  fileprivate func invitation() throws(StoreError) -> String {
-    var newest: (path: String, date: Int)?
+  func invitation() throws(StoreError) -> String {
+    var newest: (path: String, date: FileDate)?
     for subfolder in try subfolders() ?? [] where SyncKeys.isSubfolder(subfolder) {
       let path = "\(path)/\(subfolder)/\(SyncSetup.invitationName)"
       guard let date = dateOfReadableFile(path) else { continue }

@@ -42,11 +42,14 @@ package final class SystemDirectory: SyncDirectory {
     return lstat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Returns a file's date of change, in nanoseconds, or `nil` if no file that this user can read has the path.
-  func dateOfReadableFile(_ path: String) -> Int? {
+  /// A file's seconds and nanoseconds since 1970. Any program can have set them to any year.
+  typealias FileDate = (Int, Int)
+
+  /// Returns a file's date of change, or `nil` if no file that this user can read has the path.
+  func dateOfReadableFile(_ path: String) -> FileDate? {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else { return nil }
-    return status.modified.tv_sec * 1_000_000_000 + status.modified.tv_nsec
+    return (status.modified.tv_sec, status.modified.tv_nsec)
   }
 
   /// Whether the folder has nothing in it but names that begin with a dot.

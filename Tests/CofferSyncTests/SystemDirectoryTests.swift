@@ -35,4 +35,17 @@ struct SystemDirectoryTests {
     expect(.ioFailure) { try directory.makeSubfolder("device") }
     #expect(try FileManager.default.contentsOfDirectory(atPath: other.path).count == 2)
   }
+
+  /// A carrier can set dates of any year, whose nanoseconds since 1970 are too many for an integer.
+  @Test func findsInvitationOfAnyYear() throws {
+    var newest = ""
+    for (letter, seconds) in [("a", 0.0), ("b", 14_000_000_000.0), ("c", 1_000_000_000.0)] {
+      let path = try directory.makeSubfolder(String(repeating: letter, count: 32)) + "/" + SyncSetup.invitationName
+      try Data("x".utf8).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: path)
+      if letter == "b" { newest = path }
+    }
+    #expect(try directory.invitation() == newest)
+  }
 }
