@@ -670,6 +670,14 @@ package final class RecordWriter {
   /// The number of IDs that an iteration with row changes reads at a time.
   package static let idPage: Int64 = 1024
 
+  /// Returns the last of the IDs after `last` that were read at a time. The next ones come after it.
+  ///
+  /// - Throws: `damaged` if the rows of a malicious file would be read again and again.
+  package static func end(ofPage ids: [DocumentID], after last: Int64) throws(StoreError) -> Int64 {
+    guard let end = ids.last?.rawValue, end > last else { throw .damagedStore("its documents are not in their order") }
+    return end
+  }
+
   /// Deletes all documents in a collection in batches. If a document is damaged, the transaction can only be rolled
   /// back.
   package func deleteDocuments(in record: CollectionRecord) throws(StoreError) {

@@ -1,4 +1,5 @@
 import Coffer
+import CofferEngine
 import CofferSQLite
 import CofferSealing
 import Foundation
@@ -69,16 +70,57 @@ struct ForgedTests {
   }
 
   @Test func verifyReportsDuplicateCollectionIdentities() throws {
-    let (_, verdict) = try verdict { writer, _ in
-      let old = try writer.transaction.requireCollection(DocumentCollection("other"))
-      let notes = try writer.transaction.requireCollection(DocumentCollection("notes"))
-      let new = CollectionRecord(
-        id: old.id, revision: try writer.transaction.writer.revision, name: "other", settings: old.settings,
-        uid: notes.uid, dots: old.dots)
-      try writer.transaction.writer.replaceCollection(with: new)
-    }
+    let (_, verdict) = try verdict { writer, _ in try giveCollectionsOneIdentity(writer.transaction) }
     #expect(verdict.setMatches)
     #expect(verdict.problems == ["two collections have one identity"])
+  }
+
+  private func giveCollectionsOneIdentity(_ transaction: StoreTransaction) throws {
+    let old = try transaction.requireCollection(DocumentCollection("other"))
+    let notes = try transaction.requireCollection(DocumentCollection("notes"))
+    let new = CollectionRecord(
+      id: old.id, revision: try transaction.writer.revision, name: "other", settings: old.settings,
+      uid: notes.uid, dots: old.dots)
+    try transaction.writer.replaceCollection(with: new)
+  }
+
+  /// Returns a store with a document, and a copy in which the document was changed.
+  private func storeAndCopy() throws -> (TestStore, DocumentStore) {
+    let test = try TestStore()
+    try test.store.write { writer in
+      try writer.create(DocumentCollection("other"))
+      try writer.insert(Document(text: "text"), into: test.notes)
+    }
+    let copy = try DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    try copy.write { writer in _ = try writer.update(1) { $0.text = "changed" } }
+    return (test, copy)
+  }
+
+  @Test func mergeRefusesDuplicateCollectionIdentities() throws {
+    let (test, copy) = try storeAndCopy()
+    try test.store.write { try giveCollectionsOneIdentity($0.transaction) }
+    expect(.setMismatch) { try test.store.merge(copy) }
+    #expect(try test.store.read { try $0.text(of: 1) } == "text")
+  }
+
+  /// The state lists changed documents by ranges of IDs.
+  @Test func mergesStoreThatListsDocumentsWithoutEnd() throws {
+    let (test, copy) = try storeAndCopy()
+    try copy.engine.writing { transaction throws(StoreError) in
+      let (last, writer) = (transaction.start.generation, try transaction.writer)
+      try writer.willWrite()
+      var ring = ChangeRing(after: last - 1)
+      let entry = RingChanges.Entry(.deleted, in: 1, [1...StoreFormat.documentIDs.upperBound])
+      transaction.start.ring.mark(of: last - 1)!.withUnsafeBytes {
+        ring.append(last, markBefore: $0, .entries([entry]))
+      }
+      writer.state.ring = ring
+      try transaction.commit()
+    }
+    #expect(try test.store.merge(copy).isMerged)
+    #expect(try test.store.read { try $0.text(of: 1) } == "changed")
+    try test.expectSound()
   }
 
   @Test(arguments: [#"{"b":1,"a":2}"#, #"{"a": 1}"#, #"{"a":1.0}"#, #"{"a":1,"a":1}"#, "{}", "[1]", #"{"a":"\u0041"}"#])
@@ -92,6 +134,14 @@ struct ForgedTests {
     #expect(HeadData.isObjectOf(attributes))
     // Doubles keep their written form.
     #expect(try Attributes(json: attributes).canonicalJSON == Array(attributes.utf8))
+  }
+
+  /// Rows on pages can be in any order.
+  @Test func pagesOfIDsRise() throws {
+    #expect(try RecordWriter.end(ofPage: [8, 3, 9], after: 7) == 9)
+    for page: [DocumentID] in [[8, 7], [8, 3], []] {
+      expect(.damaged) { try RecordWriter.end(ofPage: page, after: 7) }
+    }
   }
 
   @Test func rejectsStateWithOutOfRangeFields() {

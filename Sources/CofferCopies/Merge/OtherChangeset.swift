@@ -18,9 +18,7 @@ final class OtherChangeset: OtherSide {
   init(_ rows: ChangesetRows, named name: String, mine: PairedStore) throws(StoreError) {
     (self.rows, self.name, self.mine) = (rows, name, mine)
     replicas = try Self.naming(name) { () throws(StoreError) in
-      guard Set(rows.collections.map(\.uid)).count == rows.collections.count else {
-        throw StoreError(.setMismatch, "two collections have one identity")
-      }
+      try rows.collections.requireDistinctIdentities()
       return try JointReplicas(mine.transaction, rows.reader.origin.commits, areOfStore: false)
     }
     collections = Dictionary(uniqueKeysWithValues: rows.collections.map { ($0.id, $0.uid) })

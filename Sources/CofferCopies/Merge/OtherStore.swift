@@ -22,9 +22,7 @@ final class OtherStore: OtherSide {
     self.mine = mine
     (replicas, own, collections) = try store.naming { () throws(StoreError) in
       let collections = try store.transaction.storedCollections()
-      guard Set(collections.map(\.uid)).count == collections.count else {
-        throw StoreError(.setMismatch, "two collections have one identity")
-      }
+      try collections.requireDistinctIdentities()
       return (
         try JointReplicas(mine.transaction, store.transaction, base: base), try store.transaction.replicas, collections
       )

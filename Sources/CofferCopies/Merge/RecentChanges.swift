@@ -47,6 +47,10 @@ struct RecentChanges {
 
 /// The latest entries of the ring for each document and collection.
 private struct RingListing {
+  /// The maximum number of listed documents. Reading more of them one by one takes longer than a walk, and a key holder
+  /// can list any number of documents that don't exist.
+  private static let limit = 1 << 20
+
   private let store: PairedStore
   private let generation: UInt64
   private let acceptsOlder: Bool
@@ -54,16 +58,19 @@ private struct RingListing {
   private var last: [Int64: (generation: UInt64, isDeleted: Bool)] = [:]
   private var lastOfCollections: [UInt32: UInt64] = [:]
 
-  /// - Returns: `nil` if the ring doesn't list all changes since the generation.
+  /// - Returns: `nil` if the ring doesn't list all changes since the generation, or lists too many documents.
   init?(_ store: PairedStore, since generation: UInt64, acceptsOlder: Bool) {
     self.store = store
     self.generation = generation
     self.acceptsOlder = acceptsOlder
     guard let ring = store.transaction.start.ring.changes(after: generation) else { return nil }
+    var count = 0
     for (generation, changes) in ring {
       guard case .entries(let entries) = changes else { return nil }
       for entry in entries {
         if entry.kind == .collection { lastOfCollections[entry.collection] = generation }
+        for ids in entry.ranges where count <= Self.limit { count += min(ids.count, Self.limit + 1) }
+        guard count <= Self.limit else { return nil }
         for id in entry.ranges.joined() {
           // A move to another collection is a deletion and an insertion in one generation.
           let isSame = last[id]?.generation == generation

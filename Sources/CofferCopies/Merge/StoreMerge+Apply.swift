@@ -364,7 +364,7 @@ private struct MergeApplication {
         else { continue }
         found.append((id, parent))
       }
-      last = page[page.count - 1].rawValue
+      last = try RecordWriter.end(ofPage: page, after: last)
     }
     for (child, parent) in found {
       try writer.setParentRow(of: child, to: parent)

@@ -82,3 +82,14 @@ extension StoreMerge {
     }
   }
 }
+
+extension [CollectionRecord] {
+  /// Requires each collection to have an identity of its own.
+  ///
+  /// - Throws: `setMismatch`.
+  func requireDistinctIdentities() throws(StoreError) {
+    guard Set(map(\.uid)).count == count else {
+      throw StoreError(.setMismatch, "two collections have one identity")
+    }
+  }
+}

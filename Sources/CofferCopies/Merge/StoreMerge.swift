@@ -195,6 +195,9 @@ final class StoreMerge {
     fresh = Dot(
       replica: replicas.joined.own, counter: max(replicas.greatestCounter, here.transaction.start.counter) + 1)
     documents = MyDocuments(here, lookingUpAll: isRenamed)
+    try here.naming { () throws(StoreError) in
+      try here.transaction.storedCollections().requireDistinctIdentities()
+    }
     // A deletion can apply to any attachment. Otherwise, a changeset affects just its own documents' attachments.
     let mine =
       isChangeset && changes.deletions.isEmpty

@@ -105,7 +105,7 @@ package struct CollectionEditor {
         for id in ids {
           if let key = try refold(id, in: record, sharingKeys: sharesKeys) { shared.append(key) }
         }
-        last = ids[ids.count - 1].rawValue
+        last = try RecordWriter.end(ofPage: ids, after: last)
       }
       // Every row must have its new index first.
       for key in shared { try writer.settle(key, in: record.id) }
