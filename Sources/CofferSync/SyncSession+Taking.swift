@@ -152,6 +152,10 @@ extension SyncSession {
       case .anchorMismatch:
         try noteFork(of: name, file.file)
         return .stuck
+      // A device with the folder's secret wrote rows that contradict each other.
+      case .setMismatch:
+        try note(.damaged, name, file.header.sequence, hash: file.file.hash, error.description)
+        return .stuck
       // The apps' versions differ, a document or the memory would be too large, a key can't be folded, or a rekey isn't
       // finished.
       case .otherFormat, .tooLarge, .invalidArgument, .rekeyUnfinished:

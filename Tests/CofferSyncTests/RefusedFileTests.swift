@@ -184,6 +184,66 @@ struct RefusedFileTests {
     #expect(try laptop.store.verify().isSound)
   }
 
+  // MARK: Files that break rules
+
+  /// Devices count their generations apart, so the generation of a replica can be later than this device's.
+  @Test func takesReplicaWithoutCommits() throws {
+    for number in 1...40 { try phone.write("\(number)") }
+    try phone.store.engine.writing { transaction throws(StoreError) in
+      let writer = try transaction.writer
+      let revision = writer.revision
+      try writer.changeReplicas { replicas throws(StoreError) in
+        _ = try replicas.add(Replica(identity: UniqueID(high: 1, low: 1), counter: 0, range: 0, rose: revision))
+      }
+      try transaction.commit()
+    }
+    try exchange()
+    #expect(try laptop.sync().problems.isEmpty)
+    #expect(try texts(laptop) == texts(phone))
+    #expect(try laptop.store.verify().isSound)
+  }
+
+  /// A commit of a replica that no store has.
+  private static let unknown = Dot(replica: UInt32(Replicas.maximumCount) - 1, counter: 1)
+
+  /// Changes the dots of a device's first document, as only a key holder can.
+  private func forge(in device: SimulatedDevice, _ change: (inout DocumentDots) -> Void) throws {
+    try device.store.write { tx in
+      let id = try tx.headers(in: "notes")[0].id
+      let writer = try tx.transaction.writer
+      let stamp = writer.dot
+      try writer.rewrite(id, changing: [], [], as: .head) { content, _ throws(StoreError) in
+        content.history.change { dots in
+          dots.stamp = stamp
+          change(&dots)
+        }
+      }
+    }
+  }
+
+  @Test func fileWithUnknownCommitStopsNoOtherFile() throws {
+    try forge(in: phone) { $0.text = Self.unknown }
+    try phone.sync()
+    carry()
+    try laptop.write("of laptop")
+    let report = try laptop.sync()
+    #expect(report.problems.map(\.kind) == [.damaged] && report.publishedDocuments == 1)
+    #expect(try texts(laptop) == ["first", "of laptop"])
+  }
+
+  @Test func documentWithUnknownCommitIsNotPublished() throws {
+    try forge(in: phone) { $0.stamp = Self.unknown }
+    expect(.setMismatch) { try phone.sync() }
+  }
+
+  @Test func statusRefusesUnknownCommitOfConflict() throws {
+    try changeOnBoth()
+    try laptop.sync()
+    #expect(try laptop.session().status().otherVersions.count == 1)
+    try forge(in: laptop) { $0.text = Self.unknown }
+    expect(.setMismatch) { try laptop.session().status() }
+  }
+
   // MARK: Files that can't be read
 
   /// The name of a device's subfolder.

@@ -56,7 +56,13 @@ package struct ChangesetOrigin: Sendable {
   var commits: Commits { Commits(replicas, own: replicas.ownReplica.marks) }
 
   /// Returns whether the changeset leaves out the changes of a commit.
-  func isInBase(_ dot: Dot) -> Bool { dot.isZero || dot.counter <= base[Int(dot.replica)] }
+  ///
+  /// - Throws: `setMismatch` for a commit of an unknown replica, which only a key holder can have written into a row.
+  func isInBase(_ dot: Dot) throws(StoreError) -> Bool {
+    if dot.isZero { return true }
+    guard dot.replica < base.count else { throw JointReplicas.unknownDot }
+    return dot.counter <= base[Int(dot.replica)]
+  }
 
   // MARK: Vectors
 

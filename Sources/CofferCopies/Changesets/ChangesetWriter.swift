@@ -16,6 +16,7 @@ package struct ChangesetWriter {
   /// The documents' IDs, in ascending order.
   private var documents: [Int64] = []
   private var collections: [CollectionRecord] = []
+  private var hasChangedCollections = false
   private var deletions: [DeletionRecord] = []
   /// The attachments whose contents travel although the base includes them, because a receiver lacks them.
   private let owed: Set<UniqueID>
@@ -46,20 +47,20 @@ package struct ChangesetWriter {
       documents.append(id)
       used.insert(collection)
     }
-    collections = try transaction.storedCollections().filter { record in
+    for record in try transaction.storedCollections() {
+      let isChanged = try !origin.isInBase(record.dots.stamp)
+      if isChanged { hasChangedCollections = true }
       // The migrations show whether the receiver's program knows what the documents went through.
-      !origin.isInBase(record.dots.stamp) || used.contains(record.id) || record.holdsMigrations
+      if isChanged || used.contains(record.id) || record.holdsMigrations { collections.append(record) }
     }
     for row in recent.deletions {
       let record = try DeletionRecord(row, transaction.keys)
-      if !origin.isInBase(record.stamp) { deletions.append(record) }
+      if try !origin.isInBase(record.stamp) { deletions.append(record) }
     }
   }
 
   /// Whether the changeset carries a change. Collections that only name the places of documents aren't one.
-  package var isEmpty: Bool {
-    documents.isEmpty && deletions.isEmpty && collections.allSatisfy { origin.isInBase($0.dots.stamp) }
-  }
+  package var isEmpty: Bool { documents.isEmpty && deletions.isEmpty && !hasChangedCollections }
 
   package var documentCount: Int { documents.count }
 
@@ -84,11 +85,12 @@ package struct ChangesetWriter {
     let (collection, stamp) = try store.row(id) { row, head in
       (row.fields.collection, DocumentDots(checked: head.dots).stamp)
     }
-    if !origin.isInBase(stamp) { return collection }
-    let isCarried = try store.attachments(of: DocumentID(id)).contains { record in
-      !origin.isInBase(record.born) || !origin.isInBase(record.nameDot) || owed.contains(record.uid)
+    if try !origin.isInBase(stamp) { return collection }
+    for record in try store.attachments(of: DocumentID(id)) {
+      if owed.contains(record.uid) { return collection }
+      for dot in [record.born, record.nameDot] where try !origin.isInBase(dot) { return collection }
     }
-    return isCarried ? collection : nil
+    return nil
   }
 
   // MARK: Writing
@@ -108,10 +110,10 @@ package struct ChangesetWriter {
     for (index, id) in documents.enumerated() {
       // A store with the base may have deleted a document that was kept since, and lost its contents.
       let kept = try write(document: id, to: target)
-      let wasKept = !kept.isZero && !origin.isInBase(kept)
+      let wasKept = try !origin.isInBase(kept)
       for record in try store.attachments(of: DocumentID(id)) {
-        try write(
-          record, carryingContent: wasKept || !origin.isInBase(record.born) || owed.contains(record.uid), to: target)
+        let isNew = try !origin.isInBase(record.born)
+        try write(record, carryingContent: wasKept || isNew || owed.contains(record.uid), to: target)
       }
       try progress(index + 1)
     }

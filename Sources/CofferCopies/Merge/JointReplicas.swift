@@ -56,10 +56,12 @@ struct JointReplicas {
   /// Joins the replicas without comparing the histories.
   init(joining here: Replicas, _ there: Replicas) throws(StoreError) {
     joined = here
-    for entry in there.entries {
+    for var entry in there.entries {
       if let known = here.number(of: entry.identity) {
         numbers.append(known)
       } else {
+        // The other store's generation says nothing here, and can be later than this store's.
+        entry.rose = 1
         numbers.append(try joined.add(entry))
       }
     }
@@ -235,7 +237,7 @@ struct JointReplicas {
     try dots.mapped { dot throws(StoreError) in try translate(dot) }
   }
 
-  private static var unknownDot: StoreError {
+  static var unknownDot: StoreError {
     StoreError(.setMismatch, "a row names a change that the store doesn't include")
   }
 

@@ -87,7 +87,9 @@ extension Replicas {
   /// - Parameters:
   ///   - uid: The document of the text.
   ///   - text: The commit that wrote the text.
+  /// - Throws: `setMismatch` if these replicas don't have the commit's replica, which only a key holder can cause.
   func uid(ofTextFrom uid: UniqueID, _ text: Dot) throws(StoreError) -> UniqueID {
+    guard text.replica < entries.count else { throw JointReplicas.unknownDot }
     var builder = ByteBuilder()
     builder.append(self[text.replica].identity)
     builder.append(text.counter)

@@ -208,7 +208,10 @@ extension Publication {
 
   private func hasMigrated(since secret: ReleaseSecret) throws(StoreError) -> Bool {
     let origin = try origin(since: secret)
-    return try store.transaction.storedCollections().contains { $0.holdsMigrations && !origin.isInBase($0.dots.stamp) }
+    for record in try store.transaction.storedCollections() where record.holdsMigrations {
+      if try !origin.isInBase(record.dots.stamp) { return true }
+    }
+    return false
   }
 }
 
