@@ -4,7 +4,7 @@ internal import Dispatch
 internal import Synchronization
 
 extension ConnectionPool {
-  /// Stops readers, waits for them and for a running write, and closes all connections.
+  /// Stops readers and writers that wait for a lock, waits for readers and a running write, and closes all connections.
   ///
   /// - Throws: `misuse` inside this thread's `read` or `write`, which would wait for itself, and in a forked child,
   ///   where the parent's connections remain unchanged.
@@ -16,7 +16,7 @@ extension ConnectionPool {
         throw StoreError(.misuse, "a store can't be closed inside its own read or write")
       }
       session.beginClosing()
-      return idle.interrupts.values
+      return Array(idle.interrupts.values) + [idle.waitingWriter].compactMap { $0 }
     }
     for handle in interrupts { handle.stopWaiting() }
     locks.writers.dismiss(ObjectIdentifier(self), with: .storeClosed)

@@ -21,6 +21,8 @@ package final class ConnectionPool: Sendable {
     var interrupts: [ObjectIdentifier: InterruptHandle] = [:]
     /// The interrupt handle of the active writer, which only suspending the store interrupts.
     var writer: InterruptHandle?
+    /// The interrupt handle of a writer that hasn't begun. Closing the store interrupts its waits for a lock.
+    var waitingWriter: InterruptHandle?
     /// Signaled when the last thread leaves `read` of a closed store.
     var closer: DispatchSemaphore?
   }
@@ -226,7 +228,7 @@ package final class ConnectionPool: Sendable {
   }
 
   func endWriting() {
-    idle.withLock { $0.writer = nil }
+    idle.withLock { ($0.writer, $0.waitingWriter) = (nil, nil) }
     if session.isSuspended { writingConnection = nil }
     writingThread.store(0, ordering: .releasing)
     locks.writer.store(0, ordering: .releasing)
@@ -244,15 +246,15 @@ package final class ConnectionPool: Sendable {
     let connection: StoreConnection
     if let writingConnection {
       connection = writingConnection
-      noteWriter(connection.database.connection.interruptHandle)
+      try noteWriter(connection.database.connection.interruptHandle)
     } else {
       connection = try newConnection(
         cacheBytes: max(readerCache, StoreFile.writerCache), wait: wait, willRead: noteWriter)
       writingConnection = connection
+      // The store may have been closed in between.
+      try session.requireRunning()
     }
-    try writeAheadLock?.lock(wait: wait, cancellation) { () throws(StoreError) in
-      if session.isSuspended { throw .storeSuspended }
-    }
+    try writeAheadLock?.lock(wait: wait, cancellation) { () throws(StoreError) in try session.requireRunning() }
     do throws(StoreError) {
       setWait(shorter, of: connection.database.connection)
       try place.requireSingleName()
@@ -275,8 +277,21 @@ package final class ConnectionPool: Sendable {
     }
   }
 
-  private func noteWriter(_ handle: InterruptHandle) {
-    idle.withLock { $0.writer = handle }
+  private func noteWriter(_ handle: InterruptHandle) throws(StoreError) {
+    try idle.withLock { idle throws(StoreError) in
+      try session.requireRunning()
+      (idle.writer, idle.waitingWriter) = (handle, handle)
+    }
+  }
+
+  /// Notes that the writer's transaction has begun. From now on, closing the store waits for the transaction.
+  ///
+  /// - Throws: `closed` or `suspended` if that happened during the wait for the lock.
+  func writerDidBegin() throws(StoreError) {
+    try idle.withLock { idle throws(StoreError) in
+      try session.requireRunning()
+      idle.waitingWriter = nil
+    }
   }
 
   /// Closes the connections that no read uses, with their caches and index pages.

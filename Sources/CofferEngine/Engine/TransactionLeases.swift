@@ -34,6 +34,7 @@ package struct WriteLease: ~Copyable {
   ) throws(StoreError) {
     let lease = try engine.connections.writer(cancellation, wait: wait, turn: turn)
     let transaction = try StoreTransaction(lease.connection, .immediate, logger: engine.log)
+    try engine.noteBeginning(of: transaction)
     try engine.checkReopening(transaction)
     try engine.checkMigrations(transaction)
     self.transaction = transaction
@@ -61,6 +62,16 @@ extension StoreEngine {
   package func writerTurn() async throws -> FairTurn {
     try session.requireRunning()
     return try await FairTurn(of: connections.locks.writers, owner: ObjectIdentifier(connections))
+  }
+
+  /// Ends a write transaction that has just begun if the store was closed or suspended during its wait for the lock.
+  fileprivate func noteBeginning(of transaction: StoreTransaction) throws(StoreError) {
+    do throws(StoreError) {
+      try connections.writerDidBegin()
+    } catch {
+      transaction.rollback()
+      throw error
+    }
   }
 
   /// The maximum number of consecutive root key changes that a transaction follows.

@@ -173,6 +173,38 @@ struct ClosingTests {
     #expect(try reopened.verify().isSound)
   }
 
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func closingEndsWriteThatWaitsForAnotherProcess(_ journal: CreateOptions.Journal) throws {
+    var options = OpenOptions.testing
+    options.wait = nil
+    let test = try TestStore({ $0.journal = journal }, options: options)
+    let (store, notes) = (test.store, test.notes)
+    let other = try test.raw()
+    try other.execute("BEGIN IMMEDIATE")
+    let waiting = Background { try store.write { try $0.insert(Document(text: "never"), into: notes) } }
+    waitUntil { store.engine.connections.idle.withLock { $0.writer != nil } }
+    try store.close()
+    expect(.closed) { try waiting.value() }
+    try other.execute("ROLLBACK")
+    try test.reopened().close()
+  }
+
+  @Test func closingEndsWaitForAnotherWriterOfLog() throws {
+    var options = OpenOptions.testing
+    options.wait = nil
+    let test = try TestStore({ $0.journal = .writeAheadLog }, options: options)
+    let store = test.store
+    let lock = try WriteAheadLock.of(test.url.path)
+    try lock.lock(wait: .zero)
+    let waiting = Background { try store.write { _ in } }
+    waitUntil { store.engine.connections.idle.withLock { $0.writer != nil } }
+    let closing = Background { try store.close() }
+    expect(.closed) { try waiting.value() }
+    lock.unlock()
+    try closing.value()
+    lock.release()
+  }
+
   @Test func closingEndsReaderWaitingForLock() throws {
     var options = OpenOptions.testing
     options.wait = nil
