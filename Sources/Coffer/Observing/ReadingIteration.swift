@@ -93,6 +93,8 @@ final class ReadingIteration<Reads: ObservedReads>: ObservationIteration, @unche
     if subscription == nil {
       // Subscribe before reading to avoid missing a commit.
       let new = store.subscribe()
+      // The lock that kept the subscription from beginning can be gone at the first read, which nothing would follow.
+      try new.subscriber.requireBeginning()
       subscription = new
       lastHeard = new.subscriber.start
       window?.add(new.subscriber)

@@ -111,6 +111,12 @@ package final class ChangeSubscriber: Sendable {
     }
   }
 
+  /// Throws the error with which the subscription began, if the state that its changes follow couldn't be read.
+  package func requireBeginning() throws(StoreError) {
+    let end = state.withLock { $0.end }
+    if case .failure(let error)? = end { throw error }
+  }
+
   /// Waits for the next change, or returns `nil` at the end.
   ///
   /// - Parameter isWanted: Returns `false` for changes to drop.

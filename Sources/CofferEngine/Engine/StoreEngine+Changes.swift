@@ -24,8 +24,9 @@ extension StoreEngine {
           took: ContinuousClock.now - start)
       }
     } catch {
-      // Locks and suspensions are temporary, so the next poll retries. Any other error ends the subscriptions.
-      guard error.code != .locked, error.code != .suspended else { return }
+      // Locks and suspensions are temporary, so the next poll retries. Closing the store ends the subscriptions itself,
+      // without an error. Any other error ends them.
+      guard error.code != .locked, error.code != .suspended, error.code != .closed else { return }
       session.feed.finish(error)
     }
   }

@@ -364,6 +364,15 @@ struct ChangesTests {
     #expect(try await listening.value <= 1)
   }
 
+  @Test func pollOfClosingStoreLeavesEndToClosing() async throws {
+    let test = try TestStore()
+    var iterator = test.store.changes().makeAsyncIterator()
+    test.store.engine.session.beginClosing()
+    test.store.engine.poll()
+    try await test.store.close()
+    #expect(try await iterator.next() == nil)
+  }
+
   @Test func canceledTaskStopsListening() async throws {
     let test = try TestStore()
     let changes = test.store.changes()

@@ -1,4 +1,3 @@
-import Coffer
 import CofferRecords
 import CofferSQLite
 import CofferTestSupport
@@ -6,6 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import Coffer
 @testable import CofferEngine
 @testable import CofferStoreTestSupport
 
@@ -72,6 +72,24 @@ struct ObservationInteractionTests {
     try raw.execute("ROLLBACK")
     #expect(try await listing.value?.inserted.map(\.index) == [3])
     #expect(try await counting.value == 4)
+  }
+
+  /// The lock ends after the read that the subscription begins with, and before the read of the first element.
+  @Test func lockAtBeginningFailsFirstElement() async throws {
+    let test = try impatient(.rollback)
+    let store = test.store
+    try fill(store, 3)
+    nonisolated(unsafe) let raw = try test.raw()
+    let subscribe = store.subscription(to: nil, for: .reread)
+    let observed = ObservedStore(
+      subscribe: {
+        _ = try? raw.execute("BEGIN EXCLUSIVE")
+        defer { _ = try? raw.execute("ROLLBACK") }
+        return subscribe()
+      }, engine: { store.engine })
+    let count = ReadingIteration(ClosureReads { try $0.count(in: Self.notes) }, observed)
+    await #expect(throws: StoreError(.locked, "")) { try await count.next() }
+    #expect(try await count.next() == nil)
   }
 
   @Test(arguments: CreateOptions.Journal.allCases)
