@@ -44,6 +44,8 @@ public struct AttachmentParts: AsyncSequence, Sendable {
         let chunks = try reader.transaction.chunks(of: attachment)
         chunks.proof = proof
         let (record, count) = (chunks.record, chunks.record.chunks.byteCount)
+        // Another branch of the store can be in the file now, whose attachment of this number is shorter.
+        guard start <= count else { throw StoreError.otherContent(of: attachment.rawValue) }
         var part = [UInt8](repeating: 0, count: Swift.min(Self.partSize, count - start))
         try part.withUnsafeMutableBytes { memory in
           try reader.transaction.read(start..<start + memory.count, of: chunks, into: memory)

@@ -35,6 +35,8 @@ extension StoreTransaction {
         }
       }
     } catch {
+      // The closure may have removed the attachment, whose next chunk isn't damaged then.
+      if failure == nil, hasWritten { _ = try attachmentRow(id) }
       throw failure ?? error
     }
   }

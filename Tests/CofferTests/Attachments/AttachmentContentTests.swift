@@ -200,6 +200,38 @@ struct AttachmentContentTests {
     }
   }
 
+  /// A program without a key can overwrite the file with another branch of the store.
+  @Test func streamOfPartsEndsWithErrorInShorterContent() async throws {
+    let test = try TestStore()
+    let id = try Self.makeDocument(test.store)
+    let url = test.place.file("branch.coffer")
+    try test.store.backup(to: url)
+    let attached = try await test.store.write { try $0.attach(AttachmentTests.bytes(600_000), to: id, name: "a") }
+    let branch = try await DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    for name in ["a", "b", "c"] { _ = try await branch.write { try $0.attach([1], to: id, name: name) } }
+    try await branch.close()
+    var iterator = test.store.parts(of: attached.id).makeAsyncIterator()
+    #expect(try await iterator.next()?.count == 256 << 10)
+    let bytes = try Data(contentsOf: url)
+    let file = try FileHandle(forWritingTo: test.url)
+    try file.truncate(atOffset: 0)
+    try file.write(contentsOf: bytes)
+    try file.close()
+    #expect(try await test.store.read { try $0.attachment(attached.id).byteCount } == 1)
+    await #expect(throws: StoreError(.damaged, "")) { try await iterator.next() }
+  }
+
+  @Test func readerThatRemovesAttachmentFindsItMissing() throws {
+    let test = try TestStore()
+    let id = try Self.makeDocument(test.store)
+    let attached = try test.store.write { try $0.attach(AttachmentTests.bytes(200_000), to: id, name: "a") }
+    try test.store.write { tx throws in
+      expect(.noSuchAttachment) { try tx.forEachPart(of: attached.id) { _ in try tx.detach(attached.id) } }
+    }
+    #expect(try test.store.read { try $0.attachments(of: id) }.isEmpty)
+    try test.expectSound()
+  }
+
   // MARK: Replacing, references and counts
 
   @Test func replacesContent() throws {
