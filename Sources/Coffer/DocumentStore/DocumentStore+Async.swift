@@ -24,6 +24,9 @@ extension DocumentStore {
   ///
   /// While all readers are busy (``OpenOptions/maximumReaders``), the task waits without a thread.
   ///
+  /// The closure runs outside the task, as in all asynchronous forms, so `Task.isCancelled` is `false` in it, and
+  /// task-local values have their defaults. Pass it the values that it needs.
+  ///
   /// - Throws: The synchronous form's errors. `CancellationError` if the task is canceled, at the scope's next call,
   ///   between rows or while waiting.
   @discardableResult

@@ -11,6 +11,7 @@ extension StoreTransaction {
   ///
   /// - Throws: `noSuchDocument`, `damaged`, or `otherFormat` for an attachment of a later version.
   package func attachments(of id: DocumentID) throws(StoreError) -> [Attachment] {
+    try requireOpen()
     if let lastCounted, lastCounted.document == id, !hasWritten {
       notes?.note(id)
       return lastCounted.attachments

@@ -234,6 +234,24 @@ struct ClosingTests {
     try other.execute("ROLLBACK")
   }
 
+  @Test func closingEndsListOfCountedAttachments() throws {
+    let test = try TestStore()
+    let (store, notes) = (test.store, test.notes)
+    let id = try store.write { tx throws in
+      let id = try tx.insert(Document(text: "x"), into: notes)
+      try tx.attach([1], to: id, name: "a")
+      return id
+    }
+    try store.read { reader throws in
+      // Counting reads the attachments, which the next call lists without reading them again.
+      #expect(try reader.header(of: id).attachmentCount == 1)
+      #expect(try reader.attachments(of: id).count == 1)
+      store.engine.session.beginClosing()
+      expect(.closed) { try reader.attachments(of: id) }
+    }
+    try store.close()
+  }
+
   @Test func closingEndsVerifyAndExport() throws {
     let test = try TestStore()
     try fill(test)
