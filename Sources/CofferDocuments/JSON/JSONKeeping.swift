@@ -2,13 +2,18 @@
 ///
 /// A program knows the members that it writes again after it has read the stored value.
 package enum JSONKeeping {
-  /// An array whose elements were changed and moved, so their unknown members have no place.
+  /// An array whose elements can't be matched with the stored elements, so their unknown members have no place.
   package struct Displaced: Error {}
+
+  /// The greatest number of elements to search for elements in another order.
+  private static let searchLimit = 1000
 
   /// Returns the new value with the unknown members of the stored value.
   ///
   /// An unknown member of an array's element is kept while the element is unchanged, wherever it is in the array, or
-  /// while the element keeps its index.
+  /// while the element keeps its index. Programs write sets, and dictionaries whose keys aren't strings, as arrays with
+  /// another order each time. So elements of such dictionaries are found by their keys, and the elements of a set keep
+  /// unknown members while they're unchanged.
   ///
   /// - Parameters:
   ///   - new: The value that replaces the stored value.
@@ -77,39 +82,111 @@ package enum JSONKeeping {
     case (.object(let old), .object(let known), .object(let new)):
       var joined = new
       for (name, value) in old {
-        guard let knownValue = known[name] else {
+        let knownName = Self.knownName(for: name, of: old, in: known)
+        guard let knownValue = known[knownName] else {
           if joined[name] == nil { joined[name] = value }
           continue
         }
         // The program removed a member that the new value lacks.
-        if let newValue = new[name] { joined[name] = try join(value, knownValue, newValue) }
+        if let newValue = new[knownName] { joined[knownName] = try join(value, knownValue, newValue) }
       }
       return Node(content: .object(joined), bytes: nil)
-    case (.array(let old), .array(let known), .array(let new)) where old.count == known.count:
+    case (.array(let old), .array(let known), .array(let new)):
       return Node(content: .array(try join(old, known, new)), bytes: nil)
     default:
       return new
     }
   }
 
+  /// Returns the name by which the program writes a stored member, since decoders find it also under a name in another
+  /// Unicode form.
+  private static func knownName(
+    for name: [UInt8], of old: [[UInt8]: Node], in known: [[UInt8]: Node]
+  ) -> [UInt8] {
+    guard known[name] == nil, !name.allSatisfy({ $0 < 0x80 }) else { return name }
+    let text = String(decoding: name, as: UTF8.self)
+    return known.keys.first { old[$0] == nil && String(decoding: $0, as: UTF8.self) == text } ?? name
+  }
+
   private static func join(_ old: [Node], _ known: [Node], _ new: [Node]) throws(Displaced) -> [Node] {
+    guard old.contains(where: { $0.hasAnyMember }), Set(old.map(\.bytes)) != Set(known.map(\.bytes)) else { return new }
+    // The program leaves out elements, or adds some.
+    guard old.count == known.count else { throw Displaced() }
+    if let joined = try joinPairs(old, known, new) { return joined }
+    let (stored, isReordered) = try reordered(old, like: known)
     // Find the unchanged elements first, which may have moved.
     var places: [ArraySlice<UInt8>?: [Int]] = [:]
     for index in known.indices.reversed() { places[known[index].bytes, default: []].append(index) }
     var sources = new.map { places[$0.bytes]?.popLast() }
     let used = Set(sources.compactMap { $0 })
     var isDisplaced = false
-    for index in known.indices where !used.contains(index) && !known[index].hasMembers(of: old[index]) {
-      if index < new.count, sources[index] == nil { sources[index] = index } else { isDisplaced = true }
+    for index in known.indices where !used.contains(index) && !known[index].hasMembers(of: stored[index]) {
+      if !isReordered, index < new.count, sources[index] == nil { sources[index] = index } else { isDisplaced = true }
     }
     // An element without its members may be one that was changed and moved, unless elements were only removed.
     if isDisplaced, sources.contains(nil) { throw Displaced() }
     var joined: [Node] = []
     for (element, source) in zip(new, sources) {
       joined.append(
-        try source.map { index throws(Displaced) in try join(old[index], known[index], element) } ?? element)
+        try source.map { index throws(Displaced) in try join(stored[index], known[index], element) } ?? element)
     }
     return joined
+  }
+
+  /// Joins arrays of keys and values in turns, such as a dictionary's whose keys aren't strings.
+  ///
+  /// - Returns: `nil` for other arrays.
+  private static func joinPairs(_ old: [Node], _ known: [Node], _ new: [Node]) throws(Displaced) -> [Node]? {
+    guard let oldPairs = pairs(old), let knownPairs = pairs(known), let newPairs = pairs(new),
+      oldPairs.keys == knownPairs.keys
+    else { return nil }
+    var lost = oldPairs.filter { key, value in
+      newPairs[key] == nil && knownPairs[key]?.hasMembers(of: value) == false
+    }
+    var hasNewKey = false
+    var joined = new
+    for index in stride(from: 0, to: new.count, by: 2) {
+      var key = new[index].bytes
+      if oldPairs[key] == nil {
+        // A key may have been changed in its place.
+        guard index < known.count, newPairs[known[index].bytes] == nil, new[index + 1].bytes == known[index + 1].bytes
+        else {
+          hasNewKey = true
+          continue
+        }
+        key = known[index].bytes
+        lost[key] = nil
+      }
+      guard let oldValue = oldPairs[key], let knownValue = knownPairs[key] else { continue }
+      joined[index + 1] = try join(oldValue, knownValue, new[index + 1])
+    }
+    if hasNewKey, !lost.isEmpty { throw Displaced() }
+    return joined
+  }
+
+  /// Returns the values by key of an array of distinct keys and values in turns, or `nil` for another array.
+  private static func pairs(_ elements: [Node]) -> [ArraySlice<UInt8>?: Node]? {
+    guard elements.count.isMultiple(of: 2) else { return nil }
+    var pairs: [ArraySlice<UInt8>?: Node] = [:]
+    for index in stride(from: 0, to: elements.count, by: 2) {
+      guard case .scalar = elements[index].content, pairs[elements[index].bytes] == nil else { return nil }
+      pairs[elements[index].bytes] = elements[index + 1]
+    }
+    return pairs
+  }
+
+  /// Returns the stored elements in the order in which the program writes them again, which differs for a set.
+  private static func reordered(
+    _ old: [Node], like known: [Node]
+  ) throws(Displaced) -> (elements: [Node], isReordered: Bool) {
+    let strays = known.indices.filter { !known[$0].canStand(for: old[$0]) }
+    if strays.isEmpty { return (old, false) }
+    guard known.count <= searchLimit else { throw Displaced() }
+    let sources = known.map { element in old.indices.filter { element.canStand(for: old[$0]) } }
+    // An element that resembles no stored element is written in another form, in its place.
+    guard strays.contains(where: { !sources[$0].isEmpty }) else { return (old, false) }
+    guard sources.allSatisfy({ $0.count == 1 }), Set(sources.joined()).count == old.count else { throw Displaced() }
+    return (sources.joined().map { old[$0] }, true)
   }
 }
 
@@ -183,7 +260,9 @@ private struct Node {
       while let name = try scanner.nextName(isFirst: isFirst) {
         isFirst = false
         let name = scanner.value(of: name)
-        members[name] = try Node(&scanner, json, depth: depth + 1)
+        let value = try Node(&scanner, json, depth: depth + 1)
+        // The first member of a name counts, as for decoders.
+        if members[name] == nil { members[name] = value }
       }
       content = .object(members)
     case JSONByte.openBracket:
@@ -213,11 +292,43 @@ private struct Node {
     }
   }
 
-  private var hasAnyMember: Bool {
+  var hasAnyMember: Bool {
     switch content {
     case .scalar: false
     case .array(let elements): elements.contains { $0.hasAnyMember }
     case .object(let members): !members.isEmpty
+    }
+  }
+
+  /// Whether a program that knows some members of another value can have written this value for it.
+  func canStand(for other: Node) -> Bool {
+    switch (content, other.content) {
+    case (.object(let own), .object(let others)):
+      own.allSatisfy { name, value in others[name].map { value.canStand(for: $0) } ?? true }
+    case (.array(let own), .array(let others)) where other.hasAnyMember:
+      own.count == others.count && zip(own, others).allSatisfy { $0.canStand(for: $1) }
+    case (.array(let own), .array(let others)):
+      // It can be a set, whose order tells nothing.
+      own.count == others.count && Set(own.map(\.bytes)) == Set(others.map(\.bytes))
+    case (.scalar, .scalar): isSameScalar(as: other)
+    default: false
+    }
+  }
+
+  /// Whether two scalars are equal, also in forms that other programs write.
+  private func isSameScalar(as other: Node) -> Bool {
+    guard let bytes, let others = other.bytes else { return false }
+    if bytes == others { return true }
+    return bytes.withUnsafeBytes { bytes in
+      others.withUnsafeBytes { others in
+        guard bytes.first == JSONByte.quote, others.first == JSONByte.quote else {
+          guard let number = JSONNumber.double(bytes) else { return false }
+          return number == JSONNumber.double(others)
+        }
+        guard bytes.contains(JSONByte.backslash) || others.contains(JSONByte.backslash) else { return false }
+        return JSONPath.bytes(ofStringAt: 0..<bytes.count, in: bytes)
+          == JSONPath.bytes(ofStringAt: 0..<others.count, in: others)
+      }
     }
   }
 }

@@ -125,7 +125,7 @@ package struct CodableValues: Sendable {
       let id = old.header.id
       throw StoreError(
         .notDecodable,
-        "document \(id) has members that \(type) doesn't have, in an array whose elements were changed and moved",
+        "document \(id) has members that \(type) doesn't have, in an array whose elements can't be found again",
         hint: "update this program, or change and move the elements in two steps", documentID: id)
     }
   }

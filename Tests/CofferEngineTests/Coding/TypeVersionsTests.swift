@@ -66,6 +66,35 @@ struct TypeVersionsTests {
     }
   }
 
+  /// Sets, and dictionaries whose keys aren't strings, are arrays whose order differs each time.
+  @Test func updateKeepsMembersOfNewerTypeInSetsAndDictionaries() throws {
+    struct Old: Codable, Sendable {
+      var tags: Set<String>
+      var items: [Double: First.Tag]
+    }
+    struct New: Codable, Sendable, Equatable {
+      var tags: Set<String>
+      var items: [Double: Second.Tag]
+      var rank: Int?
+    }
+    try withTestStore { test in
+      var value = New(tags: Set((0..<20).map { "t\($0)" }), items: [:], rank: 7)
+      for number in 0..<20 { value.items[Double(number) + 0.5] = .init(name: "same", color: "c\(number)") }
+      let id = try test.store.write { try $0.insert(value, into: test.notes) }
+      try test.store.write { tx in
+        try tx.update(id, as: Old.self) {
+          $0.tags.remove("t3")
+          $0.items[0.5]?.name = "changed"
+          $0.items[1.5] = nil
+        }
+      }
+      value.tags.remove("t3")
+      value.items[0.5]?.name = "changed"
+      value.items[1.5] = nil
+      #expect(try test.store.read { try $0.value(New.self, of: id) } == value)
+    }
+  }
+
   @Test func putKeepsMembersOfNewerType() throws {
     try withTestStore { test in
       try test.store.write { tx in
