@@ -197,7 +197,9 @@ package struct Upsert {
     // The mark of a value stays with its text.
     if incoming.givesText, given.isJSON || !given.text.utf8.elementsEqual(old.text.utf8) {
       (document.text, document.isJSON) = (given.text, given.isJSON)
-      if !given.isJSON { document.attributes = CodableValues.unstamped(old.attributes) }
+      // A complete record gives the schema version of its value, unless that's 1.
+      let givesVersion = incoming.isComplete && !given.text.utf8.elementsEqual(old.text.utf8)
+      if !given.isJSON || givesVersion { document.attributes = CodableValues.unstamped(old.attributes) }
     }
     if let title = given.title, !incoming.isUsualTitle {
       document.title = title
@@ -205,7 +207,7 @@ package struct Upsert {
       // A title that was derived from the old value follows the new value.
       var former = old
       if old.title.isIdentical(to: old.titleInJSON) { former.title = nil }
-      document.title = former.title ?? given.title
+      document.title = former.title ?? document.titleInJSON
       if document.title.isIdentical(to: former.title) { document.title = rule.title(for: document, insteadOf: former) }
     } else if old.title != nil || old.derivedTitle == nil {
       document.title = rule.title(for: document, insteadOf: old)

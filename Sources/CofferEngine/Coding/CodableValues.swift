@@ -50,8 +50,11 @@ package struct CodableValues: Sendable {
     let new = try encoded(value)
     // Check the stored document first, because its attributes may be kept.
     let kept = try text(new.text, of: type(of: value), replacing: old)
-    return Document(
+    var document = Document(
       title: title ?? new.title, text: kept, attributes: try stamped(attributes, for: type(of: value)), isJSON: true)
+    // The title can be a member that the type doesn't have.
+    if title == nil, !kept.isIdentical(to: new.text) { document.title = document.titleInJSON }
+    return document
   }
 
   /// Returns the attributes with the type's schema version added, if it has one.
@@ -107,11 +110,21 @@ package struct CodableValues: Sendable {
     _ new: String, of type: Value.Type, replacing old: StoredDocument, wasRead: Bool
   ) throws(StoreError) -> String {
     let known: Value? = wasRead ? nil : try value(type, old)
+    let versioned = type as? any VersionedValue.Type
     // A migration decides which members of an older value remain.
-    guard try Self.schema(of: old.header) == Self.newestSchema(of: type, type as? any VersionedValue.Type) else {
+    guard try Self.schema(of: old.header, as: type, versioned) == Self.newestSchema(of: type, versioned) else {
       return new
     }
     if Self.haveSameMembers(new, old.document.text) { return new }
+    var stored = old.document.text
+    // Foundation also reads texts that aren't strict JSON, in which members can't be found.
+    guard stored.withUTF8({ JSONScanner.isJSON(UnsafeRawBufferPointer($0)) }) else {
+      let id = old.header.id
+      throw StoreError(
+        .notDecodable,
+        "the text of document \(id) isn't strict JSON, so members that \(type) doesn't have can't be kept",
+        hint: "replace the text with strict JSON, or delete the document first", documentID: id)
+    }
     do {
       let kept = try JSONKeeping.keep(in: Array(new.utf8), membersOf: Array(old.document.text.utf8)) {
         let stored: Value = if let known { known } else { try value(type, old) }

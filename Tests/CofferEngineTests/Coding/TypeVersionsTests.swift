@@ -110,6 +110,42 @@ struct TypeVersionsTests {
     }
   }
 
+  /// A title that comes from a member without a place in the type.
+  @Test func putKeepsTitleOfNewerType() throws {
+    struct Body: Codable, Sendable { var body: String }
+    struct TitledBody: Codable, Sendable {
+      var title: String
+      var body: String
+    }
+    try withTestStore { test in
+      try test.store.write { tx in
+        let id = try tx.put(TitledBody(title: "a", body: "x"), into: test.notes, key: "k").id
+        try tx.put(Body(body: "y"), into: test.notes, key: "k")
+        #expect(try tx.header(of: id).title == "a")
+        var options = BulkOptions()
+        options.onConflict = .update
+        try tx.insert(contentsOf: [Body(body: "z")], into: test.notes, options: options, key: { _ in "k" })
+        #expect(try tx.header(of: id).title == "a")
+        #expect(try tx.text(of: id) == #"{"body":"z","title":"a"}"#)
+      }
+    }
+  }
+
+  /// Foundation reads a text with an unpaired surrogate in a member that the type doesn't have.
+  @Test func updateRefusesTextThatIsNotStrictJSON() throws {
+    try withTestStore { test in
+      let text = #"{"extra":"\ud800","title":"a"}"#
+      let id = try test.store.write { try $0.insert(Document(text: text, isJSON: true), into: test.notes) }
+      try test.store.write { tx in
+        let value = try tx.value(Titled.self, of: id)
+        #expect(value.title == "a")
+        expect(.notDecodable) { try tx.update(id, as: Titled.self) { $0.title = "b" } }
+        expect(.notDecodable) { try tx.put(Titled(title: "b"), id: id, into: test.notes) }
+      }
+      #expect(try json(test.store, id) == text)
+    }
+  }
+
   @Test func unchangedValueIsNotWritten() throws {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(Second(title: "a", rank: 7), into: test.notes) }
@@ -264,6 +300,39 @@ struct TypeVersionsTests {
         options.onConflict = .update
         try tx.insert(contentsOf: [Document(text: "no value", key: "b")], into: test.notes, options: options)
         #expect(try tx.header(of: second).attributes.isEmpty)
+      }
+    }
+  }
+
+  /// An app may use the attribute for something else, which doesn't make the value an older one.
+  @Test func updateKeepsMembersBesideOtherSchemaAttribute() throws {
+    try withTestStore { test in
+      try test.store.write { tx in
+        let id = try tx.insert(Second(title: "a", rank: 7), into: test.notes, attributes: ["schema": "mine"])
+        try tx.update(id, as: First.self) { $0.title = "b" }
+        #expect(try tx.value(Second.self, of: id) == Second(title: "b", rank: 7))
+      }
+    }
+  }
+
+  @Test func completeRecordGivesVersionOfItsValue() throws {
+    try withTestStore { other in
+      try other.store.write { _ = try $0.insert(First(title: "a"), into: other.notes, id: 1) }
+      try withTestStore { test in
+        try test.store.write {
+          _ = try $0.insert(Third(name: "b"), into: test.notes, attributes: ["color": "red"], id: 1)
+        }
+        var options = BulkOptions()
+        options.onConflict = .update
+        options.keepsIDs = true
+        try other.store.read { reader throws in
+          let source = reader.drafts(of: other.notes)
+          try test.store.write { _ = try $0.insert(contentsOf: source, into: test.notes, options: options) }
+        }
+        try test.store.read { reader throws in
+          #expect(try reader.header(of: 1).attributes == ["color": "red"])
+          #expect(try reader.value(First.self, of: 1) == First(title: "a"))
+        }
       }
     }
   }
