@@ -1,7 +1,8 @@
 internal import CofferFoundation
 internal import CofferRecords
 
-/// Codable values as document texts. The JSON has sorted members and no spaces, so equal values have equal bytes.
+/// Codable values as document texts. The JSON has sorted members and no spaces, so equal values have equal bytes,
+/// except for sets, and dictionaries whose keys aren't strings or integers.
 package struct CodableValues: Sendable {
   /// The attribute that stores a value's schema version.
   private static let schemaName = "schema"
@@ -185,6 +186,17 @@ package struct CodableValues: Sendable {
         try value(type, OpenedDocument(header: stored.header, utf8: UnsafeRawBufferPointer(utf8)))
       }
     }.get()
+  }
+
+  /// Decodes JSON of a query's column, such as `json -> '$.tags'`.
+  ///
+  /// - Throws: The errors of `JSONDecoder.decode(_:from:)`, and those of the type's own code.
+  package func value(_ type: any Decodable.Type, inJSON json: String) throws -> any Decodable {
+    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+      var json = json
+      return try json.withUTF8 { try coding.reading.decode(type, from: UnsafeRawBufferPointer($0)) }
+    }
+    return try decoded(type)
   }
 
   private static func haveSameMembers(_ one: String, _ other: String) -> Bool {

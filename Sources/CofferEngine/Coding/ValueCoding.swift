@@ -18,7 +18,8 @@ public struct ValueCoding: Sendable {
   ///
   /// - Parameters:
   ///   - setEncoder: Sets the encoder's strategies. The output format can't be changed, because equal values must have
-  ///     equal bytes. Members are sorted by name, without spaces.
+  ///     equal bytes. Members are sorted by name, without spaces. Only sets, and dictionaries whose keys aren't strings
+  ///     or integers, are written in any order.
   ///   - setDecoder: Sets the decoder's strategies, which must match the encoder's.
   public init(
     encoder setEncoder: (JSONEncoder) -> Void = { _ in }, decoder setDecoder: (JSONDecoder) -> Void = { _ in }

@@ -50,7 +50,8 @@ extension Date: SQLiteValueConvertible, SQLiteValueReadable {
     return Int64(exactly: milliseconds).map { Timestamp(millisecondsSince1970: $0).sqliteValue } ?? .null
   }
 
-  /// Creates a date from ISO 8601 text with a time and zone, or from seconds since 2001, as in stored values.
+  /// Creates a date from ISO 8601 text with a time and zone, or from seconds since 2001, as in values with the default
+  /// ``ValueCoding``.
   public init?(sqliteValue: SQLiteValue) {
     if let timestamp = Timestamp(sqliteValue: sqliteValue) {
       self.init(timestamp)

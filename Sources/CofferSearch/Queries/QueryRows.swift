@@ -11,12 +11,14 @@ public struct QueryRows: ~Copyable {
   private let statement: Statement
   private let view: QueryView
   private let transaction: StoreTransaction
+  private let nested: NestedDecoding
   private var columns: Columns?
 
   init(_ statement: Statement, _ view: QueryView, _ transaction: StoreTransaction) {
     self.statement = statement
     self.view = view
     self.transaction = transaction
+    nested = QueryRunner(transaction).nestedDecoding
     columnNames = statement.columnNames
     declaredTypes = (0..<statement.columnCount).map(statement.declaredType)
   }
@@ -27,7 +29,7 @@ public struct QueryRows: ~Copyable {
   public mutating func next() throws(StoreError) -> SQLiteRow? {
     if let stop = view.table.stop { throw stop }
     do throws(SQLiteError) {
-      return try statement.step() ? try statement.row(&columns, decoding: NestedValues.decode) : nil
+      return try statement.step() ? try statement.row(&columns, decoding: nested) : nil
     } catch {
       throw QueryRunner(transaction).error(ofQuery: error, view, isRunning: true)
     }

@@ -11,6 +11,12 @@ package struct QueryRunner {
     self.transaction = transaction
   }
 
+  /// The decoding for members of rows that are JSON in a text column, with the strategies of the stored values.
+  var nestedDecoding: NestedDecoding {
+    let values = transaction.values
+    return { type, json in try values.value(type, inJSON: json) }
+  }
+
   package func query(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> QueryResult {
@@ -28,7 +34,7 @@ package struct QueryRunner {
   ) throws(StoreError) -> QueryResult {
     let (view, statement) = try begin(sql, parameters, within: limit)
     do throws(SQLiteError) {
-      let result = try statement.result(decoding: NestedValues.decode)
+      let result = try statement.result(decoding: nestedDecoding)
       view.giveBack(statement, to: transaction.connection)
       return result
     } catch {

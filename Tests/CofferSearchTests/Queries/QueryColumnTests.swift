@@ -213,6 +213,24 @@ struct QueryColumnTests {
     }
   }
 
+  @Test func decodesNestedJSONAsStoredValues() throws {
+    struct Trip: Codable, Sendable, Equatable {
+      struct Leg: Codable, Sendable, Equatable { var start: Date }
+      var leg: Leg
+    }
+    var options = OpenOptions.testing
+    options.values = ValueCoding(
+      encoder: { $0.dateEncodingStrategy = .secondsSince1970 }, decoder: { $0.dateDecodingStrategy = .secondsSince1970 }
+    )
+    let test = try TestStore(options: options)
+    let trip = Trip(leg: Trip.Leg(start: Date(timeIntervalSince1970: 86400)))
+    try test.store.write { _ = try $0.insert(trip, into: test.notes) }
+    let sql = "SELECT json -> '$.leg' AS leg FROM documents"
+    #expect(try test.store.read { try $0.query(sql) }.decoded(as: Trip.self) == [trip])
+    let first = try test.store.read { reader in try reader.withQuery(sql) { rows in try rows.next(as: Trip.self) } }
+    #expect(first == trip)
+  }
+
   @Test func readsFoundationValuesFromColumns() throws {
     try withTestStore { test in
       let uuid = UUID()
