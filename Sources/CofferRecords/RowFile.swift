@@ -47,19 +47,11 @@ package final class RowFile: Sendable {
 
     /// Reads exactly this number of bytes, or returns `nil`.
     package func bytes(_ count: Int, at offset: Int) -> [UInt8]? {
-      var isWhole = true
       let bytes = [UInt8](unsafeUninitializedCapacity: count) { memory, done in
-        while done < count {
-          let more = pread(number, memory.baseAddress! + done, count - done, off_t(offset + done))
-          if more < 0, errno == EINTR { continue }
-          guard more > 0 else {
-            isWhole = false
-            return
-          }
-          done += more
-        }
+        let part = UnsafeMutableRawBufferPointer(start: memory.baseAddress, count: count)
+        done = max(0, FileBytes.fill(part, from: number, at: offset))
       }
-      return isWhole ? bytes : nil
+      return bytes.count == count ? bytes : nil
     }
   }
 

@@ -84,12 +84,11 @@ extension Secret {
     let secret = try Secret(byteCount: limit + 1) { memory throws(SealingError) in
       var used = 0
       while used < memory.count {
-        let got = read(descriptor, memory.baseAddress! + used, memory.count - used)
-        if got == 0 { break }
-        if got < 0 {
-          if errno == EINTR { continue }
+        let got = FileBytes.readSome(of: descriptor, into: UnsafeMutableRawBufferPointer(rebasing: memory[used...]))
+        guard got >= 0 else {
           throw SealingError(.fileFailure, "the key can't be read: \(String(cString: strerror(errno)))")
         }
+        if got == 0 { break }
         used += got
       }
       return used

@@ -159,30 +159,15 @@ private final class SystemFile: SyncFileBytes, SyncNewFile {
 
   func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let got = bytes.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress! + done, count - done, off_t(offset + done))
-      }
-      if got < 0, errno == EINTR { continue }
-      guard got >= 0 else { throw .ofFile(path, errno) }
-      guard got > 0 else { break }
-      done += got
-    }
-    bytes.removeLast(count - done)
+    let got = bytes.withUnsafeMutableBytes { FileBytes.fill($0, from: descriptor, at: offset) }
+    guard got >= 0 else { throw .ofFile(path, errno) }
+    bytes.removeLast(count - got)
     return bytes
   }
 
   func write(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
-    var done = 0
-    while done < bytes.count {
-      let put = bytes.withUnsafeBytes {
-        pwrite(descriptor, $0.baseAddress! + done, bytes.count - done, off_t(offset + done))
-      }
-      if put < 0, errno == EINTR { continue }
-      guard put > 0 else { throw .ofFile(path, put < 0 ? errno : EIO) }
-      done += put
-    }
+    let isWritten = bytes.withUnsafeBytes { FileBytes.writeAll($0, to: descriptor, at: offset) }
+    guard isWritten else { throw .ofFile(path, errno) }
   }
 
   func finish(as pending: String) throws(StoreError) {

@@ -20,15 +20,7 @@ package enum Terminal {
   }
 
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = CofferPlatform.write(descriptor, rest.baseAddress, rest.count)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw TerminalError.failed(errno: errno)
-      }
-      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-    }
+    guard FileBytes.writeAll(bytes, to: descriptor) else { throw TerminalError.failed(errno: errno) }
   }
 
   /// Restores the echo and the screen from a signal handler that stops or ends the process.

@@ -172,13 +172,11 @@ private final class AttachedFile {
   }
 
   func next(into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
-    while true {
-      let count = read(descriptor, buffer.baseAddress, buffer.count)
-      if count >= 0 { return count }
-      guard errno == EINTR else {
-        throw StoreError(.ioFailure, "\(path) can't be read: \(String(cString: strerror(errno)))")
-      }
+    let count = FileBytes.readSome(of: descriptor, into: buffer)
+    guard count >= 0 else {
+      throw StoreError(.ioFailure, "\(path) can't be read: \(String(cString: strerror(errno)))")
     }
+    return count
   }
 }
 

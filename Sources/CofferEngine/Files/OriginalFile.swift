@@ -145,17 +145,13 @@ final class SealedCopy: Sendable {
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     while true {
       try Cancellation.checkCurrent()
-      let count = read(input, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
+      let count = buffer.withUnsafeMutableBytes { FileBytes.readSome(of: input, into: $0) }
       guard count >= 0 else { throw StagedFile.failure(source) }
       guard count > 0 else { return }
-      var written = 0
-      while written < count {
-        let more = buffer.withUnsafeBytes { write(output, $0.baseAddress! + written, count - written) }
-        if more < 0, errno == EINTR { continue }
-        guard more > 0 else { throw StagedFile.failure(target) }
-        written += more
+      let isWritten = buffer.withUnsafeBytes {
+        FileBytes.writeAll(UnsafeRawBufferPointer(rebasing: $0[..<count]), to: output)
       }
+      guard isWritten else { throw StagedFile.failure(target) }
     }
   }
 }

@@ -41,29 +41,15 @@ final class SealedFile {
     let sealed = try translatingErrors { () throws(SealingError) in
       try key.seal(piece, authenticating: Self.binding(number))
     }
-    var done = 0
-    while done < sealed.count {
-      let written = sealed.withUnsafeBytes {
-        pwrite(descriptor, $0.baseAddress! + done, $0.count - done, off_t(place * sealedSize + done))
-      }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw failure(errno) }
-      done += written
-    }
+    let isWritten = sealed.withUnsafeBytes { FileBytes.writeAll($0, to: descriptor, at: place * sealedSize) }
+    guard isWritten else { throw failure(errno) }
   }
 
   /// Reads and opens a piece.
   func read(number: Int, at place: Int) throws(StoreError) -> [UInt8] {
     var sealed = [UInt8](repeating: 0, count: sealedSize)
-    var done = 0
-    while done < sealed.count {
-      let got = sealed.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(place * sealedSize + done))
-      }
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else { throw failure(got < 0 ? errno : EIO) }
-      done += got
-    }
+    let count = sealed.withUnsafeMutableBytes { FileBytes.fill($0, from: descriptor, at: place * sealedSize) }
+    guard count == sealed.count else { throw failure(count < 0 ? errno : EIO) }
     return try translatingErrors { () throws(SealingError) in
       try key.open(sealed, authenticating: Self.binding(number))
     }

@@ -138,12 +138,7 @@ package final class StagedFile {
 
   /// Appends bytes to the file.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = write(made.descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-      guard count >= 0 || errno == EINTR else { throw Self.failure(path) }
-      rest = rest.dropFirst(max(count, 0))
-    }
+    guard FileBytes.writeAll(bytes, to: made.descriptor) else { throw Self.failure(path) }
   }
 
   /// Makes the appended bytes durable. Call this before ``publish()``.

@@ -51,18 +51,8 @@ extension KeyLine {
   }
 
   private func write(descriptor: Int32, named name: String) throws(StoreError) {
-    let whole = try wholeLine()
-    var written = 0
-    while written < whole.count {
-      let count = whole.withUnsafeBytes {
-        CofferPlatform.write(descriptor, $0.baseAddress! + written, $0.count - written)
-      }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw StagedFile.failure(name)
-      }
-      written += count
-    }
+    let isWritten = try wholeLine().withUnsafeBytes { FileBytes.writeAll($0, to: descriptor) }
+    guard isWritten else { throw StagedFile.failure(name) }
   }
 
   /// Returns the line with its LF in locked memory.

@@ -111,8 +111,7 @@ package struct ReleaseFolder {
     let part = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.partSize, alignment: 16)
     defer { part.deallocate() }
     while true {
-      let count = read(descriptor, part.baseAddress!, part.count)
-      if count < 0, errno == EINTR { continue }
+      let count = FileBytes.readSome(of: descriptor, into: part)
       guard count >= 0 else { throw StagedFile.failure(place(name)) }
       guard count > 0 else { return }
       try body(UnsafeRawBufferPointer(rebasing: part[..<count]))
@@ -210,30 +209,16 @@ package final class PrivateCopy {
   deinit { close(descriptor) }
 
   fileprivate func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    var done = 0
-    while done < bytes.count {
-      let written = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(count + done))
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw StagedFile.failure(folder) }
-      done += written
-    }
-    count += done
+    guard FileBytes.writeAll(bytes, to: descriptor, at: count) else { throw StagedFile.failure(folder) }
+    count += bytes.count
   }
 
   /// Returns bytes at an offset, or fewer at the end.
   package func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let got = bytes.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress! + done, count - done, off_t(offset + done))
-      }
-      if got < 0, errno == EINTR { continue }
-      guard got >= 0 else { throw StagedFile.failure(folder) }
-      guard got > 0 else { break }
-      done += got
-    }
-    bytes.removeLast(count - done)
+    let got = bytes.withUnsafeMutableBytes { FileBytes.fill($0, from: descriptor, at: offset) }
+    guard got >= 0 else { throw StagedFile.failure(folder) }
+    bytes.removeLast(count - got)
     return bytes
   }
 }

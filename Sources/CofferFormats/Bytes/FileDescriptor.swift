@@ -29,11 +29,9 @@ final class FileDescriptor: Sendable {
 
   /// Reads some bytes, 0 at the end; read(2), repeated after a signal.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
-    while true {
-      let count = CofferPlatform.read(number, buffer.baseAddress, buffer.count)
-      if count >= 0 { return count }
-      guard errno == EINTR else { throw .system(.unreadable, "cannot read the file") }
-    }
+    let count = FileBytes.readSome(of: number, into: buffer)
+    guard count >= 0 else { throw .system(.unreadable, "cannot read the file") }
+    return count
   }
 
   /// Metadata; fstat(2).
@@ -45,15 +43,7 @@ final class FileDescriptor: Sendable {
 
   /// Writes all bytes; write(2), repeated as needed.
   func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = CofferPlatform.write(number, rest.baseAddress, rest.count)
-      if count >= 0 {
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      } else if errno != EINTR {
-        throw .system(.unwritable, "cannot write the file")
-      }
-    }
+    guard FileBytes.writeAll(bytes, to: number) else { throw .system(.unwritable, "cannot write the file") }
   }
 }
 

@@ -38,15 +38,7 @@ struct Diagnostics: Sendable {
   private static func write(line: String) {
     var text = line + "\n"
     Progress.clear()
-    text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)
-      while !rest.isEmpty {
-        let count = CofferPlatform.write(STDERR_FILENO, rest.baseAddress, rest.count)
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return }
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      }
-    }
+    text.withUTF8 { _ = FileBytes.writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
   }
 }
 

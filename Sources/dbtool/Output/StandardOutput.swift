@@ -101,15 +101,9 @@ final class StandardOutput {
   static func writeAll(
     _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, named name: String = "standard output"
   ) throws {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = CofferPlatform.write(descriptor, rest.baseAddress, rest.count)
-      if count < 0 {
-        if errno == EINTR { continue }
-        if errno == EPIPE { throw ClosedPipe() }
-        throw Failure.system(errno, name)
-      }
-      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    guard FileBytes.writeAll(bytes, to: descriptor) else {
+      if errno == EPIPE { throw ClosedPipe() }
+      throw Failure.system(errno, name)
     }
   }
 }

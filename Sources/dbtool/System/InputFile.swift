@@ -118,11 +118,8 @@ extension InputFile {
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     var buffer = [UInt8](repeating: 0, count: 64 * 1024)
     while true {
-      let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw Failure.system(errno, path)
-      }
+      let count = buffer.withUnsafeMutableBytes { FileBytes.readSome(of: descriptor, into: $0) }
+      guard count >= 0 else { throw Failure.system(errno, path) }
       if count == 0 { return }
       try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }

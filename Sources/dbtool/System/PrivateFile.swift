@@ -56,13 +56,7 @@ final class PrivateFile {
     let descriptor = openat(entry.descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Failure.system(errno, path) }
     defer { close(descriptor) }
-    var rest = text
-    while !rest.isEmpty {
-      let count = CofferPlatform.write(descriptor, rest.baseAddress, rest.count)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw Failure.system(errno, path) }
-      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-    }
+    guard FileBytes.writeAll(text, to: descriptor) else { throw Failure.system(errno, path) }
   }
 
   /// Keeps the file with the text after this process has ended, and wipes every other file of the folder. The folder gets

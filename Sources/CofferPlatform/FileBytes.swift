@@ -1,0 +1,59 @@
+/// Reads and writes of a descriptor, which continue after a signal and after a part of the bytes.
+package enum FileBytes {
+  /// Reads some bytes.
+  ///
+  /// - Returns: The number of bytes, 0 at the end, or -1 with errno.
+  package static func readSome(of descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    while true {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      if count >= 0 || errno != EINTR { return count }
+    }
+  }
+
+  /// Fills the buffer with the bytes at an offset.
+  ///
+  /// - Returns: The number of bytes, which is less than the buffer's only at the file's end, or -1 with errno.
+  package static func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int
+  ) -> Int {
+    var done = 0
+    while done < buffer.count {
+      let count = pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset + done))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { return -1 }
+      guard count > 0 else { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Writes all bytes.
+  ///
+  /// - Returns: `false`, with errno, if some bytes can't be written.
+  package static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    writeAll(bytes) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
+  }
+
+  /// Writes all bytes at an offset.
+  ///
+  /// - Returns: `false`, with errno, if some bytes can't be written.
+  package static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) -> Bool {
+    writeAll(bytes) { rest, done in pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
+  }
+
+  private static func writeAll(
+    _ bytes: UnsafeRawBufferPointer, _ write: (_ rest: UnsafeRawBufferPointer, _ done: Int) -> Int
+  ) -> Bool {
+    var done = 0
+    while done < bytes.count {
+      let count = write(UnsafeRawBufferPointer(rebasing: bytes[done...]), done)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        if count == 0 { errno = EIO }
+        return false
+      }
+      done += count
+    }
+    return true
+  }
+}
