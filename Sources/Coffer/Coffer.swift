@@ -70,7 +70,6 @@
 @_exported public import struct CofferEngine.SigningKey
 @_exported public import struct CofferEngine.StoreAnchor
 @_exported public import struct CofferEngine.StoreChange
-@_exported public import struct CofferEngine.StoreInfo
 @_exported public import struct CofferEngine.StoreKey
 @_exported public import struct CofferEngine.StorePin
 @_exported public import struct CofferEngine.StoredValue

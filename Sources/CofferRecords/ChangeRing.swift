@@ -147,14 +147,6 @@ package struct ChangeRing: Sendable, Equatable {
     }
   }
 
-  /// Returns the latest state that precedes both rings' states, or `nil` if the rings don't contain it.
-  package func lastCommonGeneration(with other: ChangeRing) -> UInt64? {
-    let first = max(known, other.known) - 1
-    let end = min(generation, other.generation)
-    guard first < end else { return nil }
-    return (first..<end).reversed().first { mark(of: $0) == other.mark(of: $0) }
-  }
-
   /// Returns the changes in each generation after an earlier generation, or `nil` if the ring starts later.
   package func changes(after earlier: UInt64) -> [(generation: UInt64, changes: RingChanges)]? {
     guard known - 1 <= earlier, earlier <= generation else { return nil }

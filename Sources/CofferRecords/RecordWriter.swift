@@ -214,12 +214,10 @@ package final class RecordWriter {
 
   /// Adds a replica with a new identity, and makes it the own replica. New documents still get IDs from the same range.
   ///
-  /// - Parameters:
-  ///   - given: The replicas that replace the store's replicas. They must begin with the store's replicas.
-  ///   - name: An identity that isn't used by a replica in the store, or `nil` for a random identity.
-  package func renewReplica(of given: Replicas? = nil, named name: UniqueID? = nil) throws(StoreError) {
+  /// - Parameter given: The replicas that replace the store's replicas. They must begin with the store's replicas.
+  package func renewReplica(of given: Replicas? = nil) throws(StoreError) {
     isRestored = false
-    let identity = if let name { name } else { try keys.newUID() }
+    let identity = try keys.newUID()
     let range = replicas.ownReplica.range
     try changeReplicas { new throws(StoreError) in
       // The former replica's last commit is before this transaction.

@@ -54,7 +54,7 @@ extension StoreReading where Self: ~Copyable {
     {
       return try visit(candidates, for: pattern, fields, attachments, limit: limit, progress: progress, body)
     }
-    var scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: nil)
+    var scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields))
     scan.countsAttachments = true
     scan.alsoVisited = attachments.documents
     if let progress {

@@ -262,9 +262,6 @@ struct JointReplicas {
   /// A Boolean value that indicates whether this store includes all of the other store's changes.
   var isUpToDate: Bool { zip(mine, theirs).allSatisfy { $0 >= $1 } }
 
-  /// A Boolean value that indicates whether the other store includes all of this store's changes.
-  var isAncestor: Bool { zip(mine, theirs).allSatisfy { $0 <= $1 } }
-
   /// The greatest counter in either store.
   var greatestCounter: UInt64 { max(mine.max() ?? 0, theirs.max() ?? 0) }
 

@@ -118,31 +118,20 @@ package final class AttachmentBuilder {
 
   /// Writes the last chunk and the row.
   package func finish() throws(StoreError) -> Attachment {
-    guard let layout = ChunkLayout(byteCount: byteCount, isPadded: isPadded) else {
+    guard let chunks = ChunkLayout(byteCount: byteCount, isPadded: isPadded) else {
       throw .attachmentTooLarge
     }
-    while index < layout.count {
-      try writePending(byteCount: layout.length(of: index), isLast: layout.isLast(index))
+    while index < chunks.count {
+      try writePending(byteCount: chunks.length(of: index), isLast: chunks.isLast(index))
     }
     cacheLimit = nil
-    let digest = try hasher.finish()
-    return try writeRow(layout, digest)
-  }
-
-  private func writeRow(_ chunks: ChunkLayout, _ digest: TextDigest) throws(StoreError) -> Attachment {
     var record = AttachmentRecord(
       number: number, revision: writer.revision, document: fields.id, uid: description.uid, born: description.born,
       nameDot: description.nameDot, date: description.date, name: description.name, mediaType: description.mediaType,
-      digest: digest, chunks: chunks, keyEpoch: writer.keys.active.epoch, key: key)
+      digest: try hasher.finish(), chunks: chunks, keyEpoch: writer.keys.active.epoch, key: key)
     record.extensionBytes = description.extensionBytes
     try writer.insertAttachment(record, of: fields)
     return Attachment(record)
-  }
-
-  /// Writes the row of an attachment whose content is elsewhere, without chunks.
-  package func finish(withoutContentOf byteCount: Int, digest: TextDigest) throws(StoreError) -> Attachment {
-    guard let chunks = ChunkLayout(byteCount: byteCount, isPadded: isPadded) else { throw .attachmentTooLarge }
-    return try writeRow(chunks, digest)
   }
 
   /// Deletes the chunks after a failure, so that the document is as before.

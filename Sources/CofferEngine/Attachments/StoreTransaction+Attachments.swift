@@ -90,12 +90,8 @@ extension StoreTransaction {
   }
 
   /// Calls a closure with the row of each attachment in the order of their numbers. The closure may change the row.
-  ///
-  /// - Parameter number: The number after which to begin, or `nil` to begin with the first row.
-  package func forEachAttachmentRow(
-    after number: Int64? = nil, _ body: (AttachmentRow) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    var walk = AttachmentWalk(database, within: limits, next: nextAttachment, after: number)
+  package func forEachAttachmentRow(_ body: (AttachmentRow) throws(StoreError) -> Void) throws(StoreError) {
+    var walk = AttachmentWalk(database, within: limits, next: nextAttachment)
     try walk.forEach { row throws(StoreError) in
       try requireOpen()
       try body(row)

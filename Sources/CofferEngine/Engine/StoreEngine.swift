@@ -122,9 +122,9 @@ package final class StoreEngine: Sendable {
   ///
   /// - Parameter wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
   package func writing<R>(
-    _ cancellation: Cancellation? = nil, wait: Duration? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
+    wait: Duration? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    let write = try beginWriting(cancellation, wait: wait)
+    let write = try beginWriting(wait: wait)
     let stop = write.transaction.stop
     let result = try stop.namingStoreErrors { () throws(StoreError) in try body(write.transaction) }
     write.finish()

@@ -8,7 +8,6 @@ internal import CofferSealing
 /// It's only as trustworthy as its place. Whoever can write it decides which rows are opened.
 struct ProofMemory {
   private static let title = Array("coffer-proof-1\n".utf8)
-  private static let digestByteCount = 32
 
   let path: String
 

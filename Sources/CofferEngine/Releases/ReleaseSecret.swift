@@ -9,10 +9,6 @@ package struct ReleaseSecret {
   /// The counters of the replicas whose commits the release includes.
   package let counters: [UniqueID: UInt64]
 
-  package init(key: Secret, counters: [UniqueID: UInt64]) {
-    (self.key, self.counters) = (key, counters)
-  }
-
   /// Makes the secret of a new release of a transaction's contents.
   init(for transaction: StoreTransaction) throws(StoreError) {
     key = try translatingErrors { () throws(SealingError) in try .random(byteCount: RootKey.byteCount) }

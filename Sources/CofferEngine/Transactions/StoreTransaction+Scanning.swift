@@ -41,15 +41,11 @@ package struct RowScan {
 
   package init(
     withTexts: Bool, search: (pattern: SearchPattern, fields: SearchPattern.Fields)? = nil,
-    progress: ((Int) throws -> Void)? = nil, noteFields: ((RowFields) -> Void)? = nil,
-    noteMarks: ((RowMarks) -> Void)? = nil, leavesRowsUnchanged: Bool = false
+    noteFields: ((RowFields) -> Void)? = nil
   ) {
     self.withTexts = withTexts
     self.search = search
-    self.progress = progress
     self.noteFields = noteFields
-    self.noteMarks = noteMarks
-    self.leavesRowsUnchanged = leavesRowsUnchanged
   }
 
   /// Returns a matcher for a single thread.

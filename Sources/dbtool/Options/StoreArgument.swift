@@ -151,9 +151,7 @@ extension StoreOptions {
 
   /// Opens the store and erases the entered secrets. Repeats the question after a wrong passphrase if the only key is a
   /// passphrase from the terminal.
-  ///
-  /// - Parameter wait: The maximum time to wait without `--wait`, or `nil` to wait indefinitely.
-  func open(readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
+  func open(readOnly isReadOnly: Bool) throws -> DocumentStore {
     let keys = givenKeys
     let isAsked = if keys.count == 1, case .passphrase = keys[0] { true } else { false }
     var triesLeft = isAsked ? Self.tries : 1
@@ -161,7 +159,7 @@ extension StoreOptions {
       let key = try openingKey()
       defer { key.forget() }
       do {
-        return try open(with: key, readOnly: isReadOnly, wait: wait)
+        return try open(with: key, readOnly: isReadOnly)
       } catch let failure as Failure where failure.status == .cannotUnlock && triesLeft > 1 {
         triesLeft -= 1
         Terminal.forgetTyped()

@@ -1,4 +1,5 @@
-internal import CofferRecords
+public import CofferDocuments
+public import CofferEngine
 
 /// Information about a store file that is readable without a key. It isn't verified.
 public struct StoreInfo: Sendable {
@@ -37,29 +38,4 @@ public struct StoreInfo: Sendable {
   /// A Boolean value that indicates whether the linked SQLite can lose commits when a connection checkpoints the WAL
   /// while another connection commits.
   public let hasWALResetBug: Bool
-
-  package init(
-    storeID: String, pin: StorePin, fileBytes: Int64, format: Int, journal: String, titles: CreateOptions.Titles,
-    isTest: Bool, isPadded: Bool, documents: Int, collections: [(id: CollectionID, count: Int)], slots: [KeySlot],
-    epochs: [(epoch: UInt32, count: Int)], pageSize: Int, pageCount: Int, freePages: Int, sqliteVersion: String,
-    hasWALResetBug: Bool
-  ) {
-    self.storeID = storeID
-    self.pin = pin
-    self.fileBytes = fileBytes
-    self.format = format
-    self.journal = journal
-    self.titles = titles
-    self.isTest = isTest
-    self.isPadded = isPadded
-    self.documents = documents
-    self.collections = collections
-    self.slots = slots
-    self.epochs = epochs
-    self.pageSize = pageSize
-    self.pageCount = pageCount
-    self.freePages = freePages
-    self.sqliteVersion = sqliteVersion
-    self.hasWALResetBug = hasWALResetBug
-  }
 }
