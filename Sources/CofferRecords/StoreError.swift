@@ -283,6 +283,17 @@ package func translatingErrors<R: ~Copyable, E: StoreErrorConvertible>(_ work: (
   }
 }
 
+/// Runs work that throws only store errors, although the type of its closures allows all errors.
+package func expectingStoreErrors<R>(_ work: () throws -> R) throws(StoreError) -> R {
+  do {
+    return try work()
+  } catch let error as StoreError {
+    throw error
+  } catch {
+    preconditionFailure("internal error: work on the store threw \(type(of: error))")
+  }
+}
+
 /// Runs CofferSQLite's work on a file, and throws its errors as store errors that begin with the file's path.
 package func translatingErrors<R>(at path: String, _ work: () throws(SQLiteError) -> R) throws(StoreError) -> R {
   do throws(SQLiteError) {

@@ -37,19 +37,17 @@ struct ListContent<Element: Sendable>: Sendable {
     var scan = RowScan(withTexts: readsTexts, noteFields: { revision = $0.revision })
     scan.isWhole = readsTexts || limit == .max
     scan.countsAttachments = true
-    do {
-      let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
-      try transaction.scan(statement(record, previous, limit, transaction), order, scan) { header, text in
-        let opened = OpenedDocument(header: header, utf8: text)
-        guard let element = try element(opened, transaction.values) else { return }
-        rows.append(Row(header: header, element: element, revision: revision))
-        if readsTexts, rows.count == limit { throw EnoughFound() }
-      }
-    } catch is EnoughFound {
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: a list threw \(type(of: error))")
+    let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
+    let statement = try statement(record, previous, limit, transaction)
+    try expectingStoreErrors {
+      do {
+        try transaction.scan(statement, order, scan) { header, text in
+          let opened = OpenedDocument(header: header, utf8: text)
+          guard let element = try element(opened, transaction.values) else { return }
+          rows.append(Row(header: header, element: element, revision: revision))
+          if readsTexts, rows.count == limit { throw EnoughFound() }
+        }
+      } catch is EnoughFound {}
     }
     return rows
   }

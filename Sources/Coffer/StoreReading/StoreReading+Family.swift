@@ -10,16 +10,12 @@ extension StoreReading where Self: ~Copyable {
     // Children can be in any collection.
     transaction.notes?.noteEverything()
     var headers: [DocumentHeader] = []
-    do {
+    try expectingStoreErrors {
       let statement = try transaction.database.statement(SQL.children, parent.rawValue)
       let order = OrderCheck(childrenOf: parent, limit: transaction.state.count)
       var scan = RowScan(withTexts: false)
       scan.countsAttachments = true
       try transaction.scan(statement, order, scan) { header, _ in headers.append(header) }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: a list threw \(type(of: error))")
     }
     return headers
   }

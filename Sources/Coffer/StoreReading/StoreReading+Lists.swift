@@ -19,12 +19,8 @@ extension StoreReading where Self: ~Copyable {
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max
   ) throws(StoreError) -> [DocumentHeader] {
     var headers: [DocumentHeader] = []
-    do {
+    try expectingStoreErrors {
       try forEachHeader(in: collection, after: previous, offset: offset, limit: limit) { headers.append($0) }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: a list threw \(type(of: error))")
     }
     return headers
   }

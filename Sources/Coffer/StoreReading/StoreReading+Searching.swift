@@ -124,7 +124,7 @@ extension StoreReading where Self: ~Copyable {
     limit: Int = .max
   ) throws(StoreError) -> [SearchMatch] {
     var matches: [SearchMatch] = []
-    try searching {
+    try expectingStoreErrors {
       try forEachMatch(of: pattern, in: collection, fields: fields, limit: limit) { matches.append($0.match) }
     }
     return matches
@@ -139,7 +139,7 @@ extension StoreReading where Self: ~Copyable {
     of pattern: SearchPattern, in id: DocumentID, fields: SearchPattern.Fields = .all
   ) throws(StoreError) -> SearchMatch? {
     var match: SearchMatch?
-    try searching {
+    try expectingStoreErrors {
       try transaction.requireOpen()
       let matcher = DocumentMatcher(pattern, in: fields)
       let attachments =
@@ -152,16 +152,5 @@ extension StoreReading where Self: ~Copyable {
       }
     }
     return match
-  }
-
-  /// Runs a search whose closures throw only `StoreError`.
-  private func searching(_ body: () throws -> Void) throws(StoreError) {
-    do {
-      try body()
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: a search threw \(type(of: error))")
-    }
   }
 }

@@ -42,7 +42,7 @@ extension StoreReading where Self: ~Copyable {
   public func ids(in collection: DocumentCollection, sortedBy order: DocumentOrder, descending: Bool = false)
     throws(StoreError) -> [DocumentID]
   {
-    do {
+    try expectingStoreErrors { () throws -> [DocumentID] in
       switch order {
       case .id:
         return try sorted(collection, descending) { $0.id }
@@ -71,10 +71,6 @@ extension StoreReading where Self: ~Copyable {
         try forEach(in: collection) { keys.append(($0.header.id, JSONSortKey(of: $0.utf8, at: path))) }
         return Self.sorted(keys, descending)
       }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: sorting threw \(type(of: error))")
     }
   }
 

@@ -143,13 +143,7 @@ extension WriteTransaction {
 
   /// Runs `body`. If it throws, its changes are undone.
   func undoingOnError(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    do {
-      try transaction.savepoint(body)
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: a savepoint threw \(type(of: error))")
-    }
+    try expectingStoreErrors { try transaction.savepoint(body) }
   }
 
   private func entry(of id: DocumentID, keepingAttachmentsIn contents: SealedContents) throws(StoreError)

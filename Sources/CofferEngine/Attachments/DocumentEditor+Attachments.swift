@@ -65,14 +65,9 @@ extension DocumentEditor {
         throw error
       }
     }
-    do {
-      // The store's first attachment also makes the tables, which a failure has to undo.
-      return try transaction.nextAttachment == nil ? transaction.savepoint(build) : build()
-    } catch {
-      guard let error = error as? StoreError else {
-        preconditionFailure("internal error: reading a content threw \(type(of: error))")
-      }
-      throw error
+    // The store's first attachment also makes the tables, which a failure has to undo.
+    return try expectingStoreErrors {
+      try transaction.nextAttachment == nil ? transaction.savepoint(build) : build()
     }
   }
 

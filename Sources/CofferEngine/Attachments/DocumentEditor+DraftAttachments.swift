@@ -125,15 +125,10 @@ extension AttachmentContent {
       try hasher.begin()
       return hasher
     }
-    do {
-      _ = try forEachPart(nil) { part throws(StoreError) in
+    _ = try expectingStoreErrors {
+      try forEachPart(nil) { part throws(StoreError) in
         try translatingErrors { () throws(SealingError) in try hasher.update(part) }
       }
-    } catch {
-      guard let error = error as? StoreError else {
-        preconditionFailure("internal error: reading a content threw \(type(of: error))")
-      }
-      throw error
     }
     return try translatingErrors { () throws(SealingError) in try hasher.finish() }
   }

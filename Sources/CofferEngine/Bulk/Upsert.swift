@@ -113,20 +113,19 @@ package struct Upsert {
       return try applyDocument(incoming, on: match, in: record, keepingID: keepingID)
     }
     let parents = laterParents
-    do {
+    do throws(StoreError) {
       // A caller may skip a record with an attachment that can't be read.
-      return try transaction.savepoint {
-        let outcome = try applyDocument(incoming, on: match, in: record, keepingID: keepingID)
-        let count = try transaction.editor.attach(incoming.attachments, to: outcome.id)
-        attached += count
-        if count > 0, case .unchanged(let id) = outcome { return .updated(id) }
-        return outcome
+      return try expectingStoreErrors { () throws -> Outcome in
+        try transaction.savepoint { () throws -> Outcome in
+          let outcome = try applyDocument(incoming, on: match, in: record, keepingID: keepingID)
+          let count = try transaction.editor.attach(incoming.attachments, to: outcome.id)
+          attached += count
+          if count > 0, case .unchanged(let id) = outcome { return .updated(id) }
+          return outcome
+        }
       }
     } catch {
       laterParents = parents
-      guard let error = error as? StoreError else {
-        preconditionFailure("internal error: an upsert threw \(type(of: error))")
-      }
       throw error
     }
   }

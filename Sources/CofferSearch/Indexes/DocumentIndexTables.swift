@@ -101,14 +101,10 @@ extension StoreIndexes {
     let statement = try transaction.database.statement(withTexts ? SQL.byIDWithBody : SQL.inOrder, Int64(number))
     let order =
       withTexts ? OrderCheck(idsOf: number) : OrderCheck(collection: number, after: nil, limit: transaction.state.count)
-    do {
+    try expectingStoreErrors {
       try transaction.scan(statement, order, scan) { header, text in
         if let marks { try visit(IndexedDocument(header: header, marks: marks, attached: attached, text: text)) }
       }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: a walk threw \(type(of: error))")
     }
   }
 }
