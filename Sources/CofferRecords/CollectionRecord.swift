@@ -138,13 +138,9 @@ package struct CollectionRow {
   package let id: UInt32
   package let revision: UInt64
   package let sealed: [UInt8]
+}
 
-  init(id: UInt32, revision: UInt64, sealed: [UInt8]) {
-    self.id = id
-    self.revision = revision
-    self.sealed = sealed
-  }
-
+extension CollectionRow {
   /// Creates a row from the columns of ``SQL/collections``.
   ///
   /// - Throws: `damaged` if a column is invalid.

@@ -14,15 +14,9 @@ package struct DeletionRecord: Hashable, Sendable {
   package var stamp: Dot
   /// The entries of later versions.
   package var extensionBytes: [UInt8] = []
+}
 
-  package init(number: Int64, revision: UInt64, uid: UniqueID, dots: [Dot], stamp: Dot) {
-    self.number = number
-    self.revision = revision
-    self.uid = uid
-    self.dots = dots
-    self.stamp = stamp
-  }
-
+extension DeletionRecord {
   /// `uid || varint count || dots || stamp || extension part`
   package var data: [UInt8] {
     var builder = ByteBuilder(reserving: UniqueID.byteCount + 24)
@@ -94,13 +88,9 @@ package struct DeletionRow {
   package let number: Int64
   package let revision: UInt64
   package let sealed: [UInt8]
+}
 
-  init(number: Int64, revision: UInt64, sealed: [UInt8]) {
-    self.number = number
-    self.revision = revision
-    self.sealed = sealed
-  }
-
+extension DeletionRow {
   /// Creates a row from the columns of ``SQL/deletions``.
   ///
   /// - Throws: `damaged` if a column is invalid.

@@ -19,7 +19,9 @@ package struct HeadData {
   /// The stored form of ``DocumentDots``.
   package var dots: UnsafeRawBufferPointer
   package var extensionPart: ExtensionPart
+}
 
+extension HeadData {
   /// The number of bytes that ``write(to:)`` writes.
   package var byteCount: Int {
     Self.firstCount + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + 4 + attributes.count
@@ -60,24 +62,6 @@ package struct HeadData {
     UnsafeMutableRawBufferPointer(rebasing: memory[cursor...]).copyMemory(from: dots)
     cursor += dots.count
     UnsafeMutableRawBufferPointer(rebasing: memory[cursor...]).copyMemory(from: extensionPart.bytes)
-  }
-
-  package init(
-    created: Int64, modified: Int64, textCount: Int, textDigest: TextDigest, key: UnsafeRawBufferPointer?,
-    title: UnsafeRawBufferPointer?, attributes: UnsafeRawBufferPointer, uid: UniqueID, parent: UniqueID?,
-    dots: UnsafeRawBufferPointer, extensionPart: ExtensionPart
-  ) {
-    self.created = created
-    self.modified = modified
-    self.textCount = textCount
-    self.textDigest = textDigest
-    self.key = key
-    self.title = title
-    self.attributes = attributes
-    self.uid = uid
-    self.parent = parent
-    self.dots = dots
-    self.extensionPart = extensionPart
   }
 
   /// Reads a head, or returns `nil` for invalid bytes.

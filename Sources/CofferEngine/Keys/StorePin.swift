@@ -14,14 +14,9 @@ public struct StorePin: Sendable, Hashable, Codable, LosslessStringConvertible {
   package let phase: UInt64
   /// The root key's commitment for the phase.
   let commitment: [UInt8]
+}
 
-  init(storeID: [UInt8], rootGeneration: UInt64, phase: UInt64, commitment: [UInt8]) {
-    self.storeID = storeID
-    self.rootGeneration = rootGeneration
-    self.phase = phase
-    self.commitment = commitment
-  }
-
+extension StorePin {
   /// Creates the pin from a header. It isn't authenticated until a key has opened the store.
   package init(_ header: StoreHeader) {
     storeID = header.storeID

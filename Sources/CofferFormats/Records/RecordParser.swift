@@ -73,14 +73,9 @@ struct RecordFault {
   let reason: String
   /// The way to fix the fault, if it's known.
   var advice: String?
+}
 
-  init(code: FormatError.Code = .malformed, position: Int, reason: String, advice: String? = nil) {
-    self.code = code
-    self.position = position
-    self.reason = reason
-    self.advice = advice
-  }
-
+extension RecordFault {
   init(_ fault: DateFault, at position: Int) {
     self.init(position: position, reason: fault.reason, advice: fault.advice)
   }
