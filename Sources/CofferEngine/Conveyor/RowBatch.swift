@@ -80,6 +80,22 @@ final class RowBatch<Work: RowWork> {
     work.end()
   }
 
+  /// Passes on the processed rows, and then processes and passes on a row that was too large to copy.
+  ///
+  /// - Throws: The error that ended the filling, after the rows before it.
+  func takeRows(_ take: (Work, [RecordRow]) throws(StoreError) -> Void) throws(StoreError) {
+    try take(work, rows)
+    switch tail {
+    case .nothing: break
+    case .large(let row):
+      work.begin()
+      _ = work.process(row, at: 0, head: nil, body: nil)
+      work.end()
+      try take(work, [row])
+    case .failed(let error): throw error
+    }
+  }
+
   /// Wipes and frees the memory.
   func clear() {
     removeAll()

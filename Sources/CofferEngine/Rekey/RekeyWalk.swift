@@ -77,13 +77,7 @@ final class RekeyWalk {
         return filling
       },
       take: { batch throws(StoreError) in
-        try write(batch.work, &pass)
-        if case .large(let row) = batch.tail {
-          batch.work.begin()
-          _ = batch.work.process(row, at: 0, head: nil, body: nil)
-          batch.work.end()
-          try write(batch.work, &pass)
-        }
+        try batch.takeRows { work, _ throws(StoreError) in try write(work, &pass) }
       })
   }
 

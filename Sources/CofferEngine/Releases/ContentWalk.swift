@@ -95,15 +95,7 @@ struct ContentWalk {
         }
       },
       take: { batch throws(StoreError) in
-        try take(batch.work)
-        switch batch.tail {
-        case .nothing: break
-        case .large(let row):
-          batch.work.begin()
-          _ = batch.work.process(row, at: 0, head: nil, body: nil)
-          try take(batch.work)
-        case .failed(let error): throw error
-        }
+        try batch.takeRows { work, _ throws(StoreError) in try take(work) }
         try WorkProgress(done: lineage.count, total: max(lineage.count, Int(clamping: transaction.state.count))).tell(
           progress, stopped: "reading the store's contents was stopped; nothing was changed")
       })

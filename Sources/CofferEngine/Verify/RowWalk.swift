@@ -102,15 +102,7 @@ struct RowWalk {
         batch.fill { () throws(StoreError) in try nextRow(statement, &last) }
       },
       take: { batch throws(StoreError) in
-        try take(batch.work, of: batch.rows, reader.opener, visit)
-        switch batch.tail {
-        case .nothing: break
-        case .large(let row):
-          batch.work.begin()
-          _ = batch.work.process(row, at: 0, head: nil, body: nil)
-          try take(batch.work, of: [row], reader.opener, visit)
-        case .failed(let error): throw error
-        }
+        try batch.takeRows { work, rows throws(StoreError) in try take(work, of: rows, reader.opener, visit) }
         try report()
       })
   }
