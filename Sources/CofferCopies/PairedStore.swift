@@ -58,11 +58,7 @@ package struct PairedStore {
     do throws(StoreError) {
       return try work()
     } catch {
-      guard error.code == .setMismatch || error.code == .damaged, !error.message.hasPrefix("\(path): ") else {
-        throw error
-      }
-      throw StoreError(
-        error.code, "\(path): \(error.message)", hint: hint ?? error.advice, documentID: error.documentID)
+      throw error.naming(path, hint: hint)
     }
   }
 
@@ -177,5 +173,13 @@ package struct PairedStore {
   /// Returns a document's verified header.
   func header(_ id: Int64) throws(StoreError) -> DocumentHeader {
     try naming { () throws(StoreError) in try transaction.header(of: DocumentID(id)) }
+  }
+}
+
+extension StoreError {
+  /// Returns the error with a file's path, and with a hint instead of its own, if it's about the rows of a file.
+  func naming(_ path: String, hint: ErrorHint?) -> StoreError {
+    guard code == .setMismatch || code == .damaged, !message.hasPrefix("\(path): ") else { return self }
+    return StoreError(code, "\(path): \(message)", hint: hint ?? advice, documentID: documentID)
   }
 }

@@ -140,10 +140,8 @@ extension AttachmentRecord {
     builder.append(born)
     builder.append(nameDot)
     builder.append(date)
-    for text in [name, mediaType] {
-      builder.append(UInt32(text.utf8.count))
-      builder.append(bytes: Array(text.utf8))
-    }
+    builder.append(counted: name)
+    builder.append(counted: mediaType)
     builder.append(UInt64(chunks.byteCount))
     builder.append(TextDigest.byteCount) { digest.write(to: $0) }
     builder.append(UInt32(chunks.chunkSize))
@@ -221,8 +219,8 @@ extension AttachmentRecord {
     guard let document: Int64 = reader.integer(), document == row.document, let uid = reader.uniqueID(),
       let born = reader.dot(), let nameDot = reader.dot(), let date: Int64 = reader.integer(),
       Timestamp(millisecondsSince1970: date).isStorable,
-      let name = Self.text(&reader, StoreFormat.attachmentNames),
-      let mediaType = Self.text(&reader, StoreFormat.mediaTypes), Self.isMediaType(mediaType),
+      let name = reader.text(StoreFormat.attachmentNames),
+      let mediaType = reader.text(StoreFormat.mediaTypes), Self.isMediaType(mediaType),
       let byteCount: UInt64 = reader.integer(), byteCount <= UInt64(ChunkLayout.maximumByteCount),
       let digest = reader.bytes(TextDigest.byteCount), let chunkSize: UInt32 = reader.integer(),
       let chunks = ChunkLayout(byteCount: Int(byteCount), chunkSize: Int(chunkSize), isPadded: isPadded),
@@ -247,13 +245,6 @@ extension AttachmentRecord {
     isNewer = part.isNewer
   }
 
-  /// Reads `u32 length || UTF-8`.
-  private static func text(_ reader: inout ByteReader, _ lengths: ClosedRange<Int>) -> String? {
-    guard let count: UInt32 = reader.integer(), lengths.contains(Int(count)), let bytes = reader.bytes(Int(count))
-    else { return nil }
-    return String(validating: bytes, as: UTF8.self)
-  }
-
   private static func keys(_ reader: inout ByteReader, of chunks: ChunkLayout) -> [ChunkKey]? {
     guard let count: UInt8 = reader.integer(), StoreFormat.chunkKeys.contains(Int(count)) else { return nil }
     var keys: [ChunkKey] = []
@@ -276,20 +267,31 @@ extension AttachmentRecord {
   }
 }
 
+extension ByteBuilder {
+  /// Appends `u32 length || UTF-8`.
+  package mutating func append(counted text: String) {
+    append(UInt32(text.utf8.count))
+    append(bytes: Array(text.utf8))
+  }
+}
+
+extension ByteReader {
+  /// Reads the text that ``ByteBuilder/append(counted:)`` writes, or returns `nil` for another length or invalid UTF-8.
+  package mutating func text(_ lengths: ClosedRange<Int>) -> String? {
+    guard let count: UInt32 = integer(), lengths.contains(Int(count)), let bytes = bytes(Int(count)) else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
+
 /// A row of `coffer_attachment` with checked columns, which isn't verified yet.
 package struct AttachmentRow {
   package let number: Int64
   package let document: Int64
   package let revision: UInt64
   package let sealed: [UInt8]
+}
 
-  fileprivate init(number: Int64, document: Int64, revision: UInt64, sealed: [UInt8]) {
-    self.number = number
-    self.document = document
-    self.revision = revision
-    self.sealed = sealed
-  }
-
+extension AttachmentRow {
   /// Creates a row from the columns of ``SQL/attachment``.
   ///
   /// - Throws: `damaged` if a column is invalid.

@@ -124,15 +124,7 @@ package struct ExtensionPart {
 
   /// Returns the entries that stay when a writer that doesn't know them changes parts of the document.
   package func bytes(withoutThoseOf changed: Parts) -> [UInt8] {
-    var kept: [UInt8] = []
-    var reader = ByteReader(bytes)
-    while !reader.isAtEnd {
-      let start = bytes.count - reader.remaining
-      guard let type: UInt16 = reader.integer(), let count: UInt32 = reader.integer(), reader.bytes(Int(count)) != nil
-      else { preconditionFailure("internal error: an extension part was not checked") }
-      if changed.contains(Parts(rawValue: 1 << Self.part(of: type))) { continue }
-      kept += bytes[start..<start + Self.entryHeaderCount + Int(count)]
-    }
-    return kept
+    let kept = Self.entries(of: Array(bytes)).filter { !changed.contains(Parts(rawValue: 1 << Self.part(of: $0.type))) }
+    return kept.flatMap(\.bytes)
   }
 }

@@ -15,10 +15,7 @@ struct ChangesetAttachment {
 
   init(_ record: AttachmentRecord, carriesContent: Bool) {
     document = record.document
-    description = AttachmentBuilder.Description(
-      uid: record.uid, born: record.born, nameDot: record.nameDot, name: record.name, mediaType: record.mediaType,
-      date: record.date)
-    description.extensionBytes = record.extensionBytes
+    description = AttachmentBuilder.Description(record)
     byteCount = record.chunks.byteCount
     digest = record.digest
     self.carriesContent = carriesContent
@@ -31,10 +28,8 @@ struct ChangesetAttachment {
     builder.append(description.born)
     builder.append(description.nameDot)
     builder.append(description.date)
-    for text in [description.name, description.mediaType] {
-      builder.append(UInt32(text.utf8.count))
-      builder.append(bytes: Array(text.utf8))
-    }
+    builder.append(counted: description.name)
+    builder.append(counted: description.mediaType)
     builder.append(UInt64(byteCount))
     builder.append(bytes: digest.bytes)
     builder.append(UInt8(carriesContent ? 1 : 0))
@@ -45,14 +40,9 @@ struct ChangesetAttachment {
   /// Reads ``bytes``, or returns `nil` for invalid ones.
   init?(_ bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
-    func text(_ lengths: ClosedRange<Int>) -> String? {
-      guard let count: UInt32 = reader.integer(), lengths.contains(Int(count)), let bytes = reader.bytes(Int(count))
-      else { return nil }
-      return String(validating: bytes, as: UTF8.self)
-    }
     guard let document: Int64 = reader.integer(), document >= 1, let uid = reader.uniqueID(), let born = reader.dot(),
       let nameDot = reader.dot(), let date: Int64 = reader.integer(), Timestamp(millisecondsSince1970: date).isStorable,
-      let name = text(StoreFormat.attachmentNames), let mediaType = text(StoreFormat.mediaTypes),
+      let name = reader.text(StoreFormat.attachmentNames), let mediaType = reader.text(StoreFormat.mediaTypes),
       AttachmentRecord.isMediaType(mediaType), let byteCount: UInt64 = reader.integer(),
       byteCount <= UInt64(ChunkLayout.maximumByteCount), let digest = reader.bytes(TextDigest.byteCount),
       let mark: UInt8 = reader.integer(), mark <= 1, let rest = reader.bytes(reader.remaining),

@@ -25,10 +25,8 @@ struct AttachmentCopier {
   ///   - document: The document in the other store.
   ///   - names: The identity and the dots in the other store.
   func copy(_ record: AttachmentRecord, to document: DocumentID, as names: Names) throws(StoreError) {
-    var description = AttachmentBuilder.Description(
-      uid: names.uid, born: names.born, nameDot: names.nameDot, name: record.name, mediaType: record.mediaType,
-      date: record.date)
-    description.extensionBytes = record.extensionBytes
+    var description = AttachmentBuilder.Description(record)
+    (description.uid, description.born, description.nameDot) = (names.uid, names.born, names.nameDot)
     let builder = try AttachmentBuilder(target, document, description)
     try forEachPart(of: record) { part throws(StoreError) in try builder.append(part) }
     _ = try builder.finish()
@@ -54,10 +52,8 @@ extension AttachmentRecord {
   /// What an attachment is in every store: its name, media type, date and content.
   var description: [UInt8] {
     var builder = ByteBuilder(reserving: 64 + name.utf8.count + mediaType.utf8.count)
-    for text in [name, mediaType] {
-      builder.append(UInt32(text.utf8.count))
-      builder.append(bytes: Array(text.utf8))
-    }
+    builder.append(counted: name)
+    builder.append(counted: mediaType)
     builder.append(date)
     builder.append(bytes: digest.bytes)
     return builder.bytes

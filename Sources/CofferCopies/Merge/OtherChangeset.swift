@@ -31,12 +31,7 @@ final class OtherChangeset: OtherSide {
     do throws(StoreError) {
       return try work()
     } catch {
-      guard error.code == .setMismatch || error.code == .damaged, !error.message.hasPrefix("\(name): ") else {
-        throw error
-      }
-      throw StoreError(
-        error.code, "\(name): \(error.message)", hint: "let its maker publish it again",
-        documentID: error.documentID)
+      throw error.naming(name, hint: "let its maker publish it again")
     }
   }
 

@@ -123,10 +123,8 @@ final class AttachmentSalvage {
           try writer.willWrite()
           names = (try writer.keys.newUID(), writer.dot, writer.dot)
         }
-        var description = AttachmentBuilder.Description(
-          uid: names.uid, born: names.born, nameDot: names.nameDot, name: record.name, mediaType: record.mediaType,
-          date: record.date)
-        description.extensionBytes = record.extensionBytes
+        var description = AttachmentBuilder.Description(record)
+        (description.uid, description.born, description.nameDot) = (names.uid, names.born, names.nameDot)
         let builder = try AttachmentBuilder(target, document, description)
         let chunks = try AttachmentChunks(record, keys)
         try chunks.forEachChunk(readBy: { index, memory throws(StoreError) in

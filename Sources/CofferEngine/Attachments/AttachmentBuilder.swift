@@ -24,6 +24,14 @@ package final class AttachmentBuilder {
       self.mediaType = mediaType
       self.date = date
     }
+
+    /// Creates the description of an existing attachment.
+    package init(_ record: AttachmentRecord) {
+      self.init(
+        uid: record.uid, born: record.born, nameDot: record.nameDot, name: record.name, mediaType: record.mediaType,
+        date: record.date)
+      extensionBytes = record.extensionBytes
+    }
   }
 
   private let writer: RecordWriter

@@ -74,13 +74,3 @@ extension DocumentEditor {
     }
   }
 }
-
-extension AttachmentBuilder.Description {
-  /// Creates the description of an existing attachment.
-  fileprivate init(_ record: AttachmentRecord) {
-    self.init(
-      uid: record.uid, born: record.born, nameDot: record.nameDot, name: record.name, mediaType: record.mediaType,
-      date: record.date)
-    extensionBytes = record.extensionBytes
-  }
-}
