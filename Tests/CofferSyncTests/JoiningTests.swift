@@ -12,26 +12,18 @@ import Testing
 /// Stores that are made from a snapshot, and have what the device that made it has.
 struct JoiningTests {
   private let place: Workplace
-  private let options: OpenOptions
   private let laptop: SimulatedDevice
 
   init() throws {
     place = try Workplace()
-    var options = OpenOptions.testing
-    options.creation.isTest = true
-    self.options = options
-    laptop = try SimulatedDevice(first: "laptop", in: place.url, key: .published("primary"), options: options)
+    laptop = try SimulatedDevice(first: "laptop", in: place)
   }
 
   /// Makes a store from a device's folder.
   private func join(
     _ name: String, by device: SimulatedDevice, options: OpenOptions? = nil
   ) throws -> SimulatedDevice {
-    let folder = SimulatedFolder(name)
-    folder.contents = device.folder.contents
-    return try SimulatedDevice(
-      joining: name, folder: folder, device.invitation(), in: place.url, key: .published("primary"),
-      options: options ?? self.options)
+    try SimulatedDevice(joining: name, by: device, in: place, options: options)
   }
 
   /// Everything that people see of a store.
@@ -121,9 +113,7 @@ struct JoiningTests {
     folder.contents[other] = [file: []]
     folder.unreadable = ["lost+found", "\(other)/\(file)"]
     func joined() throws -> SimulatedDevice {
-      try SimulatedDevice(
-        joining: "phone", folder: folder, laptop.invitation(), in: place.url, key: .published("primary"),
-        options: options)
+      try SimulatedDevice(joining: "phone", by: laptop, folder: folder, in: place)
     }
     for subfolder in laptop.folder.contents.keys { folder.unreadable.insert(subfolder) }
     expect(.readOnly) { try joined() }
@@ -132,13 +122,13 @@ struct JoiningTests {
   }
 
   @Test func takesOverMigrations() throws {
-    var newer = options
+    var newer = OpenOptions.simulated
     newer.migrations = [Migration(name: "one") { _ in }]
-    let first = try SimulatedDevice(first: "newer", in: place.url, key: .published("primary"), options: newer)
+    let first = try SimulatedDevice(first: "newer", in: place, options: newer)
     try first.store.write { try $0.insert(Document(text: "first"), into: "notes") }
     try first.sync()
-    #expect(try contents(join("same", by: first, options: newer)) == contents(first))
-    var older = options
+    #expect(try contents(join("same", by: first)) == contents(first))
+    var older = OpenOptions.simulated
     older.migrations = []
     #expect { try join("older", by: first, options: older) } throws: { error in
       (error as? StoreError)?.code == .otherFormat

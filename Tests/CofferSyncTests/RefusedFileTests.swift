@@ -18,16 +18,10 @@ struct RefusedFileTests {
 
   init() throws {
     place = try Workplace()
-    var options = OpenOptions.testing
-    options.creation.isTest = true
-    let key = StoreKey.published("primary")
-    laptop = try SimulatedDevice(first: "laptop", in: place.url, key: key, options: options)
+    laptop = try SimulatedDevice(first: "laptop", in: place)
     try laptop.write("first")
     try laptop.sync()
-    let folder = SimulatedFolder("phone")
-    folder.contents = laptop.folder.contents
-    phone = try SimulatedDevice(
-      joining: "phone", folder: folder, laptop.invitation(), in: place.url, key: key, options: options)
+    phone = try SimulatedDevice(joining: "phone", by: laptop, in: place)
     try exchange()
   }
 
@@ -115,8 +109,7 @@ struct RefusedFileTests {
     let snapshot = try session.keys.name(of: session.memory.last, of: session.memory.device)
     folder.contents[subfolder]![snapshot] = nil
     let tablet = try SimulatedDevice(
-      joining: "tablet", folder: folder, laptop.invitation(), in: place.url, key: .published("primary"),
-      options: hasNewerApp ? newer : laptop.options)
+      joining: "tablet", by: laptop, folder: folder, in: place, options: hasNewerApp ? newer : nil)
     #expect(try texts(tablet) == [hasNewerApp ? "first!" : "first"])
     if !hasNewerApp { try migrate(tablet) }
     folder.merge(phone.folder)
@@ -206,10 +199,12 @@ struct RefusedFileTests {
   /// A commit of a replica that no store has.
   private static let unknown = Dot(replica: UInt32(Replicas.maximumCount) - 1, counter: 1)
 
-  /// Changes the dots of a device's first document, as only a key holder can.
-  private func forge(in device: SimulatedDevice, _ change: (inout DocumentDots) -> Void) throws {
+  /// Changes the dots of a device's document, as only a key holder can.
+  private func forge(
+    in device: SimulatedDevice, at index: Int = 0, _ change: (inout DocumentDots) -> Void
+  ) throws {
     try device.store.write { tx in
-      let id = try tx.headers(in: "notes")[0].id
+      let id = try tx.headers(in: "notes")[index].id
       let writer = try tx.transaction.writer
       let stamp = writer.dot
       try writer.rewrite(id, changing: [], [], as: .head) { content, _ throws(StoreError) in
@@ -240,7 +235,7 @@ struct RefusedFileTests {
     try changeOnBoth()
     try laptop.sync()
     #expect(try laptop.session().status().otherVersions.count == 1)
-    try forge(in: laptop) { $0.text = Self.unknown }
+    try forge(in: laptop, at: 1) { $0.text = Self.unknown }
     expect(.setMismatch) { try laptop.session().status() }
   }
 
@@ -266,11 +261,8 @@ struct RefusedFileTests {
   }
 
   @Test func unreadableFilesOfNewDeviceAreWaitedFor() throws {
-    let folder = SimulatedFolder("tablet")
-    folder.contents = laptop.folder.contents
-    let tablet = try SimulatedDevice(
-      joining: "tablet", folder: folder, laptop.invitation(), in: place.url, key: .published("primary"),
-      options: laptop.options)
+    let tablet = try SimulatedDevice(joining: "tablet", by: laptop, in: place)
+    let folder = tablet.folder
     try tablet.write("of tablet")
     try tablet.sync()
     phone.folder.merge(folder)

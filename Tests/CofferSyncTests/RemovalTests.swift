@@ -13,22 +13,17 @@ import Testing
 /// Devices that are removed from a folder, and the others, which go on with a new secret.
 struct RemovalTests {
   private let place: Workplace
-  private let options: OpenOptions
   private let laptop: SimulatedDevice
   private let phone: SimulatedDevice
   private let tablet: SimulatedDevice
 
   init() throws {
     place = try Workplace()
-    var options = OpenOptions.testing
-    options.creation.isTest = true
-    self.options = options
-    let laptop = try SimulatedDevice(first: "laptop", in: place.url, key: .published("primary"), options: options)
-    try Self.write("first", laptop)
+    laptop = try SimulatedDevice(first: "laptop", in: place)
+    try laptop.write("first")
     try laptop.sync()
-    self.laptop = laptop
-    phone = try Self.join("phone", by: laptop, in: place.url, options)
-    tablet = try Self.join("tablet", by: laptop, in: place.url, options)
+    phone = try SimulatedDevice(joining: "phone", by: laptop, in: place)
+    tablet = try SimulatedDevice(joining: "tablet", by: laptop, in: place)
     for device in [phone, tablet, laptop, phone, tablet] {
       carry(to: device)
       try device.sync()
@@ -36,32 +31,9 @@ struct RemovalTests {
     carry()
   }
 
-  private static func join(
-    _ name: String, by device: SimulatedDevice, in place: URL, _ options: OpenOptions
-  ) throws -> SimulatedDevice {
-    let folder = SimulatedFolder(name)
-    folder.contents = device.folder.contents
-    return try SimulatedDevice(
-      joining: name, folder: folder, device.invitation(), in: place, key: .published("primary"), options: options)
-  }
-
-  private static func write(_ text: String, _ device: SimulatedDevice) throws {
-    try device.store.write { tx in _ = try tx.insert(Document(title: text, text: text), into: "notes") }
-  }
-
-  private func texts(_ device: SimulatedDevice) throws -> Set<String> {
-    try device.store.read { reader in
-      Set(try reader.headers(in: "notes").map { try reader.text(of: $0.id) })
-    }
-  }
-
   /// Copies all files that other devices have to a device.
   private func carry(to device: SimulatedDevice) {
-    for other in [laptop, phone, tablet] where other !== device {
-      for (name, files) in other.folder.contents {
-        device.folder.contents[name, default: [:]].merge(files) { current, _ in current }
-      }
-    }
+    for other in [laptop, phone, tablet] where other !== device { device.folder.merge(other.folder) }
   }
 
   private func carry() {
@@ -82,10 +54,10 @@ struct RemovalTests {
 
   @Test func removedDeviceIsLeftOut() throws {
     _ = try laptop.session().remove(id(of: tablet))
-    try Self.write("after the removal", laptop)
+    try laptop.write("after the removal")
     try laptop.sync()
     // The tablet was offline.
-    try Self.write("late", tablet)
+    try tablet.write("late")
     try tablet.sync()
     carry()
     let report = try phone.sync()
@@ -106,11 +78,11 @@ struct RemovalTests {
   /// The removed device removes the other one before it hears of its own removal.
   @Test func mutualRemovalStopsOthers() throws {
     _ = try laptop.session().remove(id(of: phone))
-    try Self.write("of the laptop", laptop)
+    try laptop.write("of the laptop")
     try laptop.sync()
     _ = try phone.session().remove(id(of: laptop))
     carry(to: tablet)
-    try Self.write("of the tablet", tablet)
+    try tablet.write("of the tablet")
     let stopped = try tablet.sync()
     #expect(stopped.publishedBytes == 0)
     #expect(stopped.problems.map(\.kind) == [.removed, .removed])
@@ -158,13 +130,13 @@ struct RemovalTests {
       laptop.folder.contents[subfolder]![name] = [UInt8](repeating: 0, count: 1 << 20)
     }
     let last = try laptop.session().memory.last.sequence
-    try Self.write("small", laptop)
+    try laptop.write("small")
     try laptop.sync()
     #expect(try laptop.session().memory.last.sequence == last + 1)
   }
 
   @Test func otherDevicesGoOn() throws {
-    try Self.write("unpublished", phone)
+    try phone.write("unpublished")
     _ = try laptop.session().remove(id(of: tablet))
     carry(to: phone)
     #expect(try phone.sync().problems.isEmpty)
@@ -175,7 +147,7 @@ struct RemovalTests {
     }
     for number in 0..<3 {
       for device in [laptop, phone] {
-        try Self.write("\(number) of \(device.name)", device)
+        try device.write("\(number) of \(device.name)")
         carry(to: device)
         #expect(try device.sync().problems.isEmpty)
       }
@@ -196,8 +168,8 @@ struct RemovalTests {
 
   @Test func newDeviceJoinsAfterwards() throws {
     _ = try laptop.session().remove(id(of: tablet))
-    let desk = try Self.join("desk", by: laptop, in: place.url, options)
-    try Self.write("of the desk", desk)
+    let desk = try SimulatedDevice(joining: "desk", by: laptop, in: place)
+    try desk.write("of the desk")
     try desk.sync()
     laptop.folder.contents = desk.folder.contents
     #expect(try laptop.sync().problems.isEmpty)
@@ -211,7 +183,7 @@ struct RemovalTests {
     try phone.putBack(backup, asRestored: true)
     carry()
     #expect(try phone.sync().isNewDevice)
-    try Self.write("after the restore", phone)
+    try phone.write("after the restore")
     try phone.sync()
     carry()
     #expect(try laptop.sync().problems.isEmpty)
@@ -221,7 +193,7 @@ struct RemovalTests {
   /// A restored store has the key of the device that it was.
   @Test func restoredDeviceIsRemovedWithItsFormerName() throws {
     let backup = try tablet.backup()
-    try Self.write("of the tablet", tablet)
+    try tablet.write("of the tablet")
     try tablet.sync()
     try tablet.putBack(backup, asRestored: true)
     #expect(try tablet.sync().isNewDevice)
@@ -230,7 +202,7 @@ struct RemovalTests {
       try laptop.sync()
     }
     _ = try laptop.session().remove(id(of: tablet))
-    try Self.write("after the removal", laptop)
+    try laptop.write("after the removal")
     try laptop.sync()
     carry()
     #expect(try tablet.sync().problems.map(\.kind) == [.removed])
@@ -242,7 +214,7 @@ struct RemovalTests {
   @Test func backupOfRemovingDeviceGetsSecret() throws {
     let backup = try laptop.backup()
     _ = try laptop.session().remove(id(of: tablet))
-    try Self.write("after the removal", laptop)
+    try laptop.write("after the removal")
     try laptop.sync()
     try laptop.putBack(backup, asRestored: true)
     let report = try laptop.sync()
@@ -255,7 +227,7 @@ struct RemovalTests {
   @Test func restoredDeviceFindsItsFileWithSecret() throws {
     _ = try laptop.session().remove(id(of: tablet))
     let backup = try laptop.backup()
-    try Self.write("after the backup", laptop)
+    try laptop.write("after the backup")
     try laptop.sync()
     try laptop.putBack(backup, asRestored: true)
     let report = try laptop.sync()
@@ -281,7 +253,7 @@ struct RemovalTests {
     if try !laptop.session().status().devices.contains(where: \.isRemoved) {
       _ = try laptop.session().remove(tablet)
     }
-    try Self.write("afterwards", laptop)
+    try laptop.write("afterwards")
     try laptop.sync()
     carry()
     #expect(try phone.sync().problems.isEmpty)

@@ -19,16 +19,10 @@ struct SyncSessionTests {
 
   init() throws {
     place = try Workplace()
-    var options = OpenOptions.testing
-    options.creation.isTest = true
-    let key = StoreKey.published("primary")
-    laptop = try SimulatedDevice(first: "laptop", in: place.url, key: key, options: options)
+    laptop = try SimulatedDevice(first: "laptop", in: place)
     try laptop.write("first")
     try laptop.sync()
-    let folder = SimulatedFolder("phone")
-    folder.contents = laptop.folder.contents
-    phone = try SimulatedDevice(
-      joining: "phone", folder: folder, laptop.invitation(), in: place.url, key: key, options: options)
+    phone = try SimulatedDevice(joining: "phone", by: laptop, in: place)
   }
 
   /// Copies all files both ways.
@@ -43,12 +37,6 @@ struct SyncSessionTests {
     let uid = session.memory.device
     let files = session.memory.own.publications.map(\.file).filter { $0.sequence > 0 }
     return (try session.keys.subfolder(of: uid), try files.map { try session.keys.name(of: $0, of: uid) })
-  }
-
-  private func texts(_ device: SimulatedDevice) throws -> Set<String> {
-    try device.store.read { reader in
-      Set(try reader.headers(in: "notes").map { try reader.text(of: $0.id) })
-    }
   }
 
   @Test func joiningBringsAllDocuments() throws {
@@ -362,11 +350,7 @@ struct SyncSessionTests {
   @Test func publishedChangesOfBothCopiesReachAll() throws {
     carry()
     try laptop.sync()
-    let tablet = SimulatedFolder("tablet")
-    tablet.contents = laptop.folder.contents
-    let third = try SimulatedDevice(
-      joining: "tablet", folder: tablet, laptop.invitation(), in: place.url, key: .published("primary"),
-      options: laptop.options)
+    let third = try SimulatedDevice(joining: "tablet", by: laptop, in: place)
     let copy = try SimulatedDevice(cloneOf: laptop, name: "copy", in: place.url)
     for (device, reader) in [(laptop, phone), (copy, third)] {
       try device.write("of the \(device.name)")
@@ -556,20 +540,5 @@ struct SyncSessionTests {
     #expect { try copy.syncStatus(of: SyncFolder(at: place.url)) } throws: { error in
       (error as? StoreError)?.code == .invalidArgument
     }
-  }
-}
-
-extension SimulatedFolder {
-  /// Adds the files of another device's view.
-  func merge(_ other: SimulatedFolder) {
-    for (subfolder, files) in other.contents {
-      contents[subfolder, default: [:]].merge(files) { current, _ in current }
-    }
-  }
-}
-
-extension SimulatedDevice {
-  func write(_ text: String) throws {
-    try store.write { tx in _ = try tx.insert(Document(title: text, text: text), into: "notes") }
   }
 }
