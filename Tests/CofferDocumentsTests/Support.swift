@@ -1,15 +1,9 @@
 import CofferDocuments
+import CofferTestSupport
 import Foundation
 
 enum Corpora {
-  /// The folder of public test data, or `nil` if unavailable.
-  static let folder: URL? = {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let given = ProcessInfo.processInfo.environment["COFFER_CORPORA"].map { URL(filePath: $0) }
-    let folder = given ?? root.deletingLastPathComponent().appending(path: "shared/corpora")
-    return FileManager.default.fileExists(atPath: folder.path()) ? folder : nil
-  }()
+  static var folder: URL? { SharedCorpora.existingFolder }
 
   static func files(in name: String) throws -> [URL] {
     guard let folder else { return [] }

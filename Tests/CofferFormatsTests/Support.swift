@@ -1,4 +1,5 @@
 import CofferDocuments
+import CofferTestSupport
 import CofferText
 import Foundation
 import Synchronization
@@ -7,13 +8,7 @@ import Synchronization
 
 enum Corpora {
   /// The public test data folder, or `nil` if it isn't available.
-  static let folder: URL? = {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let given = ProcessInfo.processInfo.environment["COFFER_CORPORA"].map { URL(filePath: $0) }
-    let folder = given ?? root.deletingLastPathComponent().appending(path: "shared/corpora")
-    return FileManager.default.fileExists(atPath: folder.path()) ? folder : nil
-  }()
+  static var folder: URL? { SharedCorpora.existingFolder }
 
   static var isAbsent: Bool { folder == nil }
 

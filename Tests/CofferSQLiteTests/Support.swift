@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -45,14 +46,7 @@ func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async thr
 
 /// The shared corpora, if available.
 enum Corpora {
-  static let root: String? = {
-    let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let path =
-      ProcessInfo.processInfo.environment["COFFER_CORPORA"]
-      ?? package.deletingLastPathComponent().appendingPathComponent("shared/corpora").path
-    return FileManager.default.fileExists(atPath: path) ? path : nil
-  }()
+  static var root: String? { SharedCorpora.existingFolder?.path }
 
   static func path(_ name: String) throws -> String { try #require(root) + "/" + name }
 }

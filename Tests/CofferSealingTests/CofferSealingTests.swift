@@ -8,17 +8,13 @@
 // First file to read: FormatVectors.swift. COFFER_LONG=1 adds tests that take minutes.
 
 import CofferSealing
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// Test data outside the package.
 enum Corpora {
-  static let folder: String = {
-    if let given = ProcessInfo.processInfo.environment["COFFER_CORPORA"] { return given }
-    let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    return package.deletingLastPathComponent().appendingPathComponent("shared/corpora").path
-  }()
+  static var folder: String { SharedCorpora.folder.path }
 
   static let areAbsent: Comment = "the corpora are absent: set COFFER_CORPORA"
   static let isLongRun = ProcessInfo.processInfo.environment["COFFER_LONG"] == "1"

@@ -3,21 +3,6 @@ import CofferEngine
 import Foundation
 import Testing
 
-/// The shared test material. Tests that need it are visibly skipped if it's missing.
-enum Corpora {
-  static let root: URL? = {
-    let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let candidates = [
-      ProcessInfo.processInfo.environment["COFFER_CORPORA"].map { URL(filePath: $0) },
-      package.appending(path: "../shared/corpora").standardizedFileURL,
-    ]
-    return candidates.compactMap { $0 }.first { FileManager.default.fileExists(atPath: $0.path) }
-  }()
-
-  static var isPresent: Bool { root != nil }
-}
-
 /// The published stores and attacks of format 3, created by a writer that doesn't share code with the library.
 enum Vectors {
   static let folder = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tests/Fixtures/format-3")

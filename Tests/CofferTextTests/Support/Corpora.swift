@@ -1,13 +1,9 @@
+import CofferTestSupport
 import Foundation
 
-/// The shared test data in `COFFER_CORPORA`, or by default in `../shared/corpora` next to the package.
+/// The shared test data.
 enum Corpora {
-  static let root: URL = {
-    if let path = ProcessInfo.processInfo.environment["COFFER_CORPORA"] { return URL(fileURLWithPath: path) }
-    var package = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { package.deleteLastPathComponent() }
-    return package.deletingLastPathComponent().appendingPathComponent("shared/corpora")
-  }()
+  static var root: URL { SharedCorpora.folder }
 
   static func has(_ name: String) -> Bool {
     FileManager.default.fileExists(atPath: root.appendingPathComponent(name).path)
