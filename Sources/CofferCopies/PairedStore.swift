@@ -3,8 +3,7 @@ package import CofferEngine
 package import CofferRecords
 internal import CofferSealing
 
-/// One of two stores that are read together: a store, and the backup or copy that it's compared, merged or repaired
-/// with.
+/// One of two stores that are read together, such as a store and the backup that it's compared with.
 ///
 /// All operations on two stores verify and read rows with this type, so every error about a row names its store.
 package struct PairedStore {
@@ -35,9 +34,10 @@ package struct PairedStore {
       hint: hint)
   }
 
-  /// Requires two files of one store to have the same root key, because a holder of a former key can have written the
-  /// other file, and rekeyed it any number of times. Numbers of root keys therefore prove nothing. Files of different
-  /// stores have independent root keys, which only a pin can tell apart.
+  /// Requires two files of one store to have the same root key.
+  ///
+  /// A former key holder can have written the other file and rekeyed it any number of times, so the number of a root
+  /// key doesn't prove anything. Files of different stores have independent root keys, which a pin identifies.
   ///
   /// - Throws: `rolledBack`.
   package func requireSameRootKey(as other: PairedStore) throws(StoreError) {
@@ -83,8 +83,8 @@ package struct PairedStore {
     }
   }
 
-  /// Requires a key for a document's row that no former key holder can have, because only the proof of all rows tells
-  /// a row that such a holder has changed.
+  /// Requires a document's row to be sealed with the current key, which former key holders can't have. A row that they
+  /// changed is detected only by verifying all rows.
   ///
   /// - Throws: `setMismatch`.
   func requireCurrentKey(_ id: Int64) throws(StoreError) {
@@ -145,7 +145,7 @@ package struct PairedStore {
     }
   }
 
-  /// Returns a document whose text will be sealed again, after comparing the text's digest with the head.
+  /// Returns a document to seal its text with another key, after comparing the text's digest with the head.
   func document(_ id: Int64, acceptingNewer acceptsNewer: Bool = false) throws(StoreError) -> StoredDocument {
     try naming { () throws(StoreError) in
       try transaction.storedDocument(DocumentID(id), acceptingNewer: acceptsNewer, provingText: true)

@@ -1,40 +1,40 @@
 /// The value of an attribute.
 public enum AttributeValue: Hashable, Sendable {
-  /// JSON's null, which is a value: an attribute that is missing is none.
+  /// JSON's null, which differs from a missing attribute.
   case null
   /// True or false.
   case bool(Bool)
-  /// A number as JSON numbers are compared: a double. Integers are exact up to 2^53.
+  /// A number, which is a double because JSON numbers are compared as doubles. Integers are exact up to 2^53.
   case number(Double)
   /// A string.
   case string(String)
-  /// An array, whose elements may be of different types.
+  /// An array. Its elements can have different types.
   case array([AttributeValue])
-  /// An object by names.
+  /// An object, as its members by name.
   case object([String: AttributeValue])
-  /// A literal that JSON can't hold exactly, with the reason; every write refuses it.
+  /// A literal that JSON can't represent exactly, with the reason. Writing it throws an error.
   case unrepresentable(String)
 }
 
 // MARK: - Content by type
 
 extension AttributeValue {
-  /// The string; nil for another type.
+  /// The string, or `nil` if the value has another type.
   public var string: String? { if case .string(let text) = self { text } else { nil } }
-  /// The number; nil for another type.
+  /// The number, or `nil` if the value has another type.
   public var number: Double? { if case .number(let value) = self { value } else { nil } }
-  /// The number if it has no fraction and fits; nil otherwise.
+  /// The number as an integer, or `nil` if the value isn't an integer that `Int` can hold.
   public var integer: Int? { number.flatMap { Int(exactly: $0) } }
-  /// The boolean; nil for another type.
+  /// The Boolean value, or `nil` if the value has another type.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-  /// The elements; nil for another type.
+  /// The elements, or `nil` if the value has another type.
   public var array: [AttributeValue]? { if case .array(let elements) = self { elements } else { nil } }
-  /// The members by name; nil for another type.
+  /// The members by name, or `nil` if the value has another type.
   public var object: [String: AttributeValue]? { if case .object(let members) = self { members } else { nil } }
-  /// The date of a string in ISO 8601; nil for anything else.
+  /// The date of a string in ISO 8601, or `nil` if the value isn't such a string.
   public var timestamp: Timestamp? { string.flatMap { Timestamp(iso8601: $0) } }
 
-  /// A date as the string that ``timestamp`` reads: ISO 8601 in UTC, with milliseconds.
+  /// Creates a string that ``timestamp`` reads, in ISO 8601 in UTC with milliseconds.
   public init(_ timestamp: Timestamp) {
     self = .string(timestamp.description)
   }
@@ -75,7 +75,8 @@ extension AttributeValue {
     }
   }
 
-  /// A dictionary takes names that differ only in how accents are composed for one: the first is kept.
+  /// Returns the members as a dictionary, with the first member of each name. Names that differ only in how accents are
+  /// composed are equal strings.
   static func members(of members: [JSONNode.Member]) -> [String: AttributeValue] {
     Dictionary(members.map { (String(decoding: $0.name, as: UTF8.self), AttributeValue($0.value)) }) { first, _ in
       first
@@ -107,7 +108,7 @@ extension AttributeValue {
     }
   }
 
-  /// Appends an object of members in any order.
+  /// Appends an object with the members, which can be in any order.
   ///
   /// - Throws: Also `duplicateName`.
   static func appendCanonical(
@@ -134,7 +135,7 @@ extension AttributeValue {
     output.append(JSONByte.closeBrace)
   }
 
-  /// Requires that one more array or object, even an empty one, can be inside `depth` of them.
+  /// Requires that another array or object, which may be empty, can be nested in `depth` arrays and objects.
   private static func requireLevel(inside depth: Int) throws(JSONError) {
     guard depth < JSONScanner.maximumDepth else {
       throw JSONError(.tooDeep, at: 0, "more than \(JSONScanner.maximumDepth) arrays and objects inside each other")

@@ -1,39 +1,38 @@
-/// The storage of titles in a store, chosen when it is created.
+/// The storage of titles, which is chosen when a store is created.
 public enum TitleMode: UInt32, Hashable, Sendable, CaseIterable {
-  /// Sealed like the text; a list opens one small head for each document.
+  /// Titles are sealed like texts. A list opens a small head for each document.
   case sealed = 0
-  /// In plaintext: anyone who has the file can read them.
+  /// Titles are in plaintext, so anyone who has the file can read them.
   case clear = 1
-  /// Not stored.
+  /// Titles aren't stored.
   case none = 2
 }
 
 /// A collection's rule for documents without a title.
 public enum TitleRule: Int, Hashable, Sendable {
-  /// It stays without one.
+  /// The document remains untitled.
   case asGiven = 0
-  /// The title is the string `title`, or else `name`, of a text that is JSON, and the beginning of any other text (see
-  /// ``TitleRule/derivedTitle(from:)``). It changes with the text until one is given.
+  /// The title comes from the text, and changes with it until the app sets a title. A JSON text's title is its string
+  /// `title`, or else `name`. Another text's title is its beginning (see ``TitleRule/derivedTitle(from:)``).
   case derived = 1
 
-  /// The longest derived title, in characters (grapheme clusters).
+  /// The maximum length of a derived title in characters (grapheme clusters).
   public static let derivedLength = 50
-  /// The longest derived title in bytes, since a character may have any number of combining marks.
+  /// The maximum length of a derived title in bytes, because a character can have any number of combining marks.
   private static let derivedByteLimit = 4096
 
-  /// The first 50 characters of the text's first line that is not empty, or nil when there is none.
+  /// Returns the first 50 characters of the text's first nonempty line, or `nil` if all lines are empty.
   ///
-  /// Lines end at LF, CR or CRLF. Reads no more of a long line than it needs.
+  /// Lines end at LF, CR or CRLF. The function reads only as much of a long line as it needs.
   public static func derivedTitle(from text: String) -> String? {
     var text = text
     return text.withUTF8 { derivedTitle(fromUTF8: UnsafeRawBufferPointer($0)) }
   }
 
-  /// The first 50 characters of the first line that is not empty, from UTF-8, which must be valid; nil when there is
-  /// none.
+  /// Returns the first 50 characters of the first nonempty line of valid UTF-8, or `nil` if all lines are empty.
   public static func derivedTitle(fromUTF8 text: UnsafeRawBufferPointer) -> String? {
     guard let start = text.firstIndex(where: { !isLineEnd($0) }) else { return nil }
-    // A character may have any number of bytes: the window widens until it surely holds enough.
+    // A character can have any number of bytes, so widen the window until it contains enough characters.
     var window = 2 * derivedLength
     while true {
       let limit = min(text.count, start + window)
@@ -41,7 +40,7 @@ public enum TitleRule: Int, Hashable, Sendable {
       let end = lineEnd ?? limit
       let line = String(decoding: text[start..<end], as: UTF8.self)
       let title = line.prefix(derivedLength)
-      // A window that ends inside a character ends the title only if it holds more of the line behind it.
+      // The window can end inside a character, so use the title only if more bytes of the line follow it.
       let isSeen = lineEnd != nil || limit == text.count || line.utf8.count - title.utf8.count > 16
       if title.utf8.count > derivedByteLimit { return cut(title) }
       if isSeen { return String(title) }
@@ -64,31 +63,32 @@ public enum TitleRule: Int, Hashable, Sendable {
   }
 }
 
-// MARK: - The rule, one for single documents and bulk
+// MARK: - Applying the rule
 
 extension TitleRule {
-  /// The title that this rule gives a document without one.
+  /// Returns the title for an untitled document.
   package func title(for document: Document) -> String? {
     self == .derived ? document.derivedTitle : nil
   }
 
-  /// The same for a text in UTF-8, which must be valid.
+  /// Returns the title for an untitled document whose text is valid UTF-8.
   package func title(forUTF8 text: UnsafeRawBufferPointer, isJSON: Bool) -> String? {
     self == .derived ? Self.title(ofUTF8: text, isJSON: isJSON) : nil
   }
 
-  /// The title of a changed document: one that the old text gave changes with the text.
+  /// Returns the title of a changed document. A title that was derived from the old text is derived again.
   package func title(for new: Document, insteadOf old: Document) -> String? {
     guard self == .derived, new.title == nil || new.title.isIdentical(to: old.derivedTitle) else { return new.title }
     return new.derivedTitle
   }
 
-  /// The title that ``derived`` gives a text.
+  /// Returns the title for a text under ``derived``.
   fileprivate static func title(ofUTF8 text: UnsafeRawBufferPointer, isJSON: Bool) -> String? {
     (isJSON ? titleInJSON(text) : nil) ?? derivedTitle(fromUTF8: text)
   }
 
-  /// An object's string `title`, or else `name`; nil for other JSON. Of two members of one name, the first counts.
+  /// Returns an object's string `title`, or else `name`, or `nil` for other JSON. If two members have the same name,
+  /// the function uses the first member.
   package static func titleInJSON(_ json: UnsafeRawBufferPointer) -> String? {
     var scanner = JSONScanner(json)
     scanner.skipWhitespace()
@@ -96,7 +96,7 @@ extension TitleRule {
   }
 }
 
-/// The members of an object that can be the title of a document, noted in the order of the text.
+/// The members of an object that can be a document's title. They're noted in the order of the text.
 struct TitleMembers {
   /// The first member's string, or `.some(nil)` if its value is of another kind.
   private var titled: String??
@@ -120,7 +120,7 @@ struct TitleMembers {
 }
 
 extension JSONScanner {
-  /// Steps over the object that begins here, which must be all that is left, and finds its titles.
+  /// Reads the object at this position, which must be the rest of the text, and returns its titles.
   fileprivate mutating func scanTitles() throws(JSONError) -> TitleMembers {
     try openObject(depth: 1)
     var found = TitleMembers()
@@ -151,14 +151,14 @@ extension Optional<String> {
 }
 
 extension Document {
-  /// The title in a text that is JSON; nil for other texts.
+  /// The title in a JSON text, or `nil` for other texts.
   package var titleInJSON: String? {
     guard isJSON else { return nil }
     var text = text
     return text.withUTF8 { TitleRule.titleInJSON(UnsafeRawBufferPointer($0)) }
   }
 
-  /// The title by ``TitleRule/derived``.
+  /// The title under ``TitleRule/derived``.
   package var derivedTitle: String? {
     var text = text
     return text.withUTF8 { TitleRule.title(ofUTF8: UnsafeRawBufferPointer($0), isJSON: isJSON) }

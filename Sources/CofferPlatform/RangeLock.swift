@@ -1,29 +1,29 @@
-/// Locks of a range of a file's bytes that belong to an open file, not to the process (`F_OFD_SETLK`, fcntl(2)).
+/// Locks on a range of a file's bytes that belong to an open file instead of the process (`F_OFD_SETLK`, fcntl(2)).
 ///
-/// They end when the last descriptor of the open file is closed, even in a killed process. SQLite's locks belong to the
-/// process. `flock(2)` doesn't do beside them: Apple's systems keep all locks of a file in one list, where a lock of the
-/// whole file conflicts with every lock of SQLite.
+/// These locks end when the last descriptor of the open file is closed, even in a killed process. SQLite's locks belong
+/// to the process. `flock(2)` can't replace these locks, because Apple's systems keep all locks of a file in one list,
+/// where a lock on the whole file conflicts with each of SQLite's locks.
 package enum RangeLock {
-  /// A byte before those that SQLite locks, for the writers of a store in WAL mode.
+  /// A byte before the bytes that SQLite locks, for writers of a store in WAL mode.
   package static let writers: Int64 = sqlite.start - 1
-  /// A byte before those that SQLite locks, for a file that isn't complete.
+  /// A byte before the bytes that SQLite locks, for an incomplete file.
   package static let incomplete: Int64 = sqlite.start - 2
   /// The bytes that SQLite locks.
   package static let sqlite: (start: Int64, count: Int64) = (0x4000_0000, 512)
 
-  /// Locks a byte for this open file alone, without waiting.
+  /// Locks a byte exclusively for this open file, without waiting.
   ///
   /// - Returns: `false`, with errno: `EAGAIN` or `EACCES` if another open file has it.
   package static func take(_ byte: Int64, of descriptor: Int32) -> Bool { coffer_lock_range(descriptor, byte, 1) == 0 }
 
   package static func release(_ byte: Int64, of descriptor: Int32) { _ = coffer_unlock_range(descriptor, byte, 1) }
 
-  /// Returns whether anyone holds a lock in a range, also a connection of this process.
+  /// Returns whether a connection of this or another process holds a lock in a range.
   package static func isTaken(_ range: (start: Int64, count: Int64), of descriptor: Int32) -> Bool {
     coffer_is_range_locked(descriptor, range.start, range.count) == 1
   }
 
-  /// Returns whether another process holds a lock like those of SQLite in a range.
+  /// Returns whether another process holds a lock of SQLite's kind in a range.
   package static func isTakenElsewhere(_ range: (start: Int64, count: Int64), of descriptor: Int32) -> Bool {
     coffer_is_range_locked_elsewhere(descriptor, range.start, range.count) == 1
   }

@@ -1,24 +1,25 @@
 internal import CofferDocuments
 
-/// The records of a property list: the places of their values, in order.
+/// The positions of the values of a property list's records, in order.
 struct PropertyListLayout: Sendable {
   struct Record: Sendable {
     let place: Int
-    /// The id of a row.
+    /// The row's ID.
     var id: [UInt8]?
   }
 
   var records: [Record] = []
-  /// The records are rows of an ordered table.
+  /// Whether the records are rows of an ordered table.
   private(set) var isTable = false
-  /// The table's `autoincrement`: the highest id it has ever given.
+  /// The table's `autoincrement`, which is the highest ID that was ever assigned.
   private(set) var highestID: Int64?
-  /// Set for a keyed archive, whose records are its top objects, or the elements of those that are arrays of objects.
+  /// The keyed archive, if the property list is one. Its records are its top objects, or the elements of top objects
+  /// that are arrays of objects.
   private(set) var archive: KeyedArchive?
-  /// A fault behind the records.
+  /// A fault after the records.
   private(set) var fault: PropertyListFault?
 
-  /// Reads through the whole property list once, from its beginning.
+  /// Reads the whole property list once, from its beginning.
   init<Reader: PropertyListReader>(
     _ reader: inout Reader, content: PropertyList.Content,
     finish: (inout Reader) throws(PropertyListFault) -> Void
@@ -38,7 +39,7 @@ struct PropertyListLayout: Sendable {
     records = [Record(place: reader.root)]
   }
 
-  /// - Returns: false for an array that holds anything but dictionaries.
+  /// - Returns: `false` if the array contains elements that aren't dictionaries.
   private mutating func readArray<Reader: PropertyListReader>(
     _ reader: inout Reader, _ finish: (inout Reader) throws(PropertyListFault) -> Void
   ) throws(PropertyListFault) -> Bool {
@@ -68,7 +69,7 @@ struct PropertyListLayout: Sendable {
     return isOfDictionaries
   }
 
-  /// The first event of an array's next element; nil for a faulty one, which may have been a record.
+  /// Returns the first event of an array's next element, or `nil` for an invalid element, which can be a record.
   private func element<Reader: PropertyListReader>(
     _ reader: inout Reader
   ) throws(PropertyListFault) -> PropertyListEvent? {
@@ -80,7 +81,7 @@ struct PropertyListLayout: Sendable {
     }
   }
 
-  /// - Returns: false for anything but an ordered table or a keyed archive.
+  /// - Returns: `false` if the dictionary isn't an ordered table or a keyed archive.
   private mutating func readDictionary<Reader: PropertyListReader>(
     _ reader: inout Reader, _ content: PropertyList.Content,
     _ finish: (inout Reader) throws(PropertyListFault) -> Void
@@ -139,7 +140,7 @@ struct PropertyListLayout: Sendable {
     return true
   }
 
-  /// The id of a row; nil also behind a fault, which reading the row itself reports.
+  /// Returns a row's ID, or `nil` if it's missing or follows a fault. Reading the row itself reports the fault.
   private static func id(of row: Int, _ reader: inout some PropertyListReader) -> [UInt8]? {
     do throws(PropertyListFault) {
       reader.move(to: row)
@@ -163,12 +164,12 @@ struct PropertyListLayout: Sendable {
   }
 }
 
-/// The members of one dictionary, by the places of their values.
+/// The positions of the values of a dictionary's members.
 struct PropertyListMembers {
   private(set) var keys: [[UInt8]] = []
   private(set) var places: [Int] = []
 
-  /// Reads the rest of the dictionary that began last.
+  /// Reads the rest of the last begun dictionary.
   init(_ reader: inout some PropertyListReader) throws(PropertyListFault) {
     while case .key = try reader.next() {
       keys.append(reader.bytes)
@@ -186,7 +187,7 @@ struct PropertyListMembers {
 }
 
 extension Int {
-  /// The number of a row, as a string or an integer.
+  /// Reads a row's number from a string or an integer.
   fileprivate init?(decimal event: PropertyListEvent, _ bytes: [UInt8]) {
     switch event {
     case .integer(let number): self.init(exactly: number)

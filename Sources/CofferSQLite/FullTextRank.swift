@@ -1,12 +1,12 @@
 internal import CCofferSQLite
 
-/// A rank for FTS5 tables that hold outdated rows, too: they count for nothing.
+/// A rank for FTS5 tables with outdated rows, which it ignores.
 ///
-/// FTS5 can't delete from a table without contents unless it gets the old text again. So the row of a text that has
-/// changed stays, and FTS5's own `bm25()` counts it: the order of results changes. This rank is the same formula over
-/// the rows that are current.
+/// FTS5 can't delete a row from a contentless table without the old text, so the row of a changed text remains in the
+/// table. FTS5's own `bm25()` counts such rows, which changes the order of results. This rank applies the same formula
+/// to the current rows.
 package final class FullTextRank {
-  /// The name of the auxiliary function: `current_rank(TABLE)` is NULL for an outdated row.
+  /// The name of the auxiliary function. `current_rank(TABLE)` is NULL for an outdated row.
   package static let name = "current_rank"
 
   private let ranking: UnsafeMutablePointer<coffer_sqlite_ranking>
@@ -27,12 +27,12 @@ package final class FullTextRank {
     ignored.deallocate()
   }
 
-  /// Sets the rows that count in the queries from now on; no statement may be running.
+  /// Sets the rows for later queries. Don't call this method while a statement is running.
   ///
   /// - Parameters:
-  ///   - rows: the number of current rows, 1 at least.
-  ///   - tokens: the tokens in them.
-  ///   - outdated: the other rows, in rising order.
+  ///   - rows: The number of current rows, which is at least 1.
+  ///   - tokens: The number of tokens in the current rows.
+  ///   - outdated: The IDs of the other rows, in ascending order.
   package func set(rows: Int64, tokens: Int64, outdated: [Int64]) {
     self.outdated.deallocate()
     self.outdated = .allocate(capacity: outdated.count)
@@ -43,9 +43,10 @@ package final class FullTextRank {
     ranking.pointee.outdated_count = Int64(outdated.count)
   }
 
-  /// Sets the phrases that add to the score of the next queries; no statement may be running.
+  /// Sets the phrases that contribute to the score of later queries. Don't call this method while a statement is
+  /// running.
   ///
-  /// - Parameter phrases: Whether each phrase counts. Others that a query has count, too.
+  /// - Parameter phrases: Whether each phrase contributes. Further phrases of a query contribute, too.
   package func countOnly(_ phrases: [Bool]) {
     ignored.deallocate()
     ignored = .allocate(capacity: phrases.count)

@@ -1,11 +1,11 @@
 internal import CCofferSQLite
 
-/// Compiled statements that are not in use, by their text.
+/// Compiled statements that aren't in use, by their SQL text.
 ///
-/// A statement in use is not in the cache: a second user of the same text gets another one, so that they can't disturb
-/// each other. A statement is returned to it reset and without bindings.
+/// A statement in use isn't in the cache, so a second user of the same text gets a separate statement. Statements are
+/// reset and their bindings are cleared before they return to the cache.
 struct StatementCache {
-  /// Room for one compiled statement. Its user keeps the slot, to return it without a lookup.
+  /// A slot for one compiled statement. The statement's user keeps the slot, to return the statement without a lookup.
   final class Slot {
     let sql: String
     fileprivate(set) var statement: OpaquePointer?
@@ -21,10 +21,10 @@ struct StatementCache {
 
   init(capacity: Int) { self.capacity = capacity }
 
-  /// True for a text that was cached before, and so holds exactly one statement.
+  /// Returns whether the text was cached before, so it contains exactly one statement.
   func knows(_ sql: String) -> Bool { slots[sql] != nil }
 
-  /// The slot for a text, and its statement, which is the caller's from now on; nil if it must be compiled.
+  /// Returns the slot for a text and its statement, which the caller then owns, or `nil` if the text must be compiled.
   mutating func take(_ sql: String) -> (slot: Slot, statement: OpaquePointer?)? {
     guard let slot = slots[sql] else { return nil }
     uses += 1
@@ -33,7 +33,7 @@ struct StatementCache {
     return (slot, slot.statement)
   }
 
-  /// A slot for a text that is not here yet; nil if nothing is to be cached.
+  /// Returns a new slot for a text, or `nil` if the cache has no capacity.
   mutating func makeSlot(_ sql: String) -> Slot? {
     guard capacity > 0 else { return nil }
     if slots.count >= capacity, let oldest = slots.values.min(by: { $0.lastUse < $1.lastUse }) {
@@ -47,7 +47,7 @@ struct StatementCache {
     return slot
   }
 
-  /// Takes a compiled statement back, or ends it if there is no room for it.
+  /// Returns a compiled statement to its slot, or finalizes it if the slot isn't free.
   static func giveBack(_ statement: OpaquePointer, to slot: Slot?) {
     if let slot, !slot.isEvicted, slot.statement == nil {
       sqlite3_reset(statement)

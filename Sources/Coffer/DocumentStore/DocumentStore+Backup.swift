@@ -3,7 +3,7 @@ public import CofferFoundation
 internal import CofferRecords
 
 extension DocumentStore {
-  /// Copies the store at `url`, as of one moment, to a single file. Doesn't need a key.
+  /// Copies a consistent state of the store at `url` to a single file. Doesn't need a key.
   ///
   /// The copy is the same store with the same keys and file permissions. Writers in WAL mode can continue during the
   /// copy. Writers in rollback journal mode wait. The copy is completed in the target's folder, checked like
@@ -15,11 +15,11 @@ extension DocumentStore {
   ///   - isReplacing: Whether to replace an existing store.
   ///   - allowsDamage: Whether to copy a store even if the check finds damage.
   ///   - wait: The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
-  ///   - progress: Called after each step with the numbers of copied pages and total pages. If it throws, no file is
-  ///     left.
+  ///   - progress: Called after each step with the numbers of copied pages and total pages. If it throws, the
+  ///     copy is removed.
   /// - Throws: `damaged` if the store's structure is damaged. The check doesn't open texts. `alreadyExists` if the
   ///   target exists, isn't a store, is the store itself, or has another store's journal next to it. `cancelled`,
-  ///   `diskFull`, `locked`, and errors of opening the store. No file is left then. `ioFailure` if the disk doesn't
+  ///   `diskFull`, `locked`, and errors of opening the store. The copy is then removed. `ioFailure` if the disk doesn't
   ///   confirm the copy. If the disk only fails to confirm the name, the copy is in place.
   public static func backup(
     at url: URL, to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
@@ -33,7 +33,7 @@ extension DocumentStore {
 
   /// Replaces the store at `url` with a copy of the backup at `source`. Doesn't need a key.
   ///
-  /// The copy is checked like a backup, and then takes the store's place. The replaced store is kept beside it, with
+  /// The copy is checked like a backup, and then takes the store's place. The replaced store is kept next to it, with
   /// its journal or log, as `NAME.replaced`, or `NAME.replaced-2` and so on. To go back, restore that file. With its
   /// next change, the restored store gets a new identity, so it merges with the backup and the replaced store. During
   /// these steps, a kernel write lease (`fcntl(2)`) stops other processes from opening the store. If a killed writer
@@ -95,7 +95,7 @@ extension DocumentStore {
     }
   }
 
-  /// Writes a durable, checked copy of a store to the target's folder, or leaves no file if that fails.
+  /// Writes a durable, checked copy of a store to the target's folder. Removes the file after an error.
   private static func stage(
     _ file: StagedFile, from source: URL, permissionsOf original: String, allowsDamage: Bool, isRestored: Bool = false,
     _ wait: Duration?, _ progress: ProgressHandler?

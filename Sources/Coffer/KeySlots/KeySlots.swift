@@ -12,7 +12,7 @@ extension DocumentStore {
 /// The key slots of an open store, which you can list and change.
 ///
 /// Removing a slot doesn't revoke access. The owner of the removed secret and an old copy, or of the root key, can
-/// still read previously encrypted data. Only a rekey prevents that for the data in the file.
+/// still read previously encrypted data. A rekey prevents that for the data in the file.
 public struct KeySlots: Sendable {
   let store: StoreEngine
 
@@ -137,7 +137,7 @@ public struct KeySlots: Sendable {
 
   /// Rejects a key that another slot has, and a slot that would raise the scrypt work of opening above its limit.
   ///
-  /// - Parameter compared: The slots that were already compared with the key.
+  /// - Parameter compared: The slots already compared with the key.
   private func requireNew(_ target: SlotTarget, beside slots: [KeySlotRecord], compared: [KeySlotRecord] = [])
     throws(StoreError)
   {
@@ -167,7 +167,7 @@ public struct KeySlots: Sendable {
 
   /// Wraps the root key in a new slot.
   ///
-  /// - Parameter slots: The slots that stay.
+  /// - Parameter slots: The remaining slots.
   private static func wrap(
     _ root: RootKey, _ derived: consuming KeySlotRecord.DerivedKey, as number: UInt32, beside slots: [KeySlotRecord],
     label: String

@@ -19,14 +19,14 @@ extension StoreReading where Self: ~Copyable {
     try transaction.attachment(id)
   }
 
-  /// Returns the document's attachment with a name, or `nil` if there is none. Compares the bytes of names.
+  /// Returns the document's attachment with a name, or `nil` if it doesn't exist. Names are compared byte by byte.
   ///
   /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`.
   public func attachment(named name: String, of id: DocumentID) throws(StoreError) -> Attachment? {
     try transaction.attachments(of: id).first { $0.name.isIdentical(to: name) }
   }
 
-  /// Returns the document's attachment that a reference leads to, or `nil` if there is none.
+  /// Returns the document's attachment that a reference leads to, or `nil` if it doesn't exist.
   ///
   /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`.
   public func attachment(for reference: AttachmentReference, of id: DocumentID) throws(StoreError) -> Attachment? {

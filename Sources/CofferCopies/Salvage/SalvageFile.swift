@@ -85,11 +85,11 @@ struct SalvageFile {
     try fill(from: reader, withStates: !hasLog)
   }
 
-  /// Whether the tables hold rows of all pages, of which some may belong to other tables.
+  /// Whether the tables contain rows from all pages. Some of these rows may belong to other tables.
   var isSearched: Bool { raw != nil }
 
-  /// Calls `body` with the sealed rows of a table, which has one row in a sound file, and candidates if every page was
-  /// searched.
+  /// Calls `body` with the sealed rows of a table. A sound file has one row. If every page was searched, the rows are
+  /// candidates.
   ///
   /// - Parameters:
   ///   - size: The size of the longest row.
@@ -118,7 +118,7 @@ struct SalvageFile {
       try database.execute("CREATE INDEX \(table)_number ON \(table)(\(number),rev)")
     }
     let record = LeafRecord()
-    // Rows overlap only where a free page still leads to the overflow pages of others.
+    // Rows overlap only if a free page still refers to overflow pages that are in use.
     var bytesLeft = 2 * reader.byteCount
     try reader.visitRows { number, columnCount, place throws(StoreError) in
       guard columnCount == 2 || columnCount == 3, reader.read(place, into: record, limit: Self.maximumSmallRow),
@@ -127,7 +127,7 @@ struct SalvageFile {
       bytesLeft -= last.bytes.count
       let sealed = Array(last.bytes)
       if columnCount == 3 {
-        // Only the seal tells which table the row belongs to.
+        // The row's table is unknown until a key opens its seal.
         try database.execute("INSERT INTO coffer_replica VALUES(?)", sealed)
         try database.execute(SQL.insertCollection, number, record.columns[1].integer, sealed)
         try database.execute(SQL.insertDeletion, number, record.columns[1].integer, sealed)

@@ -1,4 +1,4 @@
-/// Visits the strings of one JSON value in order: values, and on request names of members. Builds nothing.
+/// Visits the strings of a JSON value in order, and optionally the names of members, without building a tree.
 package struct JSONStringWalk {
   package struct Found {
     package let token: JSONScanner.StringToken
@@ -7,9 +7,9 @@ package struct JSONStringWalk {
   }
 
   private enum Level {
-    /// With the name of the member at hand.
+    /// An object, with the name of the current member.
     case object(JSONScanner.StringToken?)
-    /// With the index of the element at hand.
+    /// An array, with the index of the current element.
     case array(Int)
   }
 
@@ -17,7 +17,7 @@ package struct JSONStringWalk {
     case value
     case member(isFirst: Bool)
     case element(isFirst: Bool)
-    /// After a string that was returned, whose path the levels still are.
+    /// After a returned string. The levels are still the string's path.
     case afterString
     case end
   }
@@ -27,16 +27,16 @@ package struct JSONStringWalk {
   private var levels: [Level] = []
   private var next = Next.value
 
-  /// Looks at valid UTF-8 that must outlive the walk.
+  /// Creates a walk through valid UTF-8, which must outlive the walk.
   package init(_ json: UnsafeRawBufferPointer, withNames: Bool) {
     scanner = JSONScanner(json)
     self.withNames = withNames
     scanner.skipWhitespace()
   }
 
-  /// The next string; nil behind the value.
+  /// Returns the next string, or `nil` at the end of the value.
   ///
-  /// - Throws: the errors of ``JSONScanner``, at the first byte that is no JSON.
+  /// - Throws: The errors of ``JSONScanner``, at the first byte that isn't valid JSON.
   package mutating func nextString() throws(JSONError) -> Found? {
     while true {
       switch next {
@@ -68,7 +68,7 @@ package struct JSONStringWalk {
     }
   }
 
-  /// The path of the string found last; of a name, the path of its member.
+  /// The path of the last string, or of its member if the string is a name.
   package var path: JSONPath {
     JSONPath(
       steps: levels.compactMap { level in
@@ -79,7 +79,7 @@ package struct JSONStringWalk {
       })
   }
 
-  /// The value of the string between two quotes of a text; nil if no string is there.
+  /// Returns the string between two quotes in a text, or `nil` if the range doesn't contain a string.
   package static func string(at place: Range<Int>, in json: UnsafeRawBufferPointer) -> String? {
     guard place.lowerBound >= 1, place.upperBound < json.count else { return nil }
     var scanner = JSONScanner(json, in: place.lowerBound - 1..<place.upperBound + 1)

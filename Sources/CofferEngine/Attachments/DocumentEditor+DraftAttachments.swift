@@ -5,16 +5,16 @@ extension DocumentEditor {
   /// Gives a document the attachments of a draft.
   ///
   /// An attachment keeps the document's attachment of the same name and content. Otherwise, it replaces another
-  /// attachment of the same name, or is added. Of several drafts with one name, which merged documents can have, the
-  /// later ones get a number if there are no attachments of that name left.
+  /// attachment of the same name, or is added. Merged documents can have several drafts with the same name. If no
+  /// attachment of that name remains, the later drafts get a number.
   ///
-  /// - Returns: The number of attachments that were added or replaced.
+  /// - Returns: The number of added or replaced attachments.
   /// - Throws: Errors of reading the contents, `noSuchDocument`, `invalidArgument`, `tooLarge`, `noNumberLeft`. The
   ///   document can have some of the attachments then.
   package func attach(_ drafts: [DraftAttachment], to id: DocumentID) throws(StoreError) -> Int {
     var former = FormerAttachments(given: Set(drafts.map { Array($0.name.utf8) }))
     try transaction.forEachAttachmentRecord(of: id) { former.add($0) }
-    // Find the equal ones first, because a draft with other content replaces what they leave.
+    // Find equal attachments first, because a draft with other content replaces one of the remaining attachments.
     var others: [(draft: DraftAttachment, digest: TextDigest?)] = []
     for draft in drafts {
       let digest = former.mayHave(draft.name) ? try AttachmentContent(drafted: draft.content).digest() : nil
@@ -72,7 +72,7 @@ private struct FormerAttachments {
     return named[name] != nil || numbered[name] != nil
   }
 
-  /// Takes the attachment with a name and content, or returns `false` if there is none.
+  /// Takes the attachment with a name and content, or returns `false` if it doesn't exist.
   mutating func takeEqual(named name: String, _ digest: TextDigest) -> Bool {
     let name = Array(name.utf8)
     guard let index = named[name]?.firstIndex(where: { $0.digest == digest }) else { return false }
@@ -80,7 +80,7 @@ private struct FormerAttachments {
     return true
   }
 
-  /// Takes the first attachment with a name, or returns `nil` if there is none.
+  /// Takes the first attachment with a name, or returns `nil` if it doesn't exist.
   mutating func takeOther(named name: String) -> Attachment.ID? {
     let name = Array(name.utf8)
     guard let first = named[name]?.first else { return nil }
@@ -118,7 +118,7 @@ private struct FormerAttachments {
 }
 
 extension AttachmentContent {
-  /// Returns the SHA-256 of the content, which is read for it.
+  /// Reads the content, and returns its SHA-256.
   fileprivate func digest() throws(StoreError) -> TextDigest {
     let hasher = try translatingErrors { () throws(SealingError) in
       let hasher = try TextHasher()

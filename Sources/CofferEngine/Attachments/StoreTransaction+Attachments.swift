@@ -21,8 +21,8 @@ extension StoreTransaction {
     return attachments
   }
 
-  /// Calls a closure with each of a document's attachments in the order in which they were attached. One key is in memory
-  /// at a time, because locked memory is scarce.
+  /// Calls a closure with each of a document's attachments in the order in which they were attached. One key is in
+  /// memory at a time, because locked memory is scarce.
   ///
   /// - Throws: Like ``attachments(of:)``.
   package func forEachAttachmentRecord(
@@ -34,7 +34,7 @@ extension StoreTransaction {
     if rows.isEmpty, try !exists(id) { throw .noSuchDocument(id) }
   }
 
-  /// Returns a header with the number and bytes of the document's attachments.
+  /// Returns a header with its attachment count and attachment bytes.
   ///
   /// A damaged attachment is counted without its bytes, because the document itself isn't damaged.
   package func counted(_ header: DocumentHeader) throws(StoreError) -> DocumentHeader {
@@ -63,10 +63,10 @@ extension StoreTransaction {
     return header
   }
 
-  /// Returns `false` if the index has no attachment of a document.
+  /// Returns `false` if the index doesn't contain an attachment of a document.
   ///
-  /// Remembers where it found none, because most of a list is such documents. A transaction that has written looks each
-  /// time.
+  /// Caches the range of IDs without attachments, because most documents of a list don't have any. A transaction that
+  /// has written doesn't use the cache.
   private func mayHaveAttachments(_ document: Int64) throws(StoreError) -> Bool {
     guard hasAttachments else { return false }
     guard !hasWritten else { return true }
@@ -89,7 +89,7 @@ extension StoreTransaction {
     return try AttachmentRow.all(of: document, in: database, within: limits, next: nextAttachment)
   }
 
-  /// Calls a closure with the row of each attachment in the order of their numbers. The closure may change the row.
+  /// Calls a closure with each attachment's row, sorted by number. The closure can change the row.
   package func forEachAttachmentRow(_ body: (AttachmentRow) throws(StoreError) -> Void) throws(StoreError) {
     var walk = AttachmentWalk(database, within: limits, next: nextAttachment)
     try walk.forEach { row throws(StoreError) in
@@ -140,7 +140,7 @@ extension StoreTransaction {
     try AttachmentChunks(try attachmentRecord(id), keys)
   }
 
-  /// Reads a range of an attachment's content. In a release, only the first one of several ranges costs reading the
+  /// Reads a range of an attachment's content. In a release, the first of several ranges costs reading the
   /// whole content.
   ///
   /// - Parameter memory: Memory of the range's length.
@@ -155,7 +155,7 @@ extension StoreTransaction {
 }
 
 extension AttachmentRecord {
-  /// - Throws: `otherFormat` if a later version wrote the attachment, and this one can't read it.
+  /// - Throws: `otherFormat` if a later version wrote the attachment in a form that this version can't read.
   fileprivate func requireKnown() throws(StoreError) -> AttachmentRecord {
     guard !isNewer else {
       throw StoreError(

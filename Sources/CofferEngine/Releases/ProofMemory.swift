@@ -2,18 +2,18 @@ internal import CofferPlatform
 internal import CofferRecords
 internal import CofferSealing
 
-/// A file outside the store that remembers which rows were proved to be a release's, so that opening the same state again
-/// reads no heads.
+/// A file outside the store with the rows that were proved to belong to a release, so opening the same state again
+/// doesn't read heads.
 ///
-/// It's only as trustworthy as its place. Whoever can write it decides which rows are opened.
+/// Keep the file in a trusted place, because anyone who can write the file decides which rows are opened.
 struct ProofMemory {
   private static let title = Array("coffer-proof-1\n".utf8)
 
   let path: String
 
-  /// Returns the remembered rows, or `nil` if the file is missing or is about anything else.
+  /// Returns the file's rows, or `nil` if the file is missing or has another subject.
   ///
-  /// - Parameter subject: The bytes that say what was proved.
+  /// - Parameter subject: The bytes that describe the proved state.
   /// - Throws: `locked` if the file is a store that this process has open.
   func rows(of subject: [UInt8]) throws(StoreError) -> RowProof? {
     guard let (file, size) = try opened() else { return nil }

@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// The columns of a row that hold the parts of a document.
+/// The columns that contain the parts of a document.
 struct ColumnLayout: Sendable {
   let id: Int?
   let title: Int?
@@ -9,24 +9,24 @@ struct ColumnLayout: Sendable {
   let collection: Int?
   let created: Int?
   let modified: Int?
-  /// Found in tables of ours only.
+  /// The parent's column, which only exported tables have.
   let parent: Int?
   let json: Int?
-  /// The JSON before the value of each column: `"name":"`.
+  /// The JSON before each column's value, such as `"name":"`.
   let prefixes: [[UInt8]]
-  /// Columns that become attributes, in canonical order.
+  /// The columns that become attributes, in canonical order.
   let attributes: [Int]
   let columns: [ColumnUse]
-  /// The names of the columns of a row without a text that are parts of a document.
+  /// The names of the columns with document parts, for tables without a text column.
   let parts: [ColumnMapping.Part: String]
-  /// The title is in the column `name`, which a mapping doesn't name.
+  /// Whether the title is in the column `name` without a mapping.
   let isUsualTitle: Bool
-  /// The header is that of ``DelimitedSink``.
+  /// Whether ``DelimitedSink`` wrote the header.
   let isOwn: Bool
 
   /// - Parameters:
-  ///   - names: the header row, or numbers if there is none.
-  ///   - keepsIDs: otherwise a column of ids becomes an attribute, except in a table of ours.
+  ///   - given: The header row, or numbers for a table without a header.
+  ///   - keepsIDs: Whether to keep IDs. Otherwise, the column of IDs becomes an attribute, except in an exported table.
   init(names given: [String], mapping: ColumnMapping, keepsIDs: Bool) throws(FormatError) {
     let own = mapping.isEmpty ? TableColumns.parts(inHeader: given) : []
     isOwn = !own.isEmpty
@@ -72,10 +72,10 @@ struct ColumnLayout: Sendable {
     attributes = others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
   }
 
-  /// The names, with a number behind repeated ones.
+  /// Returns the names with a number after repeated names.
   private static func unique(_ names: [String]) -> [String] {
     var taken: Set<[UInt8]> = []
-    // The number to try next: a row may hold one name a hundred thousand times.
+    // The number to try next, because a header can repeat one name a hundred thousand times.
     var numbers: [[UInt8]: Int] = [:]
     return names.map { name in
       let bytes = Array(name.utf8)

@@ -1,21 +1,21 @@
 internal import CofferDocuments
 
-/// The names of members that an input has, and what became of each.
+/// The names and uses of an input's members.
 ///
-/// Records mostly repeat their members in one order, so that a name is found by a single comparison.
+/// Most records have the same members in the same order, so finding a name usually takes a single comparison.
 struct MemberReport: Sendable {
-  /// The most names that are kept of members that are no parts: a record can have any number of them.
+  /// The maximum number of names for members that aren't parts, because a record can have any number of members.
   private static let maximumCount = 256
 
   private struct Entry {
     let name: [UInt8]
-    /// The length and the first bytes, which tell most names apart.
+    /// The length and the first bytes, which differ for most names.
     let print: UInt64
-    /// A bit for each use, see ``bit(of:)``.
+    /// A bit for each use (``bit(of:)``).
     var uses: UInt8
   }
 
-  /// The parts that were found, by the kind of record.
+  /// The found parts, by the kind of record.
   var inDocuments: MemberRoles.Parts = 0
   var inExports: MemberRoles.Parts = 0
   var inValues: MemberRoles.Parts = 0
@@ -24,13 +24,13 @@ struct MemberReport: Sendable {
   private var entries: [Entry] = []
   private var next = 0
 
-  /// Must precede the members of each object.
+  /// Begins an object. Call this method before noting the object's members.
   mutating func beginObject() {
     objects += 1
     next = 0
   }
 
-  /// Notes a member that is no part of a document by its name.
+  /// Notes a member whose name isn't a document part's name.
   mutating func note(_ name: JSONScanner.StringToken, as use: ColumnUse.Use, _ scanner: JSONScanner) {
     if next == entries.count { next = 0 }
     if next >= entries.count || !scanner.equals(name, entries[next].name) {
@@ -41,7 +41,7 @@ struct MemberReport: Sendable {
     next += 1
   }
 
-  /// The entry of a name, which is made if it is missing; nil if there are too many.
+  /// Returns the index of a name's entry, which is added if it's missing, or `nil` if the report is full.
   private mutating func index(of name: [UInt8]) -> Int? {
     let print = name.prefix(7).reduce(UInt64(name.count & 0xFF)) { $0 << 8 | UInt64($1) }
     if let index = entries.firstIndex(where: { $0.print == print && $0.name == name }) { return index }
@@ -59,9 +59,10 @@ struct MemberReport: Sendable {
     }
   }
 
-  /// All members: parts of documents in the order in which our records have them, then others as they first came.
+  /// Returns all members, first the document parts in the order of exported records, then the other members in the
+  /// order of their first appearance.
   ///
-  /// - Parameter attributes: the parts that become attributes of documents that are no records of an export.
+  /// - Parameter attributes: The parts that become attributes of documents outside of exported records.
   func columns(_ roles: MemberRoles, attributes: MemberRoles.Parts) -> [ColumnUse] {
     var columns: [ColumnUse] = []
     for part in DocumentMember.allCases {

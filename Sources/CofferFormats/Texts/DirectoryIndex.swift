@@ -2,14 +2,14 @@ internal import CofferDocuments
 internal import CofferPlatform
 internal import CofferText
 
-/// The index of exported texts: the document of each file, in order.
+/// The index of exported texts, which describes the document of each file in order.
 ///
-/// One line for each, with the members of the documents' JSON, save position and text:
-/// `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`; only the file is needed. ``AttachmentEntry`` has the form of
-/// attachments.
+/// Each document has a line with the members of its JSON except its position and text, such as
+/// `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`. Only `file` is required. ``AttachmentEntry`` describes
+/// the lines of attachments.
 struct DirectoryIndex {
   struct Entry: Sendable {
-    /// A path within the directory, never one that leads out of it.
+    /// The file's path, which doesn't lead out of the directory.
     fileprivate(set) var file: [UInt8]
     fileprivate(set) var isListed = false
     fileprivate(set) var id: DocumentID?
@@ -31,9 +31,9 @@ struct DirectoryIndex {
 
   let entries: [Entry]
 
-  /// Reads the index of a directory; nil for another file of that name, which begins with another line.
+  /// Reads a directory's index, or returns `nil` if the first line shows that the file isn't an index.
   ///
-  /// - Throws: `malformed` for an invalid line in an index, because the files would lose what it says.
+  /// - Throws: `malformed` for an invalid line in an index, because its file would lose the line's information.
   init?(in directory: FileDescriptor, at path: String) throws(FormatError) {
     let name = DirectorySource.indexName
     guard case .file(let file) = try directory.openEntry(Array(name.utf8), followsLinks: false, path: name),
@@ -49,9 +49,9 @@ struct DirectoryIndex {
     self.entries = entries
   }
 
-  /// Appends what `parse` returns for each line of an index.
+  /// Appends the result of `parse` for each line of an index.
   ///
-  /// - Throws: `malformed` for a line without a result, `unreadable`, and errors of lines that are no text.
+  /// - Throws: `malformed` for a line without a result, `unreadable`, and errors of lines that aren't valid text.
   static func read<Line>(
     _ file: FileDescriptor, in path: String, into lines: inout [Line],
     _ parse: (UnsafeRawBufferPointer, Range<Int>) -> Line?
@@ -105,7 +105,7 @@ struct DirectoryIndex {
 }
 
 extension DirectoryIndex.Entry {
-  /// Takes a member; false if it is not one of ours, or of another type.
+  /// Takes a member, or returns `false` if its name or type is unknown.
   fileprivate mutating func take(
     _ member: DocumentMember, _ value: ScannedValue, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
   ) throws(JSONError) -> Bool {
@@ -149,7 +149,7 @@ extension DirectoryIndex.Entry {
 }
 
 extension JSONScanner {
-  /// The bytes of a key: a string, or `{"$base64":"…"}`; nil for anything else.
+  /// Returns the bytes of a key, which is a string or `{"$base64":"…"}`, or `nil` for other values.
   fileprivate func key(_ value: ScannedValue, _ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     if case .string(let token) = value.content { return self.value(of: token) }
     guard case .object = value.content, let token = base64Token(in: value.source) else { return nil }

@@ -3,7 +3,8 @@ internal import CofferEngine
 internal import CofferFormats
 internal import CofferPlatform
 
-/// A directory of files being written under a temporary name beside its target: renamed when complete, else removed.
+/// A directory that is written under a temporary name next to its target. It's renamed when it's complete, and
+/// otherwise removed.
 final class OutputDirectory {
   /// The directory to write into.
   var temporaryPath: String { entry.path }
@@ -17,8 +18,8 @@ final class OutputDirectory {
   private(set) var leftover: String?
 
   /// - Parameters:
-  ///   - isForced: an earlier export may be replaced; nothing else ever is.
-  ///   - inputs: files that are read, and never removed with an earlier export.
+  ///   - isForced: Whether to replace an earlier export. Other directories are never replaced.
+  ///   - inputs: The files that are read, which are never removed with an earlier export.
   init(at path: String, isForced: Bool, inputs: [String]) throws {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -36,7 +37,7 @@ final class OutputDirectory {
 
   /// Syncs the files, renames the directory, and removes an earlier export once the rename is on disk.
   ///
-  /// - Throws: also if the disk does not confirm the rename, which has happened nevertheless.
+  /// - Throws: An error also if the disk doesn't confirm the rename, although the directory already has its new name.
   func commit() throws {
     if let number = Durability.syncFileSystem(in: temporaryPath) { throw Failure.system(number, path) }
     let former = try moveIntoPlace()
@@ -47,15 +48,15 @@ final class OutputDirectory {
     try confirmation.get()
   }
 
-  /// - Returns: the new path of the earlier export.
+  /// - Returns: The new path of the earlier export.
   private func moveIntoPlace() throws -> String? {
     guard earlier != nil else {
-      // Replaces an empty directory, but nothing else.
+      // This call replaces an empty directory, and fails for a nonempty directory.
       guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
       return nil
     }
     if AtomicRename.exchanging(temporaryPath, path) { return temporaryPath }
-    // The file system can't exchange: for a moment neither exists.
+    // The file system can't exchange names, so for a moment the path doesn't exist.
     let old = temporaryPath + ".old"
     guard rename(path, old) == 0 else { throw Failure.system(errno, path) }
     guard rename(temporaryPath, path) == 0 else {
@@ -68,8 +69,8 @@ final class OutputDirectory {
 
   /// Removes an earlier export at its new path, or the link to it that was replaced.
   ///
-  /// - Parameter earlier: the descriptor of the folder that was there before the export.
-  /// - Returns: false if something is still there: what can't be removed, or what no export wrote.
+  /// - Parameter earlier: The descriptor of the replaced folder.
+  /// - Returns: `false` if files remain, because they can't be removed or an export didn't write them.
   private static func remove(_ earlier: Int32, at path: String) -> Bool {
     if OpenFolder(earlier).isNamed(path) { return removeExport(earlier, at: path) }
     if unlink(path) == 0 { return true }
@@ -81,7 +82,7 @@ final class OutputDirectory {
     return removeExport(other, at: path)
   }
 
-  /// Removes an export, unless something else was added to it meanwhile.
+  /// Removes an export, unless other files were added to it.
   private static func removeExport(_ folder: Int32, at path: String) -> Bool {
     do {
       guard try ExportedFolder.foreignEntry(in: folder, at: path) == nil else { return false }
@@ -94,13 +95,13 @@ final class OutputDirectory {
   func discard() {
     guard !isDone else { return }
     isDone = true
-    // This process may lack descriptors to remove everything; another one has them.
+    // This process may not have enough descriptors to remove everything, but another process has.
     if entry.removeFolder() { cleanup.release() } else { cleanup.removeFolder() }
   }
 
-  /// Opens what there is to replace: with `--force`, the directory of an earlier export, known by its index.
+  /// Opens the directory to replace. With `--force`, that's an earlier export, which has an index.
   ///
-  /// - Returns: nil if there is nothing, or an empty directory.
+  /// - Returns: `nil` if the directory doesn't exist or is empty.
   private static func openEarlierExport(_ path: String, isForced: Bool, inputs: [String]) throws -> Int32? {
     guard access(path, F_OK) == 0 else { return nil }
     guard InputFile.isDirectory(path) else { throw Failure.failed("\(path) already exists, and is no directory") }
@@ -120,8 +121,8 @@ final class OutputDirectory {
     }
   }
 
-  /// - Returns: false for an empty directory.
-  /// - Throws: for a directory with anything that no export writes, which `--force` would remove.
+  /// - Returns: `false` for an empty directory.
+  /// - Throws: An error for a directory with files that an export doesn't write, because `--force` would remove them.
   private static func isExport(_ folder: Int32, at path: String) throws -> Bool {
     guard let names = OpenFolder(folder).names else { throw Failure.system(errno, path) }
     if names.allSatisfy({ $0 == "." || $0 == ".." }) { return false }

@@ -7,26 +7,25 @@ enum ListFormat: String, CaseIterable {
   case table, json, ndjson, csv, tsv
 }
 
-/// Prints rows with named columns, one by one; nothing waits for the reader before ``finish()``.
+/// Prints rows with named columns one by one, without waiting for the reader before ``finish()``. Uses constant memory.
 ///
-/// Only a table is delayed: its column widths are those of the first 100,000 rows, or of the first 16 MiB. Memory is
-/// constant.
+/// A table is delayed, because its column widths depend on the first 100,000 rows, or on the first 16 MiB.
 struct TableWriter {
   private static let blockRows = 100_000
   private static let blockBytes = 16 << 20
-  /// No column is cut to less.
+  /// The minimum width of a truncated column.
   private static let narrowest = 8
 
   struct Column {
     let name: String
-    /// Aligned to the right in a table.
+    /// Whether a table aligns the column to the right.
     let isNumber: Bool
   }
 
   /// A cell of a table.
   private struct Cell {
     let text: String
-    /// A number or date, which is never cut.
+    /// Whether the cell is a number or date, which isn't truncated.
     let isFirm: Bool
 
     init(_ value: JSONValue?, isLocal: Bool = false) {
@@ -39,7 +38,7 @@ struct TableWriter {
       }
     }
 
-    /// `2026-11-21T17:18:53.311Z`.
+    /// Returns whether the text is a date such as `2026-11-21T17:18:53.311Z`.
     private static func isDate(_ text: String) -> Bool {
       guard text.utf8.count == 24 else { return false }
       return zip(text.utf8, "0000-00-00T00:00:00.000Z".utf8).allSatisfy { byte, form in
@@ -49,7 +48,7 @@ struct TableWriter {
   }
 
   private let columns: [Column]
-  /// Nil: plain lines for other programs, columns parted by a tab, no header.
+  /// The format, or `nil` for plain lines without a header, whose columns are separated by tabs.
   private let format: ListFormat?
   private let isLocal: Bool
   private let output: StandardOutput
@@ -59,7 +58,7 @@ struct TableWriter {
   private var widths: [Int]?
   private var count = 0
 
-  /// - Parameter format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
+  /// - Parameter format: The format from `--format`, or `nil` for a table on a terminal and plain lines elsewhere.
   init(columns: [Column], format: ListFormat?) {
     self.columns = columns
     isLocal = Terminal.standardOutputIsTerminal
@@ -87,7 +86,7 @@ struct TableWriter {
     case .table:
       try addToTable(cells.map { Cell($0, isLocal: isLocal) })
     case nil:
-      // A title may hold a tab or a line end; a line stays a line, and its columns stay columns. JSON holds neither.
+      // Escape tabs and line ends in titles, because they would add columns or lines. JSON doesn't contain either.
       let fields = cells.map { cell in
         switch cell {
         case .array?, .object?, .raw?: cell?.plainText ?? ""
@@ -147,7 +146,8 @@ struct TableWriter {
     rows = []
   }
 
-  /// Shares the terminal's width: all columns that want more than the share get the share, or what is firm in them.
+  /// Divides the terminal's width among the columns. A column that needs more than its share gets its share, or the
+  /// width of its numbers and dates.
   private static func shared(_ widths: [Int], firm: [Int], room: Int) -> [Int] {
     func cut(to share: Int) -> [Int] { zip(widths, firm).map { max($1, min($0, share)) } }
     var share = min(widths.max() ?? 0, room)
@@ -168,7 +168,7 @@ struct TableWriter {
   }
 
   private static func fitting(_ cell: Cell, width: Int) -> String {
-    // Elsewhere than on a terminal nothing is cut, though the columns behind it move.
+    // Don't truncate cells outside of a terminal, although longer cells shift the following columns.
     guard Terminal.standardOutputIsTerminal, !cell.isFirm else { return cell.text }
     return cell.text.fitting(width)
   }
