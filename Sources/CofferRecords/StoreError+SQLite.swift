@@ -5,6 +5,11 @@ extension StoreError {
   package static let adviceOfNoStore: ErrorHint =
     "check the path; if the file is a damaged store, bring what can be read into a new store with \(.salvage)"
 
+  /// Returns the error for a missing file, whose path and a colon are in `place`.
+  package static func noSuchFile(_ place: String) -> StoreError {
+    StoreError(.noSuchFile, "\(place)no such file", hint: "check the path, or make a new store with \(.create)")
+  }
+
   /// Translates a SQLite error. Replaces SQLite's message for damage.
   package init(_ error: SQLiteError, path: String? = nil) {
     let place = (path ?? error.path).map { "\($0): " } ?? ""
@@ -12,7 +17,7 @@ extension StoreError {
     case .busy, .locked, .staleSnapshot:
       self.init(.locked, "\(place)the store is locked by another process or thread", hint: "try again, or wait longer")
     case .noSuchFile:
-      self.init(.noSuchFile, "\(place)no such file", hint: "check the path, or make a new store with \(.create)")
+      self = .noSuchFile(place)
     case .fileExists:
       self.init(.alreadyExists, "\(place)the file exists already, and was left as it is")
     case .isDirectory:

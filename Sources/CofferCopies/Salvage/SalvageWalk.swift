@@ -329,7 +329,7 @@ final class SalvageWalk {
     // Compare the set hash after the page search, because the found rows can complete the set.
     report.setMatches = source.state.map { _ in isSummed && isWhole }
     if report.setMatches == false, left.isEmpty {
-      report.problems.append("the documents are not the set that was written: some are missing, older or changed")
+      report.problems.append(StoreError.setMismatch.message)
     }
   }
 }

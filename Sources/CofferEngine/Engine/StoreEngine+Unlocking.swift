@@ -76,9 +76,7 @@ extension StoreEngine {
           header.rootGeneration == current.header.rootGeneration
           && unlocked.root.secret.isEqual(to: current.root.secret)
         guard isSame || header.rootGeneration > current.header.rootGeneration else {
-          throw StoreError(
-            .rolledBack, "the store was put back to an older root key",
-            hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
+          throw .putBack(to: "an older root key")
         }
         let new = try SessionKeys(root: unlocked.root, header: header, slots: slots)
         // Verify the keys before keeping them, because a rejected file's keys must not remain.

@@ -16,11 +16,7 @@ package struct FileLocation: Sendable {
   package init(of path: String) throws(StoreError) {
     try Self.requireFile(path)
     guard let resolved = realpath(path, nil) else {
-      guard errno != ENOENT, errno != ENOTDIR else {
-        throw StoreError(
-          .noSuchFile, "\(path): no such file", hint: "check the path, or make a new store with \(.create)")
-      }
-      throw StagedFile.failure(path)
+      throw errno == ENOENT || errno == ENOTDIR ? StoreError.noSuchFile("\(path): ") : StagedFile.failure(path)
     }
     defer { free(resolved) }
     self.path = String(cString: resolved)

@@ -89,9 +89,7 @@ package final class StoreConnection {
     let candidates = [known.keys, current.keys, known.next, current.next].compactMap { $0 }
     guard let held = candidates.first else { throw .storeClosed }
     guard mark.isAtLeast(held.header) else {
-      throw StoreError(
-        .rolledBack, "the store was put back to an older root key or to the middle of a rekey",
-        hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
+      throw .putBack(to: "an older root key or to the middle of a rekey")
     }
     guard let root = candidates.first(where: { $0.header.rootGeneration == mark.rootGeneration })?.root else {
       throw StoreError(
@@ -108,10 +106,7 @@ package final class StoreConnection {
         hint: "restore the store from a backup, or bring what can be read into a new store with \(.salvage)")
     }
     guard state.generation >= known.generation else {
-      throw StoreError(
-        .rolledBack,
-        "the store was put back to an older state (generation \(state.generation) after \(known.generation))",
-        hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
+      throw .putBack(to: "an older state (generation \(state.generation) after \(known.generation))")
     }
     session.note(generation: state.generation)
     replicas.follow(state)
@@ -193,9 +188,7 @@ package final class StoreConnection {
     guard mark.names(new.header) else { return }
     let state = try StateCipher(new).open(Array(mark.sealedState))
     guard mark.mac.elementsEqual(state.headerMAC), state.generation >= known.generation else {
-      throw StoreError(
-        .rolledBack, "the store was put back to an older state, under another root key",
-        hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
+      throw .putBack(to: "an older state, under another root key")
     }
   }
 
@@ -257,5 +250,14 @@ extension [UInt8] {
   fileprivate func elementsAreEqual(to other: UnsafeRawBufferPointer) -> Bool {
     // Anyone can read these bytes in the file, so the comparison's duration doesn't reveal secrets.
     withUnsafeBytes { $0.count == other.count && (isEmpty || memcmp($0.baseAddress!, other.baseAddress!, count) == 0) }
+  }
+}
+
+extension StoreError {
+  /// Returns the error for a file that is older than what the session has seen.
+  static func putBack(to state: String) -> StoreError {
+    StoreError(
+      .rolledBack, "the store was put back to \(state)",
+      hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
   }
 }

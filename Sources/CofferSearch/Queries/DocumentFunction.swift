@@ -37,7 +37,7 @@ final class DocumentFunction: ScalarFunction {
   }
 
   private func opened(_ id: Int64, in collection: Int64, withText: Bool) throws(StoreError) -> DocumentValues {
-    guard let transaction else { throw StoreError(.misuse, "this query has ended: read its rows within its closure") }
+    guard let transaction else { throw StoreError.queryEnded }
     if let document, document.id == id, document.collection.map(Int64.init) == collection,
       !withText || document.hasBody
     {

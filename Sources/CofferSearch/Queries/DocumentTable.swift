@@ -85,7 +85,7 @@ final class DocumentTable: VirtualTable {
 
   func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows {
     try noting { () throws(StoreError) in
-      guard let transaction else { throw StoreError(.misuse, "this query has ended: read its rows within its closure") }
+      guard let transaction else { throw StoreError.queryEnded }
       let plan = DocumentPlan(rawValue: plan)
       return try DocumentRows(self, transaction, plan.source(values, transaction), withTexts: plan.contains(.withTexts))
     }
@@ -118,4 +118,8 @@ final class DocumentTable: VirtualTable {
   private func forget(_ cursor: ObjectIdentifier) {
     readings.removeAll { $0.cursor == cursor }
   }
+}
+
+extension StoreError {
+  static let queryEnded = StoreError(.misuse, "this query has ended: read its rows within its closure")
 }

@@ -44,7 +44,7 @@ final class MatchTable: VirtualTable {
 
   func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows {
     do throws(StoreError) {
-      guard let transaction else { throw StoreError(.misuse, "this query has ended: read its rows within its closure") }
+      guard let transaction else { throw StoreError.queryEnded }
       guard plan == 1 else {
         throw StoreError(
           .queryFailed, "the query failed: it names no words to look for",
