@@ -52,9 +52,11 @@ extension BinaryPropertyListWriter {
     let source = scanner.position..<behind.position
     if let token = scanner.base64Token(in: source) {
       var data: [UInt8] = []
-      let isData = scanner.value(of: token).withUnsafeBytes { Base64.append(decoding: $0, to: &data) }
-      scanner = behind
-      if isData { return try append(data: data) }
+      // Any other string stays a member of a dictionary.
+      if scanner.value(of: token).withUnsafeBytes({ Base64.append(decoding: $0, to: &data) }) {
+        scanner = behind
+        return try append(data: data)
+      }
     }
     var keys: [UInt32] = []
     var values: [UInt32] = []

@@ -172,6 +172,21 @@ extension DocumentSink {
     try expectEqual(read, Samples.withNUL, withKeys: false)
   }
 
+  @Test func propertyListsPreserveObjectsThatResembleData() throws {
+    let attributes: Attributes = ["bits": ["$base64": "AQJ="], "cut": ["$base64": "AQI"], "data": ["$base64": "AQI="]]
+    let row = #"{"wgFileDbSecretId":"2","d":{"$base64":"AQJ="}}"#
+    let documents: [(DocumentHeader, String)] = [
+      (Samples.header(1, title: "attributes", attributes: attributes), "x"),
+      (Samples.header(2, title: String(row.prefix(50)), isJSON: true), row),
+    ]
+    var sink = PropertyListSink(MemoryByteSink(), writesAttributes: true)
+    try sink.writeAll(documents)
+    let options = ReadingOptions(keepsIDs: true)
+    let read = try drafts(PropertyListSource(MemoryByteSource(sink.sink.bytes), options: options))
+    #expect(read.map(\.attributes) == [attributes.description, nil])
+    #expect(read.map(\.text) == ["x", row])
+  }
+
   /// Unchanged rows of a foreign table keep their original form.
   @Test func preservesRowsOfForeignTable() throws {
     let rows = [
