@@ -69,6 +69,8 @@ extension WriteTransaction {
     guard try transaction.editor.takes(new, mode, as: id) else { return false }
     // Reread the document if the closure wrote to the store.
     if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
+    // A store without titles has no title to change.
+    if transaction.keys.session.titles == .none { new.title = old.document.title }
     guard !new.isIdentical(to: old.document) else { return true }
     // Keep a date that the closure set. If the closure removed the date, use the current date.
     let isDated = new.wasDated.value || new.modified != old.document.modified

@@ -160,6 +160,8 @@ package struct DocumentRestoration {
     let old = try transaction.storedDocument(id)
     let parent = try parent(of: row, as: here.id, in: record)
     document.parent = parent ?? (old.document.parent == document.parent ? document.parent : nil)
+    // A store without titles has no title to restore.
+    if transaction.keys.session.titles == .none { document.title = old.document.title }
     let isElsewhere = record.id != here.fields.collection
     let wanted = try place(of: row, in: record)
     let current = try currentPlacement(of: here, restoredFrom: row, in: record)

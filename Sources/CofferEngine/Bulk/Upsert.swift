@@ -151,6 +151,8 @@ package struct Upsert {
     if let replacement { incoming.document.text = try replacement(incoming.document.text, stored) }
     let replacesWhole = replacesWhole && !incoming.isPartial
     var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
+    // A store without titles has no title to change.
+    if transaction.keys.session.titles == .none { document.title = old.title }
     let parent = document.parent == old.parent ? nil : document.parent
     let isParentThere = if let parent { try transaction.hasRow(parent) } else { false }
     try transaction.editor.requireNoParentInOtherCollection(parent, of: match.id.rawValue, in: record.id)

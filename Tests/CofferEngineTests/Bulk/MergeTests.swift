@@ -52,6 +52,22 @@ struct MergeTests {
     }
   }
 
+  @Test func leavesDocumentsUnchangedInStoreWithoutTitles() throws {
+    try withTestStore({ $0.titles = .none }) { test in
+      let items: [ListSource.Item] = [.init(title: "A", text: "a", key: "1"), .init(text: "b", key: "2")]
+      _ = try insert(test, items) { $0.titleRule = .derived }
+      let updated = try insert(test, items) {
+        $0.titleRule = .derived
+        $0.onConflict = .update
+      }
+      #expect(updated.unchanged == 2)
+      #expect(try test.store.write { try $0.synchronize(test.notes, with: ListSource(items)) }.unchanged.count == 2)
+      let before = try Data(contentsOf: test.url)
+      try test.store.write { tx in _ = try tx.update(1) { $0.title = "B" } }
+      #expect(try Data(contentsOf: test.url) == before)
+    }
+  }
+
   @Test func laterRecordWithSameKeyWins() throws {
     try withTestStore { test in
       let report = try insert(test, [.init(text: "1", key: "k"), .init(text: "2", key: "k")]) {
