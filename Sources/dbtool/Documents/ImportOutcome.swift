@@ -63,11 +63,6 @@ struct ImportOutcome {
   /// Documents that were written.
   var stored: Int { created + updated }
 
-  mutating func countOnly(_ batch: DraftBatch) {
-    created += batch.drafts.count
-    attachments += batch.drafts.reduce(0) { $0 + $1.attachments.count }
-  }
-
   private var skippedEmpty: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
   var rejected: Int { inputs.reduce(sync?.invalid.count ?? 0) { $0 + $1.reading.rejected } }
 

@@ -29,24 +29,6 @@ struct ImportRunner {
     }
   }
 
-  /// Reads everything and stores nothing, for a store that doesn't exist.
-  func readOnly() throws -> ImportOutcome {
-    let queue = makeQueue(CountingSource.Count())
-    if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: []) } }
-    var outcome = ImportOutcome()
-    var batch = DraftBatch()
-    try Interrupt.deferring {
-      _ = try queue.beginPortion(of: .max)
-      while try queue.read(into: &batch) {
-        outcome.countOnly(batch)
-        batch.removeAll()
-      }
-    }
-    outcome.inputs = queue.reports
-    outcome.collections = queue.collections
-    return outcome
-  }
-
   /// - Parameter isKeptOnFailure: a failure keeps the store with the documents of earlier batches.
   func store(in store: DocumentStore, isKeptOnFailure: Bool) throws -> ImportOutcome {
     let count = CountingSource.Count()

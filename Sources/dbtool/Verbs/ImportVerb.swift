@@ -107,7 +107,7 @@ struct ImportVerb: ParsableCommand {
   }
 
   private func run(_ runner: ImportRunner, isNew: Bool) throws -> ImportOutcome {
-    if isNew { return try dryRun ? runner.readOnly() : importIntoNewStore(runner) }
+    if isNew { return try dryRun ? importIntoTemporaryStore(runner) : importIntoNewStore(runner) }
     if !recipients.isEmpty {
       options.common.diagnostics.warning(
         "\(options.store.path) already exists, and no recipient is added: 'dbtool key add' does that")
@@ -122,6 +122,15 @@ struct ImportVerb: ParsableCommand {
   private func importIntoNewStore(_ runner: ImportRunner) throws -> ImportOutcome {
     try Interrupt.deferring {
       try options.create(for: recipients) { try runner.store(in: $0, isKeptOnFailure: false) }
+    }
+  }
+
+  /// A dry run for a missing store reports what the import into a new store would, and needs no key.
+  private func importIntoTemporaryStore(_ runner: ImportRunner) throws -> ImportOutcome {
+    try Interrupt.deferring {
+      let store = try DocumentStore.temporary()
+      defer { try? store.close() }
+      return try runner.store(in: store, isKeptOnFailure: false)
     }
   }
 

@@ -195,6 +195,17 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
   }
 
+  @Test func dryRunForMissingStoreReportsConflicts() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("in.ndjson", #"{"key":"k","text":"a"}"# + "\n" + #"{"key":"k","text":"b"}"# + "\n")
+    let names = try sandbox.names()
+    let words = ["import", "s.coffer", "in.ndjson", "--create", "-n"]
+    #expect(try sandbox.run(words).status == 1)
+    let updating = try sandbox.succeed(words + ["--on-conflict", "update"])
+    #expect(updating.lines.last == "1 document would be created, id 1, 1 updated")
+    #expect(try sandbox.names() == names)
+  }
+
   @Test func keepsPartsOfEmptyFields() throws {
     let sandbox = try store()
     try sandbox.write("in.csv", "key,title,text\nk,,\n")
