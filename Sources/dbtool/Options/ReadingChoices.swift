@@ -118,7 +118,9 @@ struct ReadingChoices: ParsableArguments {
     options.attachesData = more.blobs
     options.attachments = try more.attachments.map { try AttachmentFiles(path: $0) }
     let format = from.format ?? (map.delimiter == nil ? nil : .csv)
-    let mapping = map.columns
+    var mapping = map.columns
+    // With one collection for all records, the column becomes an attribute, so that its values aren't lost.
+    if !namesCollections { mapping.columns[.collection] = nil }
     if !isStream, InputFile.isDirectory(path) {
       try requireUse(by: .text, of: path)
       return try InputSource(opening: path, format: format, mapping: mapping, options: options)

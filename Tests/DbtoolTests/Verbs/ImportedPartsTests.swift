@@ -152,6 +152,17 @@ struct ImportedPartsTests {
     try sandbox.succeed("put", "s.coffer", "--text", "two", "--title", "--x=y")
   }
 
+  @Test func mappedCollectionBecomesAttributeInNamedCollection() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.csv", "text,Folder\na,F\n")
+    try sandbox.write("in.ndjson", #"{"text":"b","Folder":"F"}"#)
+    for input in ["in.csv", "in.ndjson"] {
+      try sandbox.succeed("import", "s.coffer", input, "--map", "collection=Folder", "-c", "notes")
+    }
+    let query = "SELECT collection || ':' || (attributes ->> '$.Folder') FROM documents"
+    #expect(try sandbox.succeed("query", "s.coffer", query).lines == ["notes:F", "notes:F"])
+  }
+
   @Test func syncFollowsKeysThatChangeDocuments() throws {
     let sandbox = try Sandbox.withStore()
     let keys = "SELECT id || ':' || ifnull(key, '') FROM documents ORDER BY id"
