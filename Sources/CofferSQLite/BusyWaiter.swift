@@ -8,6 +8,8 @@ final class BusyWaiter {
   var timeout: Duration?
   /// Returns whether this process itself holds the lock. The timeout doesn't count that time.
   var holdsLockHere: (() -> Bool)?
+  /// The connection's stop condition, which ends waits, too.
+  var shouldStop: (@Sendable () -> Bool)?
   private let interrupts: InterruptHandle
   private var start = ContinuousClock.now
   /// The part of the current wait that doesn't count.
@@ -44,7 +46,7 @@ final class BusyWaiter {
       start = .now
       uncounted = .zero
     }
-    guard interrupts.count == interruptsAtStart, !interrupts.isStopped else {
+    guard interrupts.count == interruptsAtStart, !interrupts.isStopped, shouldStop?() != true else {
       wasInterrupted = true
       return false
     }

@@ -122,6 +122,17 @@ import Testing
     try one.rollback()
   }
 
+  @Test func stopConditionEndsLockWait() throws {
+    try one.begin(.immediate)
+    other.busyTimeout = .milliseconds(30)
+    try other.setStopCondition { true }
+    #expect(throws: error(.interrupted)) { try other.execute("INSERT INTO t VALUES(2)") }
+    try other.setStopCondition(nil)
+    #expect(throws: error(.busy)) { try other.execute("INSERT INTO t VALUES(2)") }
+    try one.commit()
+    try other.execute("INSERT INTO t VALUES(2)")
+  }
+
   @Test func checkpointEmptiesLog() throws {
     #expect(try one.checkpoint(.passive) == nil)
     _ = try one.textPragma("journal_mode = WAL")
