@@ -175,7 +175,9 @@ struct ErrorReport {
         "a word is where none belongs: a value of several words needs quotes", hint: "see 'dbtool \(verb)--help'")
     }
     guard let place else {
-      return .usage("there are more words than 'dbtool \(verb)…' takes", hint: "see 'dbtool \(verb)--help'")
+      return .usage(
+        "there are more words than 'dbtool \(verb)…' takes",
+        hint: StoreWord.extraWordHint(arguments) ?? "see 'dbtool \(verb)--help'")
     }
     let rest = message[place.upperBound...]
     let choices = usage(String(rest)).hint

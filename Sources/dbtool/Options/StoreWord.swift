@@ -35,7 +35,8 @@ enum StoreWord {
     guard let store = named ?? environment else { return arguments }
     let source = named == nil ? variable : option
     let others = ordinary(words.prefix { $0 != "--" }, of: Array(arguments[..<start]))
-    let isFirst = !verbsWithTwo.contains(verb) || isPair(others, of: verb)
+    let namesDocuments = verb == "restore" || verb == "copy" && named != nil
+    let isFirst = !verbsWithTwo.contains(verb) || isPair(others, orDocuments: namesDocuments)
     // The word and the variable name the same store.
     if named == nil, isFirst, isSame(others.first, store) { return arguments }
     let twice = isStore(others.first) && isFirst
@@ -52,9 +53,11 @@ enum StoreWord {
     word == store || word.map { InputFile.isSameFile($0, store) } ?? false
   }
 
-  /// Whether the words name both stores of a verb. The second one may be missing, and `restore` takes documents, too.
-  private static func isPair(_ words: [String], of verb: String) -> Bool {
-    words.count > 1 && (verb != "restore" || isStore(words[1]))
+  /// Whether the words name both stores of a verb. The second one may be missing.
+  ///
+  /// - Parameter namesDocuments: Whether the second word can also name a document.
+  private static func isPair(_ words: [String], orDocuments namesDocuments: Bool) -> Bool {
+    words.count > 1 && (!namesDocuments || isStore(words[1]))
   }
 
   /// The words that are neither a verb's options nor their values.
@@ -73,6 +76,13 @@ enum StoreWord {
   /// What a user should know whose first word was not taken for the store.
   static var environmentHint: String? {
     environment.map { "\(variable) names the store, \($0): every word is an input" }
+  }
+
+  /// What a user should know whose words are too many because of the variable, or `nil` if that isn't the reason.
+  static func extraWordHint(_ arguments: [String]) -> String? {
+    let isNamed = arguments.prefix { $0 != "--" }.contains { $0 == option || $0.hasPrefix(option + "=") }
+    guard !isNamed, let environment, let words = try? inserted(in: arguments), words != arguments else { return nil }
+    return "\(variable) names the store, \(environment): name another one with \(option)"
   }
 
   private static var environment: String? {

@@ -87,6 +87,32 @@ import Testing
     #expect(try sandbox.run("diff", "n.coffer", "b.coffer").status == 0)
   }
 
+  /// The option names the store, so the words are the new store and documents, also if the new store exists.
+  @Test func copyReplacesStoreBesideOption() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--title", "Plans", "--text", "one")
+    let copy = ["copy", "--store", "s.coffer", "n.coffer", "Plans", "--new-key-file", "next.key", "--force"]
+    try sandbox.succeed(copy)
+    try sandbox.succeed(copy)
+    #expect(try sandbox.succeed("show", "n.coffer", "Plans", "--key-file", "next.key").text == "one")
+    let twice = try sandbox.run("copy", "--store", "s.coffer", "s.coffer", "n.coffer", "--new-key-file", "next.key")
+    #expect(twice.status == 64 && twice.errors.contains("--store names one, too"))
+  }
+
+  @Test func explainsExtraWordBesideVariable() throws {
+    let sandbox = try Sandbox.withStore()
+    let hint = "hint: DBTOOL_STORE names the store, s.coffer: name another one with --store\n"
+    sandbox.environment["DBTOOL_STORE"] = "s.coffer"
+    for words in [["create", "n.coffer"], ["sync", "join", "n.coffer", "carried"]] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 64 && result.errors.hasSuffix(hint), "\(words): \(result.errors)")
+    }
+    for words in [["ls", "s.coffer", "more"], ["ls", "--store", "s.coffer", "more"]] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 64 && !result.errors.contains("DBTOOL_STORE"), "\(words): \(result.errors)")
+    }
+  }
+
   // MARK: - Recipients
 
   @Test func readsRecipientsFromFile() throws {
