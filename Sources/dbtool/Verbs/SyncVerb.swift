@@ -304,7 +304,9 @@ struct SyncRemoveVerb: ParsableCommand {
     // The device can have joined since the last run.
     _ = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
     let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore && !$0.isRemoved }
-    let named = known.filter { $0.id.description == device || $0.label == device }
+    // An ID comes first, because a device can have another one's ID as its name.
+    let withID = known.filter { $0.id.description == device }
+    let named = withID.isEmpty ? known.filter { $0.label == device } : withID
     guard named.count == 1 else {
       throw Failure(
         .failed, kind: "no-such-device",
@@ -381,7 +383,7 @@ extension FolderSyncReport {
 }
 
 extension [FolderSyncReport.Problem] {
-  /// Prints the problems.
+  /// Prints the problems, also under `--quiet` if they determine the exit code.
   ///
   /// - Throws: The exit code, if one of them is more than a file on its way.
   fileprivate func tell(_ common: CommonOptions, _ status: ExitStatus) throws {
@@ -389,7 +391,7 @@ extension [FolderSyncReport.Problem] {
       if problem.kind == .waiting {
         common.diagnostics.note(problem.text)
       } else {
-        common.diagnostics.warning(problem.text)
+        common.diagnostics.finding("warning: \(problem.text)")
       }
     }
     if contains(where: { $0.kind != .waiting }) { throw Outcome(status) }

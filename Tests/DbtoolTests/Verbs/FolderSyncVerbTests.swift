@@ -125,15 +125,19 @@ import Testing
     let whole = try sandbox.read(name)
     try sandbox.remove(name)
     try sandbox.write(name, bytes: whole.dropLast() + [whole.last! ^ 1])
-    let run = try sandbox.run("sync", "run", "phone.coffer", "carried")
-    #expect(run.status == 3 && run.errors.contains(name) && run.errors.contains("(laptop)"), "\(run.errors)")
+    for quiet in [[], ["--quiet"]] {
+      let run = try sandbox.run(["sync", "run", "phone.coffer", "carried"] + quiet)
+      #expect(run.status == 3 && run.errors.contains(name) && run.errors.contains("(laptop)"), "\(run.errors)")
+    }
     try sandbox.remove(name)
     try sandbox.write(name, bytes: whole)
     try sandbox.succeed("sync", "run", "phone.coffer", "carried")
     #expect(try sandbox.succeed("show", "phone.coffer", "one").text.hasPrefix("one"))
     try sandbox.remove(name)
-    let status = try sandbox.run("sync", "status", "phone.coffer", "carried")
-    #expect(status.status == 4 && status.errors.contains("is gone"), "\(status.errors)")
+    for quiet in [[], ["--quiet"]] {
+      let status = try sandbox.run(["sync", "status", "phone.coffer", "carried"] + quiet)
+      #expect(status.status == 4 && status.errors.contains("is gone"), "\(status.errors)")
+    }
   }
 
   private func files(_ sandbox: Sandbox) throws -> [String] {
@@ -178,6 +182,20 @@ import Testing
     #expect(try sandbox.run("sync", "join", "again.coffer", "carried").status == 12)
     let joined = try sandbox.run("sync", "join", "tablet.coffer", "carried", "--key-file", "next.key")
     #expect(joined.status == 0, "\(joined.errors)")
+  }
+
+  @Test func removesByIDThatIsAnothersName() throws {
+    let sandbox = try twoDevices()
+    func devices() throws -> [[Substring]] {
+      try sandbox.succeed("sync", "status", "s.coffer", "carried", "--format", "csv").lines.map {
+        $0.split(separator: ",")
+      }
+    }
+    try sandbox.succeed("sync", "run", "s.coffer", "carried")
+    let id = String(try #require(try devices().first { $0[1] == "phone" })[0])
+    try sandbox.succeed("sync", "join", "other.coffer", "carried", "--name", id)
+    try sandbox.succeed("sync", "remove", "s.coffer", "carried", id, "--new-key-file", "next.key")
+    #expect(try devices().filter { $0.last == "true" }.map { $0[1] } == ["phone"])
   }
 
   @Test func inviteReplacesLostInvitation() throws {
