@@ -20,6 +20,8 @@ struct TableWriter {
     let name: String
     /// Whether a table aligns the column to the right.
     let isNumber: Bool
+    /// Whether the column is never cut, as a number or date isn't.
+    var isFirm = false
   }
 
   /// A cell of a table.
@@ -127,12 +129,12 @@ struct TableWriter {
   private mutating func writeTable() throws {
     let heads = columns.map { Cell(.string($0.name.uppercased().replacing("_", with: " "))) }
     var widths = heads.map { displayWidth($0.text) }
-    var firmWidths = widths.map { min($0, Self.narrowest) }
+    var firmWidths = zip(columns, widths).map { $0.isFirm ? $1 : min($1, Self.narrowest) }
     for row in rows {
       for (index, cell) in row.enumerated() {
         let width = displayWidth(cell.text)
         widths[index] = max(widths[index], width)
-        if cell.isFirm { firmWidths[index] = max(firmWidths[index], width) }
+        if cell.isFirm || columns[index].isFirm { firmWidths[index] = max(firmWidths[index], width) }
       }
     }
     if Terminal.standardOutputIsTerminal {
@@ -158,7 +160,7 @@ struct TableWriter {
   private func tableLine(_ cells: [Cell], _ widths: [Int]) -> String {
     var line = ""
     for (index, cell) in cells.enumerated() {
-      let text = Self.fitting(cell, width: widths[index])
+      let text = columns[index].isFirm ? cell.text : Self.fitting(cell, width: widths[index])
       let padding = String(repeating: " ", count: max(0, widths[index] - displayWidth(text)))
       if index > 0 { line += "  " }
       let isLast = index == cells.count - 1

@@ -1,5 +1,6 @@
 internal import CofferDocuments
 internal import CofferPlatform
+internal import CofferTerminal
 
 /// Runs the user's own commands by `/bin/sh`: an editor, a command that prints a secret.
 enum Shell {
@@ -38,6 +39,8 @@ enum Shell {
 
   /// A word as a shell reads it, in quotes where it needs them.
   static func quoted(_ word: String) -> String {
+    // A message escapes these characters, so they're written as a shell such as bash or zsh reads them.
+    guard escapingControls(word) == word else { return "$'" + word.utf8.map(escaped).joined() + "'" }
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x80...: true
@@ -45,6 +48,14 @@ enum Shell {
       }
     }
     return isPlain && !word.isEmpty ? word : "'" + word.replacing(ascii: "'", with: "'\\''") + "'"
+  }
+
+  /// A byte between `$'` and `'`, in octal digits unless it's ASCII that means itself.
+  private static func escaped(_ byte: UInt8) -> String {
+    let meansItself = (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\")
+    guard !meansItself else { return String(UnicodeScalar(byte)) }
+    let digits = String(byte, radix: 8)
+    return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
   }
 
   /// A path as a shell reads it, which no command takes for an option.

@@ -70,7 +70,7 @@ struct ExportVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if options.common.format != nil, output == nil || output == InputFile.standardInput {
+    if options.common.format != nil || options.common.table, output == nil || output == InputFile.standardInput {
       throw ValidationError(
         "--format is the form of a report, which only -o leads to: --to names the format of the documents")
     }

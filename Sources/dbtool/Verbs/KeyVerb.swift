@@ -35,7 +35,7 @@ struct KeyListVerb: ParsableCommand {
       columns: [
         .init(name: "slot", isNumber: true), .init(name: "kind", isNumber: false),
         .init(name: "label", isNumber: false), .init(name: "detail", isNumber: false),
-        .init(name: "fingerprint", isNumber: false), .init(name: "opened", isNumber: false),
+        .init(name: "fingerprint", isNumber: false, isFirm: true), .init(name: "opened", isNumber: false),
       ],
       format: options.common.listFormat)
     for slot in slots {

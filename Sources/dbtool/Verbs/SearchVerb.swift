@@ -97,7 +97,7 @@ struct SearchVerb: ParsableCommand {
       throw ValidationError("\(ranked ? "--ranked" : "--words") searches for words: only -c, -m and --count go with it")
     }
     if regex, ignoresDiacritics { throw ValidationError("--regex takes -i, but not -d: write [eé] for both") }
-    if showsLines || context != nil, let format = options.common.format, !Self.isObjects(format) {
+    if showsLines || context != nil, let format = options.common.listFormat, !Self.isObjects(format) {
       throw ValidationError("-n and -C print lines for people: leave out --format \(format.rawValue)")
     }
   }

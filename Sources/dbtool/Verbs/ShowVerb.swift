@@ -26,7 +26,7 @@ struct ShowVerb: ParsableCommand {
   var attachment: String?
 
   func validate() throws {
-    if let format = options.common.format, format != .json, format != .ndjson {
+    if let format = options.common.listFormat, format != .json, format != .ndjson {
       throw ValidationError(
         "'show' makes no \(format.rawValue): it prints texts, or objects with --format json or ndjson")
     }

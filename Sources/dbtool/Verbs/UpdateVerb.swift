@@ -74,7 +74,8 @@ struct UpdateVerb: ParsableCommand {
             ? "made \(path) with release \(report.to)"
             : "updated \(path) from release \(report.from) to \(report.to) (changes: \(report.merge.changeCount), "
               + "conflicts: \(report.merge.conflicts.count))")
-      if store != nil { try report.merge.print(as: options.common.listFormat) }
+      // People have read all about a new copy in the note.
+      if store != nil || options.common.isMachineReadable { try report.merge.print(as: options.common.listFormat) }
     }
     try store?.close()
   }

@@ -207,6 +207,20 @@ import Testing
     }
   }
 
+  @Test func keepsFingerprintsWhole() throws {
+    let sandbox = try Sandbox.withStore()
+    let label = String(repeating: "long label ", count: 3) + "of a recipient"
+    try sandbox.succeed("key", "add", "s.coffer", "--recipients-file", "recipient.txt", "--label", label)
+    let provider = "a-secret-service-of-the-office=printf %064d 1"
+    try sandbox.succeed("key", "add", "s.coffer", "--new-provider", provider)
+    let terminal = try PseudoTerminal()
+    let child = try Child(["key", "list", "s.coffer", "--quiet"], in: sandbox, streams: .terminal(terminal.path))
+    terminal.readToEnd()
+    #expect(child.wait() == 0)
+    let line = try #require(terminal.shown.split(separator: "\r\n").first { $0.contains("long label") })
+    #expect(line.contains("…") && line.contains(#/ [0-9a-f]{16} /#) && line.count <= 80, "\(line)")
+  }
+
   @Test func keysAndTitlesShareRemainingWidth() throws {
     let sandbox = try Sandbox.withStore()
     let (key, title) = (String(repeating: "k", count: 70), String(repeating: "t", count: 60))

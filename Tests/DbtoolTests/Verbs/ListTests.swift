@@ -24,6 +24,18 @@ import Testing
     #expect(fields[3].hasSuffix("Z"))
   }
 
+  @Test func letterMeansTableFormatInEveryVerb() throws {
+    let sandbox = try filled()
+    for words in [["show", "s.coffer", "1"], ["search", "s.coffer", "-n", "3"], ["export", "s.coffer"]] {
+      for table in [["-t"], ["--format", "table"]] {
+        let result = try sandbox.run(words + table)
+        #expect(result.status == 64 && result.output.isEmpty, "\(words + table): \(result.errors)")
+      }
+    }
+    #expect(
+      try sandbox.succeed("ls", "s.coffer", "-t").text == sandbox.succeed("ls", "s.coffer", "--format", "table").text)
+  }
+
   @Test func listKeepsJSONOfAttributes() throws {
     let sandbox = try Sandbox.withStore()
     let record = #"{"title":"a\\b","text":"x","attributes":{"a":"1\n2 \\ 3"}}"#

@@ -56,6 +56,19 @@ import Testing
     #expect(beside.errors.contains("restore --store d/r.coffer d/r.coffer.replaced-3 --force\n"), "\(beside.errors)")
   }
 
+  /// The message escapes such characters, so the command in it does as well, in a form that a shell reads.
+  @Test func wayBackNamesPathWithInvisibleCharacters() throws {
+    let sandbox = try sandbox()
+    let path = "new\nlin'e\\\u{202E}ü.coffer"
+    try sandbox.succeed("backup", "s.coffer", path)
+    let result = try sandbox.succeed("restore", path, "b.coffer", "--force")
+    #expect(try sandbox.run("show", path, "2").status == 14)
+    let back = try #require(result.errors.firstMatch(of: /to go back: dbtool (restore .+ --force)/))
+    let run = try sandbox.run([String(back.1)], under: ["bash", "-c", #"eval "\"\$0\" $1""#])
+    #expect(run.status == 0, "\(back.1): \(run.errors)")
+    #expect(try sandbox.succeed("show", path, "1", "2").text == "onetwo")
+  }
+
   @Test func namesGenerationsWithoutKey() throws {
     let sandbox = try sandbox()
     sandbox.environment = [:]
