@@ -29,9 +29,12 @@ package enum FileBytes {
 
   /// Writes all bytes.
   ///
+  /// - Parameter shouldStop: Asked after each write that a signal ended. Returns whether to stop with `EINTR`.
   /// - Returns: `false`, with errno, if some bytes can't be written.
-  package static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
-    writeAll(bytes) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
+  package static func writeAll(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, unless shouldStop: (() -> Bool)? = nil
+  ) -> Bool {
+    writeAll(bytes, unless: shouldStop) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
   }
 
   /// Writes all bytes at an offset.
@@ -42,17 +45,22 @@ package enum FileBytes {
   }
 
   private static func writeAll(
-    _ bytes: UnsafeRawBufferPointer, _ write: (_ rest: UnsafeRawBufferPointer, _ done: Int) -> Int
+    _ bytes: UnsafeRawBufferPointer, unless shouldStop: (() -> Bool)? = nil,
+    _ write: (_ rest: UnsafeRawBufferPointer, _ done: Int) -> Int
   ) -> Bool {
     var done = 0
     while done < bytes.count {
       let count = write(UnsafeRawBufferPointer(rebasing: bytes[done...]), done)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
+      guard count > 0 || count < 0 && errno == EINTR else {
         if count == 0 { errno = EIO }
         return false
       }
-      done += count
+      done += max(0, count)
+      // A signal can also end a write after a part of the bytes.
+      if done < bytes.count, shouldStop?() == true {
+        errno = EINTR
+        return false
+      }
     }
     return true
   }

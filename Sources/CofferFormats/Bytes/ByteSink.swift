@@ -11,6 +11,7 @@ public protocol ByteSink: Sendable {
 /// An open file, pipe or terminal.
 public struct FileByteSink: ByteSink {
   private let file: FileDescriptor
+  private var shouldStop: (@Sendable () -> Bool)?
 
   /// Creates a new file with the usual permissions (0666 without the umask).
   ///
@@ -28,12 +29,18 @@ public struct FileByteSink: ByteSink {
     file = FileDescriptor(borrowing: descriptor)
   }
 
+  /// Writes to an open descriptor. A signal ends a write that waits for a reader if the closure then returns `true`.
+  package init(descriptor: Int32, unless shouldStop: @escaping @Sendable () -> Bool) {
+    file = FileDescriptor(borrowing: descriptor)
+    self.shouldStop = shouldStop
+  }
+
   init(_ file: FileDescriptor) {
     self.file = file
   }
 
   public mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    try file.write(bytes)
+    try file.write(bytes, unless: shouldStop)
   }
 }
 

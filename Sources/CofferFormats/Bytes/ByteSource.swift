@@ -31,6 +31,9 @@ public struct FileByteSource: ByteSource {
     self.file = file
   }
 
+  /// The descriptor, which stays open as long as this value.
+  package var descriptor: Int32 { file.number }
+
   /// The date of a regular file's last change; nil for any other.
   public var modified: Timestamp? {
     guard let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG else { return nil }

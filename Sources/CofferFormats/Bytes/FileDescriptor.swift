@@ -42,8 +42,12 @@ final class FileDescriptor: Sendable {
   }
 
   /// Writes all bytes; write(2), repeated as needed.
-  func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    guard FileBytes.writeAll(bytes, to: number) else { throw .system(.unwritable, "cannot write the file") }
+  ///
+  /// - Parameter shouldStop: Asked after each write(2) that a signal ended. Returns whether to throw `unwritable`.
+  func write(_ bytes: UnsafeRawBufferPointer, unless shouldStop: (() -> Bool)? = nil) throws(FormatError) {
+    guard FileBytes.writeAll(bytes, to: number, unless: shouldStop) else {
+      throw .system(.unwritable, "cannot write the file")
+    }
   }
 }
 

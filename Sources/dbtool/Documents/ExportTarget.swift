@@ -62,12 +62,12 @@ final class ExportTarget {
         self.file = file
         return
       }
-      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID, table, contents)
+      sink = Self.sink(to: Self.output(file.descriptor), format, options, highestID, table, contents)
       self.file = file
       return
     }
     file = nil
-    let output = FileByteSink(descriptor: STDOUT_FILENO)
+    let output = Self.output(STDOUT_FILENO)
     if Terminal.standardOutputIsTerminal {
       guard format != .plist else {
         throw Failure.usage("a binary property list is nothing for a terminal", hint: "write it to a file with -o")
@@ -82,6 +82,11 @@ final class ExportTarget {
     } else {
       sink = Self.sink(to: output, format, options, highestID, table, contents)
     }
+  }
+
+  /// The output, which can be a pipe whose reader doesn't read on.
+  private static func output(_ descriptor: Int32) -> FileByteSink {
+    FileByteSink(descriptor: descriptor, unless: { Interrupt.isRequested })
   }
 
   func commit() throws {

@@ -127,7 +127,7 @@ struct ReadingChoices: ParsableArguments {
     }
     let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
     let source = try InputSource(
-      CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
+      CountingSource(bytes, count: count, waitingFor: isStream || InputFile.isStream(path) ? bytes.descriptor : nil),
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
       modified: isStream ? nil : bytes.modified,
       sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: more.table, mapping: mapping,

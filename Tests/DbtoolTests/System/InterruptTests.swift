@@ -5,11 +5,11 @@ import Foundation
 import Testing
 
 @Suite(.slow) struct InterruptTests {
-  @Test(arguments: [SIGINT, SIGTERM])
-  func interruptedImportLeavesStoreUnchanged(signal: Int32) throws {
+  @Test(arguments: [SIGINT, SIGTERM], ["-", "/dev/stdin"])
+  func interruptedImportLeavesStoreUnchanged(signal: Int32, input: String) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "before")
-    #expect(try RunningImport([], in: sandbox).end(by: signal) == 130)
+    #expect(try RunningImport([], of: input, in: sandbox).end(by: signal) == 130)
     #expect(try sandbox.text(of: "err").hasSuffix("dbtool: error: interrupted\n"))
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
     try sandbox.succeed("verify", "s.coffer")
@@ -192,6 +192,23 @@ import Testing
     try other.execute("ROLLBACK")
   }
 
+  /// Interrupts an export whose reader doesn't read.
+  @Test func interruptEndsWaitForReader() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("long.txt", String(repeating: "a line of text\n", count: 200_000))
+    try sandbox.succeed("import", "s.coffer", "long.txt", "--from", "text")
+    let (child, output) = try sandbox.start(["export", "s.coffer"])
+    defer {
+      child.signal(SIGKILL)
+      close(output)
+    }
+    // The export has begun when there's something to read. This is FIONREAD of asm-generic/ioctls.h.
+    var waiting: Int32 = 0
+    waitUntil { ioctl(output, 0x541B, &waiting) == 0 && waiting > 0 }
+    child.signal(SIGTERM)
+    waitUntil { !child.isRunning }
+  }
+
   /// An index that isn't complete is undone before the command ends.
   @Test func interruptedIndexLeavesNoJournal() throws {
     let sandbox = try Sandbox.withStore()
@@ -265,14 +282,16 @@ private struct RunningImport {
   let child: Child
   private let feeding: Int32
 
-  /// - Parameter errors: The file in the sandbox for standard error.
-  init(_ options: [String], in sandbox: Sandbox, errors: String = "err") throws {
+  /// - Parameters:
+  ///   - input: The word that names standard input.
+  ///   - errors: The file in the sandbox for standard error.
+  init(_ options: [String], of input: String = "-", in sandbox: Sandbox, errors: String = "err") throws {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let output = open(sandbox.path(errors), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     child = try Child(
-      ["import", "s.coffer", "-", "--from", "lines"] + options, in: sandbox,
+      ["import", "s.coffer", input, "--from", "lines"] + options, in: sandbox,
       streams: .descriptors(input: ends[0], output: output, errors: output))
     close(ends[0])
     close(output)

@@ -3,6 +3,7 @@ int *__error(void);
 #define errno (*__error())
 #define ENOENT 2
 #define EINTR 4
+#define EIO 5
 #define EACCES 13
 #define EEXIST 17
 #define ENOTDIR 20

@@ -13,6 +13,8 @@ uid_t geteuid(void);
 pid_t getpid(void);
 int link(const char *, const char *);
 int linkat(int, const char *, int, const char *, int);
+ssize_t pread(int, void *, size_t, off_t);
+ssize_t pwrite(int, const void *, size_t, off_t);
 ssize_t read(int, void *, size_t);
 ssize_t readlink(const char *, char *, size_t);
 int rmdir(const char *);
