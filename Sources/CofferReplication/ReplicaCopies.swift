@@ -135,10 +135,15 @@ struct FolderLock {
 
   private let descriptor: Int32
 
-  /// - Throws: `locked` if another process holds the lock longer than `wait`.
+  /// - Throws: `locked` if another process holds the lock longer than `wait`, or `ioFailure`.
   init(_ folder: String, wait: Duration) throws(StoreError) {
     descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StagedFile.failure(folder) }
+    guard descriptor >= 0 else {
+      guard errno != ENOENT else {
+        throw StoreError(.ioFailure, "there is no folder \(folder)", hint: "make it first")
+      }
+      throw StagedFile.failure(folder)
+    }
     let deadline = ContinuousClock.now + wait
     do throws(StoreError) {
       while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

@@ -62,6 +62,13 @@ import Testing
     #expect(try sandbox.run("put", "copies/current", "--text", "x").status == (getuid() == 0 ? 0 : 1))
   }
 
+  @Test func missingFolderIsToBeMade() throws {
+    let sandbox = try filled()
+    let result = try sandbox.run("replica", "adopt", "f.coffer", "missing")
+    #expect(result.status == 1)
+    #expect(result.errors.hasSuffix("error: there is no folder missing\nhint: make it first\n"), "\(result.errors)")
+  }
+
   @Test func rejectsOutdatedOrDamagedFile() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "s.coffer", "--text", "later")
