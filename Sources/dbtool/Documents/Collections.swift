@@ -70,3 +70,9 @@ enum Collections {
     Dictionary(try scope.collectionNames()) { first, _ in first }
   }
 }
+
+extension Sequence<String> {
+  /// Returns whether a name is among these. The store tells names apart that are equal as strings, such as two
+  /// compositions of a letter.
+  func containsExactly(_ name: String) -> Bool { contains { $0.utf8.elementsEqual(name.utf8) } }
+}

@@ -237,7 +237,7 @@ struct ExportVerb: ParsableCommand {
       return try write(headers, reader, target, isTable: isTable, &totals)
     }
     let known = try reader.collections()
-    let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
+    let total = known.reduce(0) { $0 + (wanted.containsExactly($1.name) ? $1.count : 0) }
     let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     try target.sink.begin()

@@ -94,7 +94,8 @@ struct ImportRunner {
     outcome.inputs = queue.reports
     outcome.collections = queue.collections
     outcome.collectionsBefore = before
-    outcome.newCollections = try store.read { try $0.collectionNames().map(\.name) }.filter { !before.contains($0) }
+    outcome.newCollections = try store.read { try $0.collectionNames().map(\.name) }
+      .filter { !before.containsExactly($0) }
     return outcome
   }
 

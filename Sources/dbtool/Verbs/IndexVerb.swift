@@ -156,12 +156,12 @@ struct IndexDropVerb: ParsableCommand {
     let declared = try store.read { try $0.indexes(of: collection) }
     let there = declared.map(\.name)
     let named = words.map { $0 == "words" && there.contains("words:diacritics") ? "words:diacritics" : $0 }
-    if let missing = named.first(where: { !there.contains($0) }) {
+    if let missing = named.first(where: { !there.containsExactly($0) }) {
       throw Failure(
         .noDocument, kind: "no-index", "the collection has no index \(missing)",
         hint: there.isEmpty ? nil : "there are: \(listed(there))")
     }
-    try store.dropIndexes(collection, declared.filter { named.contains($0.name) })
+    try store.dropIndexes(collection, declared.filter { named.containsExactly($0.name) })
     try store.close()
   }
 }

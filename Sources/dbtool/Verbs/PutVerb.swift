@@ -119,7 +119,7 @@ struct PutVerb: ParsableCommand {
       }
       let there = try writer.collectionNames().map(\.name)
       let name = try collection ?? Collections.target(among: there)
-      if !there.contains(name) {
+      if !there.containsExactly(name) {
         note = Collections.note(new: [name], beside: there, isNamed: collection != nil)
       }
       let new = Document(

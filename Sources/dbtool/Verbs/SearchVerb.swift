@@ -173,7 +173,7 @@ struct SearchVerb: ParsableCommand {
         }
         // Without any index, the search's own error says what to do.
         if !indexed.isEmpty {
-          unindexed = names.filter { !indexed.contains($0) }
+          unindexed = names.filter { !indexed.containsExactly($0) }
           names = indexed
         }
       }
@@ -234,7 +234,7 @@ struct SearchVerb: ParsableCommand {
   ) throws -> Int {
     let known = try reader.collections()
     let names = try choice.names(in: reader, of: store)
-    let total = known.reduce(0) { $0 + (names.contains($1.name) ? $1.count : 0) }
+    let total = known.reduce(0) { $0 + (names.containsExactly($1.name) ? $1.count : 0) }
     let bar = Progress("search", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     var found = 0

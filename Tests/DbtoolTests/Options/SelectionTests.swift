@@ -155,6 +155,26 @@ import Testing
     #expect(try sandbox.succeed("show", "s.coffer", "-c", "more", "8").text == value)
   }
 
+  /// The store compares names by bytes, and two compositions of a letter look the same.
+  @Test func tellsCompositionsOfCollectionsApart() throws {
+    let sandbox = try Sandbox.withStore()
+    let (composed, decomposed) = ("\u{FC}", "u\u{308}")
+    try sandbox.succeed("put", "s.coffer", "-c", composed, "--text", "one")
+    let put = try sandbox.succeed("put", "s.coffer", "-c", decomposed, "--text", "two")
+    #expect(put.errors.contains("is a new collection\n"), "\(put.errors)")
+    try sandbox.succeed("collection", "drop", "s.coffer", decomposed, "--force")
+    let imported = try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", "-c", decomposed, input: "two\n")
+    #expect(imported.errors.contains("is a new collection\n"), "\(imported.errors)")
+    try sandbox.succeed("index", "add", "s.coffer", "-c", composed, "words")
+    let ranked = try sandbox.run("search", "s.coffer", "--words", "two")
+    #expect(ranked.status == 4 && ranked.errors.contains("for want of an index of words"), "\(ranked.errors)")
+    try sandbox.succeed(
+      "index", "add", "s.coffer", "-c", composed, "\(composed)=$.a:number", "\(decomposed)=$.b:number")
+    try sandbox.succeed("index", "drop", "s.coffer", "-c", composed, composed)
+    let left = try sandbox.succeed("index", "list", "s.coffer").lines
+    #expect(left.count == 2 && left[1].contains("$.b"), "\(left)")
+  }
+
   @Test func emptyStoreGetsCollection() throws {
     let sandbox = try Sandbox.withStore()
     #expect(try sandbox.succeed("ls", "s.coffer").lines.isEmpty)
