@@ -28,7 +28,7 @@ public struct FormatError: Error, Sendable {
     case unencodable
     /// A file can't be opened or read, or ``ReadingOptions/shouldStop`` stopped reading.
     case unreadable
-    /// Another program is writing the database.
+    /// Another program is writing the database, or this process has it open.
     case locked
     /// A file can't be created or written.
     case unwritable

@@ -49,3 +49,45 @@ package enum OpenFiles {
     return (1...mostNumbers).contains(count) ? Array(0..<Int32(count)) : nil
   }
 }
+
+/// A database file that SQLite has open in this process, until the value is released.
+package final class OpenDatabase: Sendable {
+  /// The number of values for each path.
+  private static let all = Mutex<[String: Int]>([:])
+  private static let suffixes = ["", "-wal", "-shm", "-journal"]
+
+  private let path: String
+  private let process = getpid()
+
+  package init(_ path: String) {
+    self.path = path
+    Self.all.withLock { $0[path, default: 0] += 1 }
+  }
+
+  deinit {
+    // In the child of a fork, another thread of the parent may have held the lock.
+    guard process == getpid() else { return }
+    Self.all.withLock { all in
+      all[path, default: 1] -= 1
+      if all[path] == 0 { all[path] = nil }
+    }
+  }
+
+  /// Returns whether a file is one of these databases, or a file that SQLite keeps beside one. Don't open such a file,
+  /// because closing it would end SQLite's locks.
+  package static func hasFile(_ file: stat) -> Bool {
+    guard file.st_mode & S_IFMT == S_IFREG else { return false }
+    return all.withLock { Array($0.keys) }.contains { path in
+      suffixes.contains { suffix in
+        var found = stat()
+        return stat(path + suffix, &found) == 0 && found.isSameFile(as: file)
+      }
+    }
+  }
+
+  /// Returns whether a path leads to such a file.
+  package static func hasFile(at path: String) -> Bool {
+    var file = stat()
+    return stat(path, &file) == 0 && hasFile(file)
+  }
+}

@@ -1,9 +1,12 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 
 /// The C connection and all that must live as long as it: owned by a `Database` and by its statements.
 final class Connection {
   /// nil once closed.
   private(set) var handle: OpaquePointer?
+  /// The file among those that this process has open; nil once closed.
+  private var file: OpenDatabase?
   let interrupts = InterruptHandle()
   let waiter: BusyWaiter
   private var knownToBeUTF16: Bool?
@@ -32,6 +35,7 @@ final class Connection {
     self.handle = handle
     waiter = BusyWaiter(timeout: configuration.busyTimeout, interrupts: interrupts)
     cache = StatementCache(capacity: configuration.statementCacheCapacity)
+    file = sqlite3_db_filename(handle, "main").map { OpenDatabase(String(cString: $0)) }
     sqlite3_extended_result_codes(handle, 1)
     interrupts.attach(handle)
     waiter.attach(to: handle)
@@ -64,6 +68,7 @@ final class Connection {
       throw error(result)
     }
     self.handle = nil
+    file = nil
     ForkGuard.didClose()
     isTransactionOpen = false
     isTransactionLost = false

@@ -18,13 +18,19 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   ///   - header: for tables.
   ///   - delimiter: for CSV and TSV; nil is the format's own, which for CSV may be another than the comma.
   ///   - options: encoding, bad records, kept ids.
-  /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`.
+  /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`. `locked` for a file of a store or database that
+  ///   this process has open.
   public init(
     opening path: String, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
     header: HeaderMode = .automatic, delimiter: UInt8? = nil, options: ReadingOptions = ReadingOptions()
   ) throws(FormatError) {
     var options = options
     options.path = options.path ?? path
+    guard !OpenDatabase.hasFile(at: path) else {
+      var error = FormatError(.locked, "belongs to a store or database that this process has open", path: path)
+      error.advice = "export what it holds, and read that"
+      throw error
+    }
     let file = try FileDescriptor(opening: path)
     let status = try file.status()
     if status.st_mode & S_IFMT == S_IFDIR {

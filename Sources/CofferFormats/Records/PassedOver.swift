@@ -8,6 +8,8 @@ public struct PassedOver: Hashable, Sendable {
   public internal(set) var hidden = 0
   /// Pipes, sockets and devices.
   public internal(set) var special = 0
+  /// Files of databases and stores that this process has open, whose locks reading them would end.
+  public internal(set) var databases = 0
 
   /// None passed over.
   public init() {}

@@ -77,6 +77,7 @@ struct FolderWalk: Sendable {
       case .file(let file): return file
       case .link, .missing: passedOver.links += 1
       case .special: passedOver.special += 1
+      case .database: passedOver.databases += 1
       }
       return nil
     }
@@ -119,13 +120,23 @@ extension FileDescriptor {
     case missing
     /// A socket or a device without a driver.
     case special
+    /// A file of a database or store that this process has open.
+    case database
   }
 
   /// Opens an entry of this directory.
   func openEntry(_ name: [UInt8], followsLinks: Bool, path: String) throws(FormatError) -> Entry {
     // Non-blocking, or opening a pipe without a writer would wait for ever.
     let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
-    let number = (name + [0]).withUnsafeBufferPointer { buffer in
+    let entry = name + [0]
+    var status = stat()
+    let hasStatus = entry.withUnsafeBufferPointer { buffer in
+      buffer.withMemoryRebound(to: CChar.self) {
+        fstatat(self.number, $0.baseAddress!, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0
+      }
+    }
+    if hasStatus, OpenDatabase.hasFile(status) { return .database }
+    let number = entry.withUnsafeBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) { openat(self.number, $0.baseAddress!, flags) }
     }
     if number >= 0 { return .file(FileDescriptor(owning: number)) }

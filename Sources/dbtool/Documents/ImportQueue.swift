@@ -265,6 +265,7 @@ extension ImportQueue.InputReport {
       ("links", all.links, "symbolic link", " (cp -RL makes copies of what they name)"),
       ("hidden", all.hidden, "hidden name", ""),
       ("special", all.special, "pipe or other special file", ""),
+      ("databases", all.databases, "open store file", ""),
     ].filter { $0.1 > 0 }
   }
 

@@ -112,6 +112,11 @@ extension InputFile {
 
   /// Passes the bytes of a file or of standard input on, in parts of up to 64 KiB.
   static func forEachPart(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    // Closing such a file would end the locks of the store.
+    guard path == standardInput || !OpenDatabase.hasFile(at: path) else {
+      throw Failure(
+        .locked, kind: "locked", "\(path) belongs to a store that is open", hint: "make a backup, and read that")
+    }
     let descriptor = path == standardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     let path = described(path)
     guard descriptor >= 0 else { throw Failure.system(errno, path) }

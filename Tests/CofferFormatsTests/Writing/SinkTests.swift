@@ -1,4 +1,5 @@
 import CofferDocuments
+import CofferSQLite
 import CofferText
 import Foundation
 import Testing
@@ -255,6 +256,20 @@ import Testing
     #expect(read.map(\.record) == [1, 2, 3, 4])
     #expect(read.allSatisfy { !$0.isComplete })
     #expect((source.report.passedOver.hidden, source.report.passedOver.special) == (1, 1))
+  }
+
+  /// Closing such a file would end the locks of the connection.
+  @Test func passesOverFilesOfOpenDatabase() throws {
+    let directory = try TemporaryDirectory()
+    try directory.write("a".utf8, to: "a")
+    let database = try Database("\(directory.path)/b", mode: .create)
+    try database.execute("PRAGMA journal_mode = WAL; CREATE TABLE t(a)")
+    var source = try DirectorySource(path: directory.path)
+    #expect(try drafts(&source).map(\.title) == ["a"])
+    #expect(source.report.passedOver.databases == 3)
+    #expect(throws: FormatError(.locked, "")) { try InputSource(opening: "\(directory.path)/b") }
+    try database.close()
+    #expect(try InputSource(opening: "\(directory.path)/b").format == .sqlite)
   }
 
   @Test func reportsPathOfUndecodableFile() throws {

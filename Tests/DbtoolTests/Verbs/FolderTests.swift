@@ -76,6 +76,16 @@ import Testing
     #expect(try documents(sandbox).count == 4)
   }
 
+  @Test(arguments: [[], ["--wal"]]) func passesOverFilesOfOwnStore(_ journal: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    try folder(sandbox)
+    try sandbox.succeed(["create", "notes/own.coffer"] + journal)
+    let told = try sandbox.succeed("import", "notes/own.coffer", "notes")
+    let files = journal.isEmpty ? "1 open store file" : "3 open store files"
+    #expect(told.diagnostics.contains("dbtool: notes: passed over: \(files)\n"), "\(told.diagnostics)")
+    #expect(try documents(sandbox, "notes/own.coffer").count == 4)
+  }
+
   @Test func rejectsBinaryFile() throws {
     let sandbox = try Sandbox.withStore()
     try folder(sandbox)
