@@ -342,9 +342,12 @@ package final class ConnectionPool: Sendable {
       at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite, willRead: willRead)
     guard file.isWriteAhead == isWriteAhead else { throw FileLocation.replaced(place.path) }
     try share.withLock { share throws(StoreError) in
-      if share == nil { share = try FileShare(file) }
+      var own = share
+      if own == nil { own = try FileShare(file) }
+      // Don't keep a part in another file, because it may be at the path only for a while.
+      try place.requireSameFile()
+      share = own
     }
-    try place.requireSameFile()
     try Self.configure(file, locks)
     return try StoreConnection(file, session: session)
   }

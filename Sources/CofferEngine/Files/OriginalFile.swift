@@ -37,7 +37,9 @@ package final class OriginalFile: Sendable {
     } else {
       copy = nil
       self.path = original
-      mode = isInUse || !FileMark.isWriteAhead(original) ? .readOnly : .immutable
+      // In WAL mode, a file that's in use has an index beside it, unless it's only read as immutable.
+      let hasIndex = FileMark.hasContent(original + "-shm")
+      mode = isInUse && hasIndex || !FileMark.isWriteAhead(original) ? .readOnly : .immutable
     }
   }
 
@@ -93,10 +95,9 @@ package struct FileMark: Equatable {
 
   /// Returns whether the file is in WAL mode, which is the case if byte 18 of SQLite's header is 2.
   static func isWriteAhead(_ path: String) -> Bool {
-    reading(path) { descriptor in
-      var byte: UInt8 = 0
-      return pread(descriptor, &byte, 1, 18) == 1 && byte == 2
-    }
+    // SQLite opens the file, because closing another descriptor could end this process's locks.
+    guard let start = try? Database(path, mode: .immutable).firstBytes(19), start.count == 19 else { return false }
+    return start[18] == 2
   }
 
   /// Returns whether any connection holds one of SQLite's locks, either on the file or on the log's index.

@@ -147,6 +147,31 @@ struct OneFileTests {
     try test.expectSound()
   }
 
+  @Test func twoHandlesLeaveFileUnchanged() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    func names() throws -> Set<String> {
+      Set(try FileManager.default.contentsOfDirectory(atPath: test.place.url.path))
+    }
+    func texts(_ store: DocumentStore) throws -> [String]? { try store.everything()["notes"]?.map(\.text) }
+    try test.store.write { try $0.insert(Document(text: "0"), into: test.notes) }
+    try test.store.close()
+    let before = try names()
+    var options = OpenOptions.testing
+    options.leavesFileUnchanged = true
+    let stores = [try test.reopened(.published("primary"), options), try test.reopened(.published("primary"), options)]
+    for store in stores { #expect(try texts(store) == ["0"]) }
+    #expect(try names() == before)
+    for store in stores { try store.close() }
+    #expect(try names() == before)
+    // Beside a writer, its log is read.
+    let writer = try test.reopened()
+    try writer.write { try $0.insert(Document(text: "1"), into: test.notes) }
+    let reader = try test.reopened(.published("primary"), options)
+    #expect(try texts(reader) == ["0", "1"])
+    try reader.close()
+    try writer.close()
+  }
+
   @Test func sharesLocksOnlyBetweenHandlesOfSameFile() throws {
     let test = try TestStore()
     let link = test.place.file("link.coffer")

@@ -540,6 +540,28 @@ struct SuspensionTests {
     expect(.pinMismatch) { try texts(test.store) }
   }
 
+  @Test func locksItsOwnFileAfterAnotherHadItsPlace() throws {
+    let test = try store(.writeAheadLog)
+    let other = try store(.writeAheadLog)
+    try other.store.close()
+    try test.store.suspend(within: .zero)
+    let away = test.place.file("away").path
+    let suffixes = ["", "-wal", "-shm"].filter { FileManager.default.fileExists(atPath: test.url.path + $0) }
+    for suffix in suffixes { _ = rename(test.url.path + suffix, away + suffix) }
+    try FileManager.default.copyItem(at: other.url, to: test.url)
+    test.store.resume()
+    expect(.noSuchFile) { try texts(test.store) }
+    for suffix in suffixes { _ = rename(away + suffix, test.url.path + suffix) }
+    try test.store.write { writer in
+      try writer.insert(Document(text: "later"), into: Self.notes)
+      let lock = try WriteAheadLock.of(test.url.path)
+      expect(.locked) { try lock.lock(wait: .zero) }
+      lock.release()
+    }
+    #expect(try texts(test.store).count == 4)
+    try test.expectSound()
+  }
+
   @Test func noticesOtherJournal() throws {
     let test = try store(.rollback)
     try test.store.suspend(within: .zero)
