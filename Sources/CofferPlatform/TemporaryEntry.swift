@@ -9,6 +9,7 @@ package final class TemporaryEntry: Sendable {
   /// The file for reading and writing, or the folder.
   package let descriptor: Int32
   private let isHeld = Atomic<Bool>(true)
+  private let process = getpid()
 
   /// The names that this process holds. Closing another descriptor of such a file would drop SQLite's locks.
   private static let held = Mutex<Set<String>>([])
@@ -69,8 +70,10 @@ package final class TemporaryEntry: Sendable {
     _ = fcntl(descriptor, F_SETFD, 0)
   }
 
-  /// The folder, or `nil` after the lock ended.
-  package var folder: OpenFolder? { isHeld.load(ordering: .relaxed) ? OpenFolder(descriptor) : nil }
+  /// The folder, or `nil` after the lock ended, and in the child of a fork, whose parent still uses the folder.
+  package var folder: OpenFolder? {
+    isHeld.load(ordering: .relaxed) && process == getpid() ? OpenFolder(descriptor) : nil
+  }
 
   /// Removes the folder with everything in it, and ends the lock.
   ///

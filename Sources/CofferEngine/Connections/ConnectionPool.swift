@@ -448,11 +448,13 @@ package final class ConnectionPool: Sendable {
 
   /// Throws `misuse` in a forked child, because the locks of its copied connections belong to the parent.
   func requireOwnProcess() throws(StoreError) {
-    guard getpid() == process else {
-      throw StoreError(
-        .misuse, "the store was opened by the parent of this process",
-        hint: "fork before a store is opened, or exec: a child can't use what its parent opened")
-    }
+    guard getpid() == process else { throw Self.openedByParent }
+  }
+
+  static var openedByParent: StoreError {
+    StoreError(
+      .misuse, "the store was opened by the parent of this process",
+      hint: "fork before a store is opened, or exec: a child can't use what its parent opened")
   }
 
   /// The error of a call inside of a scope, which has one transaction.

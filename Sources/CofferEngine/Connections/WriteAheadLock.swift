@@ -24,6 +24,7 @@ package final class WriteAheadLock: Sendable {
   private static let all = Mutex<[FileIdentity: Entry]>([:])
 
   private let descriptor: Int32
+  private let process = getpid()
   private let isHeld = Atomic<Bool>(false)
   /// The log length that triggers the next copy.
   private let threshold = Atomic<Int64>(maximumLogLength)
@@ -95,6 +96,8 @@ package final class WriteAheadLock: Sendable {
   }
 
   package func unlock() {
+    // The child of a fork shares its parent's lock.
+    guard getpid() == process else { return }
     RangeLock.release(RangeLock.writers, of: descriptor)
     isHeld.store(false, ordering: .releasing)
   }

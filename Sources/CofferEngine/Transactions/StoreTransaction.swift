@@ -268,6 +268,7 @@ public final class _StoreTransaction {
   func rollback() {
     guard isOpen else { return }
     isOpen = false
+    guard !stop.isOfParent else { return }
     rowWriter?.end()
     if hasWritten { connection.collections.forget() }
     database.rollback()

@@ -1,6 +1,7 @@
 import Coffer
 import CofferRecords
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -176,6 +177,54 @@ struct FileNameTests {
     await #expect(processExitsWith: .success) {
       for journal in CreateOptions.Journal.allCases { try FileNameTests().forkIsRefused(journal) }
     }
+  }
+
+  @Test func forkedChildLeavesParentsWorkAlone() async {
+    await #expect(processExitsWith: .success) {
+      for journal in CreateOptions.Journal.allCases { try FileNameTests().forksInWrite(journal) }
+      try FileNameTests().forksWithTemporaryStore()
+    }
+  }
+
+  private func forksInWrite(_ journal: CreateOptions.Journal) throws {
+    try withTestStore({ $0.journal = journal }) { test in
+      var (child, refused): (pid_t, Int32) = (-1, 0)
+      do {
+        try test.store.write { writer in
+          try writer.insert(Document(text: "parent"), into: test.notes)
+          let locks = try HeldLocks.ofFiles(in: test.place.url).count
+          child = try fork()
+          if child == 0 {
+            do {
+              try writer.insert(Document(text: "child"), into: test.notes)
+            } catch let error as StoreError where error.code == .misuse {
+              refused |= 1
+            }
+          } else {
+            // The child leaves its copy of the transaction before it exits.
+            var status: Int32 = 0
+            try #require(waitpid(child, &status, 0) == child)
+            #expect(status >> 8 == 0b11)
+            #expect(try HeldLocks.ofFiles(in: test.place.url).count == locks)
+          }
+        }
+      } catch {
+        guard child == 0 else { throw error }
+        if (error as? StoreError)?.code == .misuse { refused |= 0b10 }
+      }
+      if child == 0 { _exit(refused) }
+      #expect(try content(test.store) == ["parent"])
+      #expect(try content(test.reopened()) == ["parent"])
+    }
+  }
+
+  private func forksWithTemporaryStore() throws {
+    var store: DocumentStore? = try .temporary()
+    let folder = (try #require(store).engine.path as NSString).deletingLastPathComponent
+    _ = try refusals([{ store = nil }])
+    #expect(FileManager.default.fileExists(atPath: folder))
+    try store?.close()
+    #expect(!FileManager.default.fileExists(atPath: folder))
   }
 
   private func forkIsRefused(_ journal: CreateOptions.Journal) throws {
