@@ -66,7 +66,9 @@ struct DatabaseFile {
 
   /// Why the system doesn't open a file, in its words; nil if it does.
   static func refusal(of path: String) -> String? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Closing a file that is open here would end its locks. If there are too many open files to open it again, no other
+    // file can be opened either.
+    let descriptor = open(OpenDatabase.hasFile(at: path) ? "/" : path, O_RDONLY | O_CLOEXEC)
     guard descriptor < 0 else {
       _ = close(descriptor)
       return nil

@@ -1,3 +1,5 @@
+import CofferTestSupport
+import Foundation
 import Testing
 
 @testable import CofferSQLite
@@ -24,6 +26,17 @@ import Testing
     #expect(throws: error(.busy)) { try other.transaction {} }
     try one.commit()
     try other.transaction {}
+  }
+
+  /// Closing another descriptor of the file would end them.
+  @Test func lookingForReasonKeepsLocks() throws {
+    try one.begin(.immediate)
+    let folder = URL(filePath: scratch.path)
+    let locks = try HeldLocks.ofFiles(in: folder).count
+    #expect(locks > 0)
+    #expect(DatabaseFile.refusal(of: path) == nil)
+    #expect(try HeldLocks.ofFiles(in: folder).count == locks)
+    try one.rollback()
   }
 
   @Test func readerIsBusyDuringExclusiveCommit() throws {

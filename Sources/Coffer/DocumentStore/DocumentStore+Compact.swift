@@ -13,7 +13,7 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - url: The store's file.
-  ///   - wait: The maximum time to wait for locks, or `nil` to wait indefinitely.
+  ///   - wait: The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
   /// - Returns: The file's size in bytes before, including the copied log, and after.
   /// - Throws: `locked` if another process keeps its lock for longer than `wait`, or if a new reader keeps the
   ///   rewritten pages in the log, which the message mentions. `diskFull`, `readOnly`, and errors of opening the store.
@@ -28,7 +28,9 @@ extension DocumentStore {
     try FileLocation(of: url.path).requireSingleName()
     let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
     defer { lock?.release() }
-    return try ProcessLocks.of(file.path).asWriter { () throws(StoreError) in
+    let locks = ProcessLocks.of(file.path)
+    if !file.isWriteAhead { locks.attach(to: file.database.connection, isRegistered: false) }
+    return try locks.asWriter { () throws(StoreError) in
       try lock?.lock(wait: wait, .current)
       defer { lock?.unlock() }
       let watch = Cancellation.Watch(file.database.connection)

@@ -1,6 +1,6 @@
 internal import CofferPlatform
 internal import CofferRecords
-internal import CofferSQLite
+package import CofferSQLite
 internal import Synchronization
 
 /// The identity of a file in this process, which all its paths share.
@@ -86,7 +86,7 @@ package final class ProcessLocks: Sendable {
   /// Counts the time that a connection's statements wait for this process separately from its waiting time.
   ///
   /// - Parameter isRegistered: Whether a thread is registered as a reader before it waits with this connection.
-  func attach(to connection: Database, isRegistered: Bool) {
+  package func attach(to connection: Database, isRegistered: Bool) {
     connection.holdsLockHere = { self.blocksThisThread(ownReads: isRegistered ? 1 : 0) }
   }
 

@@ -83,6 +83,25 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  @Test func compactingWithZeroWaitWaitsForReadersOfThisProcess() throws {
+    let test = try store(wait: .zero)
+    try test.store.write { _ = try $0.insert(Document(text: "x"), into: test.notes) }
+    let meeting = Meeting()
+    let reading = Background { [store = test.store] in
+      try store.read { scope in
+        meeting.stop()
+        return scope.documentCount
+      }
+    }
+    meeting.waitForArrival()
+    let compacting = Background { [url = test.url] in _ = try DocumentStore.compact(at: url, wait: .zero) }
+    waitUntil { test.store.engine.connections.locks.writerHasLock.load(ordering: .acquiring) }
+    meeting.letGo()
+    #expect(try reading.value() == 1)
+    try compacting.value()
+    try test.expectSound()
+  }
+
   /// The number of this process's threads.
   private var threadCount: Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
