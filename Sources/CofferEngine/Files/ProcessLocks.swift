@@ -117,8 +117,21 @@ package final class ProcessLocks: Sendable {
   private func blocksThisThread(ownReads: Int) -> Bool {
     guard writerHasLock.load(ordering: .acquiring) else { return false }
     let thread = coffer_thread()
-    if writer.load(ordering: .acquiring) == thread { return readersWithLock.load(ordering: .acquiring) > 0 }
+    if writer.load(ordering: .acquiring) == thread {
+      return readersWithLock.load(ordering: .acquiring) > 0 && !isAwaitedByReader(thread)
+    }
     return reading.withLock { $0[thread, default: 0] } <= ownReads
+  }
+
+  /// Whether a reader of this file writes another file that the writer's thread reads. Their commits would wait for each
+  /// other, as in two merges of two stores with each other, so one of the waits must end.
+  private func isAwaitedByReader(_ thread: UInt) -> Bool {
+    let readers = reading.withLock { $0.keys.filter { $0 != thread } }
+    guard !readers.isEmpty else { return false }
+    let known = Self.all.withLock { $0.values.compactMap { $0.locks } }
+    return known.contains { other in
+      readers.contains(other.writer.load(ordering: .acquiring)) && other.isReading(thread)
+    }
   }
 
   func beginReading(_ thread: UInt) {

@@ -83,6 +83,33 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  @Test func endsWaitOfTwoWritesForEachOthersRead() throws {
+    let tests = [try store(wait: .zero), try store(wait: .zero)]
+    let notes = tests[0].notes
+    func write(to written: DocumentStore, whileReading read: DocumentStore, _ meeting: Meeting) -> Background<Void> {
+      Background {
+        try read.read { _ in
+          try written.write { writer in
+            try writer.insert(Document(text: "x"), into: notes)
+            meeting.stop()
+          }
+        }
+      }
+    }
+    let (first, second) = (Meeting(), Meeting())
+    let failing = write(to: tests[1].store, whileReading: tests[0].store, first)
+    first.waitForArrival()
+    let succeeding = write(to: tests[0].store, whileReading: tests[1].store, second)
+    second.waitForArrival()
+    first.letGo()
+    expect(.locked) { try failing.value() }
+    second.letGo()
+    try succeeding.value()
+    let counts = try tests.map { test in try test.store.read { $0.documentCount } }
+    #expect(counts == [1, 0])
+    for test in tests { try test.expectSound() }
+  }
+
   @Test func compactingWithZeroWaitWaitsForReadersOfThisProcess() throws {
     let test = try store(wait: .zero)
     try test.store.write { _ = try $0.insert(Document(text: "x"), into: test.notes) }
