@@ -145,8 +145,7 @@ private final class AttachedFile {
 
   init(_ path: String) throws(StoreError) {
     // Closing any descriptor of a store or its log would end the locks that this process holds.
-    for suffix in ["", "-wal", "-shm", "-journal"] where path.hasSuffix(suffix) {
-      guard FileLease.isOpenInThisProcess(String(path.dropLast(suffix.count))) else { continue }
+    guard !OpenDatabase.hasFile(at: path) else {
       throw StoreError(.locked, "\(path) belongs to a store that is open", hint: "make a backup, and attach that")
     }
     self.path = path

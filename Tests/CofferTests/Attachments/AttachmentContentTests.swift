@@ -66,6 +66,20 @@ struct AttachmentContentTests {
     #expect(other.mediaType == "a/b" && other.date == Timestamp(millisecondsSince1970: 5))
   }
 
+  @Test func attachesFileThatIsOpenElsewhere() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    let id = try Self.makeDocument(test.store)
+    let url = test.place.file("open")
+    try Data([1, 2]).write(to: url)
+    let handle = try FileHandle(forReadingFrom: url)
+    try test.store.write { _ = try $0.attach(.file(url), to: id) }
+    try handle.close()
+    for suffix in ["", "-wal", "-shm"] {
+      let url = URL(filePath: test.url.path + suffix)
+      expect(.locked) { try test.store.write { try $0.attach(.file(url), to: id) } }
+    }
+  }
+
   @Test func fileThatCannotBeReadLeavesDocumentAsItWas() throws {
     let test = try TestStore()
     let id = try Self.makeDocument(test.store)
