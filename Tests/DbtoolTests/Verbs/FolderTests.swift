@@ -76,7 +76,8 @@ import Testing
     #expect(try documents(sandbox).count == 4)
   }
 
-  @Test(arguments: [[], ["--wal"]]) func passesOverFilesOfOwnStore(_ journal: [String]) throws {
+  @Test(arguments: [[], ["--wal"]] as [[String]])
+  func passesOverFilesOfOwnStore(_ journal: [String]) throws {
     let sandbox = try Sandbox.withStore()
     try folder(sandbox)
     try sandbox.succeed(["create", "notes/own.coffer"] + journal)
