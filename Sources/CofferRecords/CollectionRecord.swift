@@ -273,9 +273,9 @@ package final class CollectionTable {
   }
 
   func row(_ id: UInt32, within limits: RowLimits) throws(StoreError) -> CollectionRow {
-    guard let row = try rows(within: limits).first(where: { $0.id == id }) else {
+    guard let columns = try database.rows(SQL.collection, Int64(id)).first else {
       throw StoreError(.noSuchCollection, "collection #\(id) is gone")
     }
-    return row
+    return try CollectionRow(columns: columns.values, generation: limits.generation)
   }
 }

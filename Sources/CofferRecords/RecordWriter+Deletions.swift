@@ -31,6 +31,7 @@ extension RecordWriter {
       try sum(replacing: nil, with: row.element(keys))
     }
     nextDeletion = next == .max ? nil : next + 1
+    deletionNumbers?[uid] = next
   }
 
   /// Seals a changed deletion, or an unchanged one under a new epoch.
@@ -56,6 +57,7 @@ extension RecordWriter {
   /// Deletes the row of a deletion, because its document came back.
   package func removeDeletion(_ row: DeletionRow) throws(StoreError) {
     try willWrite()
+    let uid = try DeletionRecord(row, keys).uid
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteDeletion, row.number)
       guard database.connection.lastRowsAffected == 1, state.deletionCount > 0 else {
@@ -64,21 +66,23 @@ extension RecordWriter {
       state.deletionCount -= 1
       try sum(replacing: row.element(keys), with: nil)
     }
+    deletionNumbers?[uid] = nil
   }
 
   /// Removes the deletion of a document, which is about to come back, and returns its new history.
   ///
-  /// The document stays before what was deleted, although it may be older. Reads all deletions.
+  /// The document stays before what was deleted, although it may be older.
   ///
   /// - Parameter parent: The parent's ID. A parent that isn't there stays the one that the former history names.
   package func historyOfReturn(_ former: DocumentHistory, parent: DocumentID?) throws(StoreError) -> DocumentHistory {
     try willWrite()
     let uid = former.uid
-    var found: DeletionRow?
-    try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
-      if found == nil, try DeletionRecord(row, keys).uid == uid { found = row }
+    if let number = try deletionNumber(of: uid) {
+      guard let row = try database.rows(SQL.deletion, number).first else {
+        throw .damagedStore("deletion #\(number) is gone")
+      }
+      try removeDeletion(DeletionRow(row, generation: limits.generation))
     }
-    if let found { try removeDeletion(found) }
     var dots = DocumentDots(dot)
     // Members that were removed stay removed.
     dots.members = former.decodedDots.members.map { DocumentDots.Member($0.name, dot) }
@@ -87,14 +91,24 @@ extension RecordWriter {
     return DocumentHistory(uid: uid, parent: parent == nil ? nil : known ?? former.parent, dots: dots.bytes)
   }
 
-  /// Returns the identities that have a deletion. Reads all deletions.
+  /// Returns the identities that have a deletion.
   package func deletedIdentities(among identities: Set<UniqueID>) throws(StoreError) -> Set<UniqueID> {
     var found: Set<UniqueID> = []
-    try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
-      let uid = try DeletionRecord(row, keys).uid
-      if identities.contains(uid) { found.insert(uid) }
-    }
+    for uid in identities where try deletionNumber(of: uid) != nil { found.insert(uid) }
     return found
+  }
+
+  /// Returns the number of a deletion, or `nil` if there is none. The transaction's first call reads all deletions.
+  private func deletionNumber(of uid: UniqueID) throws(StoreError) -> Int64? {
+    if deletionNumbers == nil {
+      var numbers: [UniqueID: Int64] = [:]
+      try DeletionWalk.forEach(database, within: limits) { row throws(StoreError) in
+        let deletion = try DeletionRecord(row, keys)
+        numbers[deletion.uid] = row.number
+      }
+      deletionNumbers = numbers
+    }
+    return deletionNumbers?[uid]
   }
 }
 

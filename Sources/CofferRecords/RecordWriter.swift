@@ -54,6 +54,8 @@ package final class RecordWriter {
   private var lastParent: (id: Int64, uid: UniqueID)?
   /// The number for the next deletion, or `nil` before the first deletion.
   var nextDeletion: Int64?
+  /// The numbers of the deletions by identity, or `nil` before the first search for one.
+  var deletionNumbers: [UniqueID: Int64]?
   @exclusivity(unchecked) private(set) var sealer: RecordSealer
   /// The batch for a single changed row. Bulk operations use other batches.
   let batch = SealedBatch()
@@ -178,6 +180,7 @@ package final class RecordWriter {
     state = mark.state
     takeReplicas(mark.replicas, digest: mark.state.replicasDigest)
     nextDeletion = nil
+    deletionNumbers = nil
     lastParent = nil
     hasSharedKeys = nil
     changes = mark.changes
@@ -376,7 +379,7 @@ package final class RecordWriter {
     switch constraint {
     case .rowID, .primaryKey:
       // The next ID in the state is free unless the state is older than the rows.
-      guard UInt64(row.fields.id) < state.bound, UInt64(row.fields.id) != state.nextID else { return StoreError(error) }
+      guard UInt64(row.fields.id) < state.bound, UInt64(row.fields.id) != nextID else { return StoreError(error) }
       let id = DocumentID(row.fields.id)
       return StoreError(.alreadyExists, "\(row.place)there is a document \(id) already", documentID: id)
     case .unique:
@@ -535,12 +538,21 @@ package final class RecordWriter {
   /// Whether given IDs come from other replicas, so new IDs continue in the own range.
   package var keepsOwnRange = false
 
-  /// Notes that a document has or had this ID. New documents then get higher IDs, unless ``keepsOwnRange`` is set and
-  /// the ID is outside the own range.
+  /// The ID of the next new document. While old keys are alive, it's above all current and former IDs, because old keys
+  /// can't have sealed a row there.
+  package var nextID: UInt64 {
+    keys.session.keyring.highestCeiling == 0 ? state.nextID : max(state.nextID, state.bound)
+  }
+
+  /// Notes that a document has or had this ID. New documents then get higher IDs. An ID outside the own range counts
+  /// only if it was chosen above all others, and not while old keys are alive, because the own range is used again
+  /// afterward.
   private func useID(_ id: UInt64) {
-    state.bound = max(state.bound, id + 1)
     let own = replicas.ownReplica.ids
-    if !keepsOwnRange || own.contains(id) { state.nextID = max(state.nextID, id + 1) }
+    if own.contains(id) || !keepsOwnRange && id >= state.bound && keys.session.keyring.highestCeiling == 0 {
+      state.nextID = max(state.nextID, id + 1)
+    }
+    state.bound = max(state.bound, id + 1)
     if state.nextID >= own.upperBound { state.nextID = max(state.nextID, state.bound) }
   }
 
@@ -556,11 +568,6 @@ package final class RecordWriter {
     let own = replicas.ownReplica.ids
     let highest = try database.integer(SQL.highestIDBelow, Int64(own.upperBound)).map { UInt64($0) + 1 } ?? 1
     state.nextID = max(highest, own.lowerBound)
-  }
-
-  /// Sets the next ID above all current and former IDs, because old keys can't have sealed a row there.
-  package func leaveOldIDs() {
-    state.nextID = max(state.nextID, state.bound)
   }
 
   /// Sets the next ID to the lowest ID in the own range above all its rows, so higher deleted IDs can be reused.
@@ -595,6 +602,7 @@ package final class RecordWriter {
       }
     }
     collections.forget()
+    deletionNumbers = nil
     changes.deleteEverything()
     rowsWritten += 1
     state.set = SetHash()

@@ -143,7 +143,7 @@ private struct MergeApplication {
     return try mine.database.integer(SQL.anyChild, id) == nil
   }
 
-  private func newID() throws(StoreError) -> Int64 { try DocumentID.next(mine.state.nextID, unless: nil) }
+  private func newID() throws(StoreError) -> Int64 { try DocumentID.next(writer.nextID, unless: nil) }
 
   // MARK: Documents
 

@@ -75,19 +75,12 @@ struct AttachmentRestoration {
   private func copy(_ record: AttachmentRecord, to id: DocumentID, as uid: UniqueID) throws(StoreError) {
     let writer = try transaction.writer
     try writer.willWrite()
-    let uid = try isDeleted(uid) ? try writer.keys.newUID() : uid
+    let isDeleted = try !writer.deletedIdentities(among: [uid]).isEmpty
+    let uid = try isDeleted ? writer.keys.newUID() : uid
     try backup.naming { () throws(StoreError) in
       try AttachmentCopier(from: backup.transaction, to: transaction)
         .copy(record, to: id, as: (uid, writer.dot, writer.dot))
     }
-  }
-
-  private func isDeleted(_ uid: UniqueID) throws(StoreError) -> Bool {
-    var found = false
-    try DeletionWalk.forEach(transaction.database, within: transaction.limits) { row throws(StoreError) in
-      if !found { found = try DeletionRecord(row, transaction.keys).uid == uid }
-    }
-    return found
   }
 
   private func remove(_ record: AttachmentRecord, notingDeletion notesDeletion: Bool) throws(StoreError) {

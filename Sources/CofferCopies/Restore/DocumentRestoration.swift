@@ -65,6 +65,7 @@ package struct DocumentRestoration {
 
   /// Restores documents and returns the outcomes in the order of `ids`.
   package func restore(_ ids: [DocumentID]) throws(StoreError) -> [RestoreOutcome] {
+    try transaction.writer.keepsOwnRange = true
     var rows: [RestoredRow] = []
     for id in Set(ids) {
       guard let row = try RestoredRow.find(id.rawValue, in: backup) else { throw .noSuchDocument(id) }

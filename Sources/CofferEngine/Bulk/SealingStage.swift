@@ -44,7 +44,7 @@ package final class SealingStage {
     let writer = try transaction.writer
     dots = DocumentDots.bytes(ofNew: try writer.upcomingDot())
     revision = writer.revision
-    nextID = transaction.state.nextID
+    nextID = writer.nextID
     isFixed = collection != nil
     defaultName = Array((collection?.name ?? "documents").utf8)
     let records = try transaction.collections()

@@ -265,7 +265,6 @@ private struct RootChange {
         try writer.replaceAttachment(try row.element(former), with: AttachmentRecord(row, former), of: nil)
       }
       try writer.changeReplicas { _ throws(StoreError) in }
-      writer.leaveOldIDs()
       try transaction.putIndexRoots(indexes)
       writer.state.target = epoch
       writer.state.cursor = 0

@@ -122,7 +122,7 @@ public final class _StoreTransaction {
   /// The state, including this transaction's changes.
   package var state: StoreState { rowWriter?.state ?? start }
   /// The ID of the next new document, without copying the state.
-  package var nextID: UInt64 { rowWriter?.state.nextID ?? start.nextID }
+  package var nextID: UInt64 { rowWriter?.nextID ?? start.nextID }
   /// Whether the store has attachments, without copying the state.
   var hasAttachments: Bool { (rowWriter?.state.attachmentCount ?? start.attachmentCount) > 0 }
   /// The number of documents that this transaction has changed, which is `Int.max` if there are too many to list.

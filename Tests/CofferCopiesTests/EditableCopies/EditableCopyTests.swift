@@ -111,6 +111,30 @@ struct EditableCopyTests {
     #expect(try UInt64(next.rawValue) == ownIDs(second).lowerBound && !own.contains(UInt64(next.rawValue)))
   }
 
+  /// The IDs of the copy's documents are above those of the original.
+  @Test func originalKeepsOwnRangeAfterRekey() throws {
+    let test = try original()
+    let copy = try open(test)
+    let theirs = try copy.write { try $0.insert(Document(text: "theirs"), into: Self.notes) }
+    _ = try test.store.merge(copy)
+    let next = try nextID(test.store)
+    func insert() throws -> Int64 {
+      try test.store.write { try $0.insert(Document(text: "mine"), into: Self.notes).rawValue }
+    }
+    let deleted = try test.store.write { try $0.deleteUndoably([theirs]) }
+    try test.store.write { try $0.restore(deleted) }
+    #expect(try insert() == next)
+    var options = RekeyOptions()
+    options.isKeysOnly = true
+    _ = try test.store.rekey(options: options)
+    // Old keys can't have sealed a row there.
+    #expect(try insert() == theirs.rawValue + 1)
+    #expect(try insert() == theirs.rawValue + 2)
+    _ = try test.store.rekey(options: .resuming)
+    #expect(try insert() == next + 1)
+    #expect(try test.store.verify().isSound)
+  }
+
   @Test func keepsOrReplacesCopyOfNewerOriginal() throws {
     let test = try original()
     let copy = try open(test)

@@ -1,8 +1,10 @@
 import Coffer
+import CofferRecords
 import CofferSQLite
 import Foundation
 import Testing
 
+@testable import CofferEngine
 @testable import CofferStoreTestSupport
 
 struct CollectionTests {
@@ -22,6 +24,21 @@ struct CollectionTests {
       }
       // Composed and decomposed names are different.
       #expect(try test.store.titles(in: DocumentCollection("\u{E5}")) == ["\u{E5}".debugDescription])
+    }
+  }
+
+  /// Otherwise, a rekey takes time with the square of the number of collections.
+  @Test func changesCollectionWithoutReadingOthers() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      try writer.create("first")
+      try writer.create("second")
+    }
+    try test.store.engine.writing { transaction throws(StoreError) in
+      let first = try transaction.collections()[0]
+      try transaction.database.execute("UPDATE coffer_collection SET rev=0 WHERE coll<>?", Int64(first.id))
+      try transaction.writer.replaceCollection(with: first)
+      // Not committed.
     }
   }
 

@@ -1,4 +1,6 @@
 import Coffer
+import CofferEngine
+import CofferRecords
 import CofferSQLite
 import CofferTestSupport
 import Foundation
@@ -226,6 +228,28 @@ struct UndoTests {
       expect(.damaged) { try writer.deleteUndoably([3]) }
       try writer.delete([3])
       #expect(try !writer.exists(3))
+    }
+  }
+
+  /// Otherwise, the time for many documents grows with the square of their number.
+  @Test func readsAllDeletionsOnce() throws {
+    try withTestStore { test in
+      try fill(test)
+      let before = try contents(test)
+      var deleted: [DeletedDocuments] = []
+      for id: DocumentID in [1, 4, 5] { deleted.append(try test.store.write { try $0.deleteUndoably([id]) }) }
+      try test.store.write { writer throws in
+        try writer.restore(deleted[0])
+        let database = writer.transaction.database
+        let sealed = try database.rows("SELECT sealed FROM coffer_gone WHERE gone=3")[0][0].blob ?? []
+        let damaged = [UInt8](repeating: 0, count: 100)
+        try database.execute("UPDATE coffer_gone SET sealed=? WHERE gone=3", damaged)
+        try writer.restore(deleted[1])
+        try database.execute("UPDATE coffer_gone SET sealed=? WHERE gone=3", sealed)
+        try writer.restore(deleted[2])
+        expect(.alreadyExists) { try writer.restore(deleted[2]) }
+      }
+      #expect(try contents(test).sorted() == before.sorted())
     }
   }
 
