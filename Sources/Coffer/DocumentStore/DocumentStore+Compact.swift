@@ -9,7 +9,8 @@ extension DocumentStore {
   /// Other processes can't use the store during this call. Compacting needs the store's size in SQLite's folder for
   /// temporary files (`SQLITE_TMPDIR`, or `/var/tmp`) and the same size in the store's folder. The temporary data is
   /// encrypted like the store. In WAL mode, the log is first copied to the file and truncated. An interruption leaves
-  /// the store unchanged. Afterward, the file doesn't contain deleted data.
+  /// the store unchanged. Afterward, the file contains deleted data only in indexes, encrypted, until they're updated, and
+  /// words until their tables are rebuilt.
   ///
   /// - Parameters:
   ///   - url: The store's file.
