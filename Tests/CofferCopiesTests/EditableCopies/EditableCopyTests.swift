@@ -135,6 +135,16 @@ struct EditableCopyTests {
     #expect(try test.store.verify().isSound)
   }
 
+  @Test func restoringDocumentOfCopyKeepsOwnRange() throws {
+    let test = try original()
+    let copy = try open(test)
+    let theirs = try copy.write { try $0.insert(Document(text: "theirs"), into: Self.notes) }
+    let next = try nextID(test.store)
+    _ = try test.store.restore([theirs], from: copy)
+    #expect(try test.store.read { try $0.text(of: theirs) } == "theirs")
+    #expect(try nextID(test.store) == next)
+  }
+
   @Test func keepsOrReplacesCopyOfNewerOriginal() throws {
     let test = try original()
     let copy = try open(test)
