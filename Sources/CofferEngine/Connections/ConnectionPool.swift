@@ -162,7 +162,9 @@ package final class ConnectionPool: Sendable {
   }
 
   func takeReader(wait shorter: Duration?) throws(StoreError) -> StoreConnection {
-    let idle = self.idle.withLock { idle in
+    let idle = try self.idle.withLock { idle throws(StoreError) in
+      // The store may have been closed since this thread was registered.
+      try session.requireRunning()
       let connection = idle.readers.popLast()
       if let connection { idle.note(connection.database.connection.interruptHandle) }
       return Taken(connection: connection)
@@ -244,17 +246,24 @@ package final class ConnectionPool: Sendable {
     guard !hasFailedSync.load(ordering: .relaxed) else { throw Self.notConfirmed }
     let wait = shorter ?? self.wait
     let connection: StoreConnection
+    let isNew = writingConnection == nil
     if let writingConnection {
       connection = writingConnection
       try noteWriter(connection.database.connection.interruptHandle)
     } else {
       connection = try newConnection(
         cacheBytes: max(readerCache, StoreFile.writerCache), wait: wait, willRead: noteWriter)
-      writingConnection = connection
       // The store may have been closed in between.
       try session.requireRunning()
+      writingConnection = connection
     }
-    try writeAheadLock?.lock(wait: wait, cancellation) { () throws(StoreError) in try session.requireRunning() }
+    do throws(StoreError) {
+      try writeAheadLock?.lock(wait: wait, cancellation) { () throws(StoreError) in try session.requireRunning() }
+    } catch {
+      // Closing a store that was never written to doesn't wait for another writer.
+      if isNew { writingConnection = nil }
+      throw error
+    }
     do throws(StoreError) {
       setWait(shorter, of: connection.database.connection)
       try place.requireSingleName()

@@ -224,6 +224,10 @@ package final class StoreEngine: Sendable {
   /// state in the session.
   package func repairHeader() throws(StoreError) {
     guard !isReadOnly else { throw .notWritable(path, isChosen: isReadOnlyByChoice) }
+    try connections.namingStops { () throws(StoreError) in try replaceHeader() }
+  }
+
+  private func replaceHeader() throws(StoreError) {
     let lease = try connections.writer()
     let connection = lease.connection
     try connection.database.begin(.immediate)

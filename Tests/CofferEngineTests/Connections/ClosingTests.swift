@@ -252,6 +252,18 @@ struct ClosingTests {
     try store.close()
   }
 
+  @Test func closingEndsReaderBeforeItHasConnection() throws {
+    let test = try TestStore()
+    let store = test.store
+    let connections = store.engine.connections
+    let thread = try connections.beginReading(wait: nil, nil, turn: nil)
+    let closer = Background { try store.close() }
+    waitUntil { store.engine.session.isClosing }
+    expect(.closed) { try connections.takeReader(wait: nil) }
+    connections.endReading(thread)
+    try closer.value()
+  }
+
   @Test func closingEndsVerifyAndExport() throws {
     let test = try TestStore()
     try fill(test)
