@@ -55,8 +55,8 @@ final class Child {
 
     var environment = sandbox.environment
     for name in variables { environment[name] = nil }
-    // Children inherit the sanitizer environment.
-    for name in ["PATH", "LD_PRELOAD", "ASAN_OPTIONS", "TSAN_OPTIONS"] {
+    // Children inherit the sanitizer environment, and the number of a planted defect.
+    for name in ["PATH", "LD_PRELOAD", "ASAN_OPTIONS", "TSAN_OPTIONS", "COFFER_PLANTED_DEFECT"] {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }
     let program = prefix + [Sandbox.dbtool] + arguments
