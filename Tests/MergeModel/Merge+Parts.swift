@@ -13,11 +13,17 @@ extension Merge {
   ) throws(ModelError) -> ModelRecord {
     var parts: [PartName: Part] = [:]
     var accepted = false
+    var textSide = Side.mine
     for name in Set(own.parts.keys).union(other.parts.keys).sorted() {
       let ownPart = own.parts[name, default: .unset]
       let otherPart = other.parts[name, default: .unset]
       if ownPart.dot == otherPart.dot, ownPart.value != otherPart.value, ownPart.dot != .never {
         throw .cloned(ownPart.dot.replica)
+      }
+      // A value's schema version describes its text. The text is joined before all attributes.
+      if isDocument, name == .schema, own.hasValue || other.hasValue, own.parts[.text]?.dot != other.parts[.text]?.dot {
+        parts[name] = textSide == .mine ? ownPart : otherPart
+        continue
       }
       let iKnow = mine.vector.covers(otherPart.dot)
       let theyKnow = theirs.end.covers(ownPart.dot)
@@ -33,6 +39,7 @@ extension Merge {
         side = ownPart.dot < otherPart.dot ? .theirs : .mine
       }
       parts[name] = side == .mine ? ownPart : otherPart
+      if name == .text { textSide = side }
       if iKnow != theyKnow || ownPart.value == otherPart.value { continue }
 
       if isDocument, name == .text, iKnow || policy == .both || policy == .fail {
@@ -41,6 +48,7 @@ extension Merge {
       }
       if iKnow { continue }
       report.conflicts.append(.bothChanged(id, name, mine: ownPart, theirs: otherPart))
+      if name == .text, policy == .mine || policy == .theirs { textSide = policy == .mine ? .mine : .theirs }
       if policy == .mine {
         parts[name] = Part(ownPart.value, mergeDot())
       } else if policy == .theirs, !isDocument {

@@ -32,6 +32,9 @@ public struct ModelRecord: Hashable, Sendable {
     return text
   }
 
+  /// Whether the text is a value, which in the model is a text with a brace at its start.
+  var hasValue: Bool { self[.text].string?.first == "{" }
+
   /// The place of a document.
   public var place: Place {
     guard case .place(let place) = self[.place] else {

@@ -10,6 +10,11 @@ public enum PartName: Hashable, Comparable, Sendable {
   case name, settings, dropped
 }
 
+extension PartName {
+  /// The schema version of a value.
+  static let schema = PartName.attribute("schema")
+}
+
 /// The value of a part.
 public enum PartValue: Hashable, Comparable, Sendable {
   case empty, no, yes

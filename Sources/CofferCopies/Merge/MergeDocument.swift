@@ -104,6 +104,8 @@ struct JoinedDocument {
   var place: Part
   var born: Part
   var members: [[UInt8]: Part] = [:]
+  /// Whether one of the texts is a value.
+  private var hasValue = false
   /// The side whose text lost, which becomes a separate document unless one side is preferred.
   var lostText: Side?
   /// Whether a person's choice took the other store's value under its own dot.
@@ -191,7 +193,19 @@ extension JoinedDocument {
       members[name] = try join.side(
         one, other, areEqual: here[name] == there[name], prefersTheirs: precedes(here[name], there[name]))
     }
+    hasValue = mine.text.isJSON || theirs.text.isJSON
+    takeSchemaWithText()
   }
+
+  /// Lets a value's schema version come from the side of its text, which no other version can describe.
+  mutating func takeSchemaWithText() {
+    guard hasValue, text.mine != text.theirs, var part = members[Self.schema] else { return }
+    (part.side, part.dot) = (text.side, text.side == .mine ? part.mine : part.theirs)
+    part.isConflict = false
+    members[Self.schema] = part
+  }
+
+  private static let schema = Array(CodableValues.schemaName.utf8)
 }
 
 extension MergeDocument {

@@ -570,6 +570,7 @@ extension JoinedDocument {
     change(&title)
     change(&key)
     for name in Array(members.keys) { change(&members[name]!) }
+    takeSchemaWithText()
   }
 
   /// The members of the joined attributes.

@@ -5,7 +5,7 @@ internal import CofferRecords
 /// except for sets, and dictionaries whose keys aren't strings or integers.
 package struct CodableValues: Sendable {
   /// The attribute that stores a value's schema version.
-  private static let schemaName = "schema"
+  package static let schemaName = "schema"
 
   let coding: ValueCoding
 

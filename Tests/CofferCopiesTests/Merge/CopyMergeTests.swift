@@ -145,6 +145,38 @@ struct CopyMergeTests {
     }
   }
 
+  /// An older version of an app writes another text than a newer one, and either can win.
+  @Test(arguments: [(MergePolicy.both, 2), (.mine, 1), (.theirs, 1)])
+  func schemaVersionComesWithText(policy: MergePolicy, count: Int) throws {
+    let schemas: [String: AttributeValue?] = ["{\"new\":1}": .number(2), "{\"old\":1}": nil, "{\"old\":2}": nil]
+    for isOlderLast in [true, false] {
+      let pair = try Pair()
+      func put(_ value: String, into store: DocumentStore) throws {
+        try store.write { tx in
+          try tx.update(DocumentID(1)) { document in
+            (document.text, document.isJSON) = (value, true)
+            document.attributes["schema"] = schemas[value]!
+          }
+        }
+      }
+      let (older, newer) = isOlderLast ? (pair.copy, pair.original) : (pair.original, pair.copy)
+      try put("{\"new\":1}", into: newer)
+      try put("{\"old\":1}", into: older)
+      if isOlderLast { try put("{\"old\":2}", into: older) } else { try edit(newer, 2, "later") }
+      #expect(try pair.original.merge(pair.copy, policy: policy).isMerged)
+      #expect(try pair.copy.merge(pair.original).isMerged)
+      for store in [pair.original, pair.copy] {
+        let values = try store.read { reader in
+          try reader.headers(in: Self.notes).map { try ($0, reader.text(of: $0.id)) }.filter { $0.1.first == "{" }
+        }
+        #expect(values.count == count)
+        for (header, text) in values { #expect(header.attributes["schema"] == schemas[text]!, "\(text)") }
+        #expect(try store.verify().isSound)
+      }
+      #expect(try texts(pair.original) == texts(pair.copy))
+    }
+  }
+
   /// The message says which of both stores is damaged, so that nobody replaces the sound one.
   @Test(
     arguments: [false, true],

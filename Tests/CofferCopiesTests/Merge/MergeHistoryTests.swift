@@ -236,6 +236,9 @@ private final class History {
     let placements: [Placement] = [.top, .bottom] + (id.map { [.after($0), .before($0)] } ?? [])
     texts += 1
     let text = "text \(texts)"
+    // A value, and the attribute with its schema version, change together or alone.
+    let value: String? = random.number(below: 3) == 0 ? "{\"n\":\(texts)}" : nil
+    let schema: AttributeValue? = random.number(below: 3) == 0 ? nil : .number(Double(texts))
     guard let id, random.number(below: 4) > 0 else {
       var document = Document(title: "title \(texts)", text: text)
       if random.number(below: 2) == 0 { document.key = DocumentKey("k\(random.number(below: 4))") }
@@ -247,14 +250,18 @@ private final class History {
       return
     }
     switch random.number(below: 12) {
-    case 0, 1: try update(id, writer) { $0.text = text }
+    case 0, 1:
+      try update(id, writer) {
+        ($0.text, $0.isJSON) = (value ?? text, value != nil)
+        if value != nil { $0.attributes["schema"] = schema }
+      }
     case 2:
       let title = random.number(below: 4) == 0 ? nil : text
       try update(id, writer) { $0.title = title }
     case 3:
       try writer.setKey(of: id, to: random.number(below: 3) == 0 ? nil : DocumentKey("k\(random.number(below: 4))"))
     case 4:
-      let name = ["a", "b", "c"][random.number(below: 3)]
+      let name = ["a", "b", "c", "schema"][random.number(below: 4)]
       let value: AttributeValue? = random.number(below: 3) == 0 ? nil : .string("\(texts)")
       try update(id, writer) { $0.attributes[name] = value }
     case 5, 6: try writer.move(id, to: placements[random.number(below: placements.count)])
