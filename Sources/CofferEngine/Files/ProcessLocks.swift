@@ -123,14 +123,19 @@ package final class ProcessLocks: Sendable {
     return reading.withLock { $0[thread, default: 0] } <= ownReads
   }
 
-  /// Whether a reader of this file writes another file that the writer's thread reads. Their commits would wait for each
-  /// other, as in two merges of two stores with each other, so one of the waits must end.
+  /// Whether a reader of this file writes another file that the writer's thread reads, or whose readers are in turn such
+  /// readers. Their commits would wait for each other, as in two merges of two stores with each other, so one of the
+  /// waits must end.
   private func isAwaitedByReader(_ thread: UInt) -> Bool {
-    let readers = reading.withLock { $0.keys.filter { $0 != thread } }
-    guard !readers.isEmpty else { return false }
-    let known = Self.all.withLock { $0.values.compactMap { $0.locks } }
-    return known.contains { other in
-      readers.contains(other.writer.load(ordering: .acquiring)) && other.isReading(thread)
+    var others = Self.all.withLock { $0.values.compactMap { $0.locks } }
+    var readers = reading.withLock { Set($0.keys) }
+    readers.remove(thread)
+    while true {
+      let written = others.filter { readers.contains($0.writer.load(ordering: .acquiring)) }
+      if written.isEmpty { return false }
+      if written.contains(where: { $0.isReading(thread) }) { return true }
+      others.removeAll { other in written.contains { $0 === other } }
+      for other in written { readers.formUnion(other.reading.withLock { Array($0.keys) }) }
     }
   }
 

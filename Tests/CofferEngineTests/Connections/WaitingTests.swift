@@ -83,11 +83,13 @@ struct WaitingTests {
     try test.expectSound()
   }
 
-  @Test func endsWaitOfTwoWritesForEachOthersRead() throws {
-    let tests = [try store(wait: .zero), try store(wait: .zero)]
+  @Test(arguments: [2, 3]) func endsWaitOfWritesInCircleForEachOthersRead(_ count: Int) throws {
+    let tests = try (0..<count).map { _ in try store(wait: .zero) }
     let notes = tests[0].notes
-    func write(to written: DocumentStore, whileReading read: DocumentStore, _ meeting: Meeting) -> Background<Void> {
-      Background {
+    // Each of these writes another store than it reads, and the last one writes the store that the first one reads.
+    let writes = tests.indices.map { index in
+      let (read, written, meeting) = (tests[index].store, tests[(index + 1) % count].store, Meeting())
+      let work = Background<Void> {
         try read.read { _ in
           try written.write { writer in
             try writer.insert(Document(text: "x"), into: notes)
@@ -95,18 +97,18 @@ struct WaitingTests {
           }
         }
       }
+      meeting.waitForArrival()
+      return (work: work, meeting: meeting)
     }
-    let (first, second) = (Meeting(), Meeting())
-    let failing = write(to: tests[1].store, whileReading: tests[0].store, first)
-    first.waitForArrival()
-    let succeeding = write(to: tests[0].store, whileReading: tests[1].store, second)
-    second.waitForArrival()
-    first.letGo()
-    expect(.locked) { try failing.value() }
-    second.letGo()
-    try succeeding.value()
+    writes[0].meeting.letGo()
+    expect(.locked) { try writes[0].work.value() }
+    // Nobody reads what the last one writes anymore, and then the one before it.
+    for write in writes.dropFirst().reversed() {
+      write.meeting.letGo()
+      try write.work.value()
+    }
     let counts = try tests.map { test in try test.store.read { $0.documentCount } }
-    #expect(counts == [1, 0])
+    #expect(counts == [1, 0] + Array(repeating: 1, count: count - 2))
     for test in tests { try test.expectSound() }
   }
 
