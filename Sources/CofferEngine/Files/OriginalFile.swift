@@ -37,9 +37,10 @@ package final class OriginalFile: Sendable {
     } else {
       copy = nil
       self.path = original
-      // In WAL mode, a file that's in use has an index beside it, unless it's only read as immutable.
-      let hasIndex = FileMark.hasContent(original + "-shm")
-      mode = isInUse && hasIndex || !FileMark.isWriteAhead(original) ? .readOnly : .immutable
+      // In WAL mode, a file that's in use has a log or its index beside it, unless it's only read as immutable. Reading
+      // as immutable would miss what's in the log.
+      let hasLogOrIndex = hasLog || FileMark.hasContent(original + "-shm")
+      mode = isInUse && hasLogOrIndex || !FileMark.isWriteAhead(original) ? .readOnly : .immutable
     }
   }
 

@@ -172,6 +172,22 @@ struct OneFileTests {
     try writer.close()
   }
 
+  /// The log of a killed writer, in a file that the process has open in another way.
+  @Test func readsLogOfOpenFileWithoutIndex() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.store.write { try $0.insert(Document(text: "0"), into: test.notes) }
+    let copy = test.place.file("copy.coffer")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: test.url.path + suffix, toPath: copy.path + suffix)
+    }
+    let handle = try FileHandle(forReadingFrom: copy)
+    defer { try? handle.close() }
+    var options = OpenOptions.testing
+    options.leavesFileUnchanged = true
+    let reader = try DocumentStore.open(at: copy, key: .published("primary"), options: options)
+    #expect(try reader.everything()["notes"]?.map(\.text) == ["0"])
+  }
+
   @Test func sharesLocksOnlyBetweenHandlesOfSameFile() throws {
     let test = try TestStore()
     let link = test.place.file("link.coffer")
