@@ -179,10 +179,15 @@ package enum JSONKeeping {
   private static func reordered(
     _ old: [Node], like known: [Node]
   ) throws(Displaced) -> (elements: [Node], isReordered: Bool) {
-    let strays = known.indices.filter { !known[$0].canStand(for: old[$0]) }
+    // The program writes these members of every element that has them.
+    let names = known.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.names) }
+    func canStand(_ element: Node, for stored: Node) -> Bool {
+      element.canStand(for: stored) && stored.names.intersection(names).isSubset(of: element.names)
+    }
+    let strays = known.indices.filter { !canStand(known[$0], for: old[$0]) }
     if strays.isEmpty { return (old, false) }
     guard known.count <= searchLimit else { throw Displaced() }
-    let sources = known.map { element in old.indices.filter { element.canStand(for: old[$0]) } }
+    let sources = known.map { element in old.indices.filter { canStand(element, for: old[$0]) } }
     // An element that resembles no stored element is written in another form, in its place.
     guard strays.contains(where: { !sources[$0].isEmpty }) else { return (old, false) }
     guard sources.allSatisfy({ $0.count == 1 }), Set(sources.joined()).count == old.count else { throw Displaced() }
@@ -300,11 +305,19 @@ private struct Node {
     }
   }
 
+  /// The names of an object's members that aren't null, which programs may leave out.
+  var names: Set<[UInt8]> {
+    guard case .object(let members) = content else { return [] }
+    return Set(members.filter { $0.value.bytes?.elementsEqual("null".utf8) != true }.keys)
+  }
+
   /// Whether a program that knows some members of another value can have written this value for it.
   func canStand(for other: Node) -> Bool {
     switch (content, other.content) {
     case (.object(let own), .object(let others)):
-      own.allSatisfy { name, value in others[name].map { value.canStand(for: $0) } ?? true }
+      // Two cases of an enumeration have no member in common.
+      (own.isEmpty || others.isEmpty || own.contains { others[$0.key] != nil })
+        && own.allSatisfy { name, value in others[name].map { value.canStand(for: $0) } ?? true }
     case (.array(let own), .array(let others)) where other.hasAnyMember:
       own.count == others.count && zip(own, others).allSatisfy { $0.canStand(for: $1) }
     case (.array(let own), .array(let others)):
