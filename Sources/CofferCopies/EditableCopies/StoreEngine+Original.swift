@@ -51,12 +51,13 @@ extension StoreEngine {
       let writer = try transaction.writer
       let replicas = try JointReplicas(transaction, source)
       let walk = try CopyWalk(source, .everything, .kept(replicas))
-      let bound = transaction.state.bound
+      let (next, bound) = (transaction.nextID, transaction.state.bound)
       try writer.deleteEverything()
       try writer.raiseCounter(above: replicas.greatestCounter)
       try writer.renewReplica(of: replicas.replaced)
       _ = try walk.write(into: transaction, from: source, progress)
-      // Reserve the IDs of the user's documents, so they're never reused.
+      // Reserve the IDs of the user's documents, so they're never reused. The highest ID can be another copy's.
+      try writer.reserveIDs(through: min(next, bound) - 1)
       try writer.reserveIDs(through: bound - 1)
     }
   }

@@ -168,6 +168,24 @@ struct EditableCopyTests {
     #expect(try open(test).original == .unchanged)
   }
 
+  /// The IDs of another copy's documents are above the copy's own.
+  @Test func replacedCopyReservesOwnIDs() throws {
+    let test = try original()
+    let names = try ["one.coffer", "two.coffer"].sorted { one, two in
+      try ownIDs(open(test, one)).lowerBound < ownIDs(open(test, two)).lowerBound
+    }
+    let (copy, other) = (try open(test, names[0]), try open(test, names[1]))
+    for store in [copy, other] { _ = try store.write { try $0.insert(Document(text: "mine"), into: Self.notes) } }
+    _ = try test.store.merge(other)
+    _ = try copy.merge(test.store)
+    let next = try nextID(copy)
+    try test.store.write { _ = try $0.insert(Document(text: "newer"), into: Self.notes) }
+    let replaced = try open(test, names[0], .replace)
+    #expect(replaced.original == .replaced)
+    #expect(try nextID(replaced) == next)
+    #expect(try replaced.verify().isSound)
+  }
+
   @Test func rejectsMismatchedOriginals() throws {
     let test = try original()
     let places = (try Workplace(), try Workplace())
