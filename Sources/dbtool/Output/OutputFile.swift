@@ -40,6 +40,8 @@ final class OutputFile {
           throw Failure(
             .failed, kind: "already-exists", "\(path) is a store, and was left as it is", hint: "name another file")
         }
+        // The log or journal of a store that is open would be lost.
+        guard !OpenDatabase.hasFile(status) else { throw Failure.outputIsInput(path) }
         guard isForced else { throw Failure.outputExists(path) }
       case S_IFDIR:
         throw Failure.failed("\(path) is a directory")

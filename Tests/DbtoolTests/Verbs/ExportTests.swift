@@ -158,6 +158,16 @@ import Testing
     #expect(try sandbox.text(of: "mine/a.txt") == "precious")
   }
 
+  @Test func keepsLogOfStore() throws {
+    let sandbox = try Sandbox.withStore("--wal")
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    for output in ["s.coffer-wal", "s.coffer-shm"] {
+      let refused = try sandbox.run("export", "s.coffer", "--to", "ndjson", "-o", output, "--force")
+      #expect(refused.status == 1 && refused.errors.contains("\(output) is what is being read"), "\(refused.errors)")
+    }
+    #expect(try sandbox.names().allSatisfy { !$0.hasPrefix("s.coffer-") })
+  }
+
   @Test func keepsFolderWithInput() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "s.coffer", "-c", "documents", "--title", "spare.key", "--text", "x")
