@@ -34,8 +34,8 @@ public struct OpenOptions: Sendable {
   /// opening the store throws `pinUnfinished`.
   public var acceptsUnfinishedRekey = false
   /// The maximum time to wait for another process's lock, or `nil` to wait indefinitely. Waits for this process's own
-  /// reads and writes aren't limited, and end when the task is canceled or the store is closed. Only if two writes wait
-  /// for each other's reads, because each is inside a read of the other's store, one of them throws `locked` after this
+  /// reads and writes aren't limited, and end when the task is canceled or the store is closed. Only if writes wait for
+  /// each other's reads, because each is inside a read of another one's store, one of them throws `locked` after this
   /// time.
   public var wait: Duration? = .seconds(10)
   /// The maximum number of concurrent reads. Further reads wait, in the order of their calls.
