@@ -22,6 +22,15 @@ public struct FileByteSource: ByteSource {
     coffer_read_ahead(file.number)
   }
 
+  /// Opens a pipe or device without waiting for its writer. Wait for input before each read, because a named pipe without
+  /// a writer reads as ended.
+  ///
+  /// - Throws: `unreadable`.
+  package init(stream path: String) throws(FormatError) {
+    file = try FileDescriptor(opening: path, flags: O_NONBLOCK)
+    _ = fcntl(file.number, F_SETFL, 0)
+  }
+
   /// Reads from an open descriptor, which the caller closes after the last read.
   public init(descriptor: Int32) {
     file = FileDescriptor(borrowing: descriptor)

@@ -21,8 +21,8 @@ final class FileDescriptor: Sendable {
   }
 
   /// Opens an existing file for reading.
-  convenience init(opening path: String) throws(FormatError) {
-    let number = open(path, O_RDONLY | O_CLOEXEC)
+  convenience init(opening path: String, flags: Int32 = 0) throws(FormatError) {
+    let number = open(path, O_RDONLY | O_CLOEXEC | flags)
     guard number >= 0 else { throw .system(.unreadable, "cannot open the file", path: path) }
     self.init(owning: number)
   }

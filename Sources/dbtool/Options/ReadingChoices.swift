@@ -125,9 +125,17 @@ struct ReadingChoices: ParsableArguments {
       try requireUse(by: .text, of: path)
       return try InputSource(opening: path, format: format, mapping: mapping, options: options)
     }
-    let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
+    let isPipe = !isStream && InputFile.isStream(path)
+    let bytes =
+      if isStream {
+        FileByteSource(descriptor: 0)
+      } else if isPipe {
+        try FileByteSource(stream: path)
+      } else {
+        try FileByteSource(path: path)
+      }
     let source = try InputSource(
-      CountingSource(bytes, count: count, waitingFor: isStream || InputFile.isStream(path) ? bytes.descriptor : nil),
+      CountingSource(bytes, count: count, waitingFor: isStream || isPipe ? bytes.descriptor : nil),
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
       modified: isStream ? nil : bytes.modified,
       sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: more.table, mapping: mapping,

@@ -50,7 +50,7 @@ import Testing
       ["compact", "s.coffer", "--wait", "1000", "--json"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: errors))
     // The command sets its handler before it opens the store.
-    waitUntil { Self.hasOpenedStore(child) }
+    waitUntil { Self.hasOpened("s.coffer", child) }
     child.signal(SIGINT)
     #expect(child.wait() == 130)
     let lines = try sandbox.text(of: "compact.err").split(separator: "\n").suffix(2)
@@ -60,15 +60,15 @@ import Testing
     try sandbox.succeed("compact", "s.coffer")
   }
 
-  /// Returns whether a command has the store open, or has ended.
-  private static func hasOpenedStore(_ child: Child) -> Bool {
+  /// Returns whether a command has a file open, or has ended.
+  private static func hasOpened(_ name: String, _ child: Child) -> Bool {
     let folder = "/proc/\(child.process)/fd"
     guard let numbers = try? FileManager.default.contentsOfDirectory(atPath: folder), !numbers.isEmpty else {
       return true
     }
     return numbers.contains { number in
       let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
-      return path?.hasSuffix("/s.coffer") ?? false
+      return path?.hasSuffix("/\(name)") ?? false
     }
   }
 
@@ -86,7 +86,7 @@ import Testing
       let child = try Child(
         ["search", "s.coffer", "-c", "notes", "--ranked", phrase], in: sandbox,
         streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
-      waitUntil { Self.hasOpenedStore(child) }
+      waitUntil { Self.hasOpened("s.coffer", child) }
       child.signal(SIGINT)
       // The search may have ended before the signal.
       outcome = child.wait()
@@ -186,10 +186,27 @@ import Testing
     let child = try Child(
       ["index"] + words + ["--wait", "60"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
-    waitUntil { Self.hasOpenedStore(child) }
+    waitUntil { Self.hasOpened("s.coffer", child) }
     child.signal(SIGINT)
     #expect(child.wait() == 130)
     try other.execute("ROLLBACK")
+  }
+
+  /// Interrupts an import that waits in its transaction for the writer of a named pipe.
+  @Test func interruptEndsWaitForWriterOfPipe() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("first.txt", "first")
+    try #require(mkfifo(sandbox.path("pipe"), 0o600) == 0)
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["import", "s.coffer", "first.txt", "pipe"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    defer { child.signal(SIGKILL) }
+    waitUntil { Self.hasOpened("pipe", child) }
+    child.signal(SIGTERM)
+    waitUntil { !child.isRunning }
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.isEmpty)
   }
 
   /// Interrupts an export whose reader doesn't read.

@@ -15,6 +15,7 @@
 #define AT_REMOVEDIR 0x80
 #define F_GETFD 1
 #define F_SETFD 2
+#define F_SETFL 4
 #define F_GETLK 7
 #define F_SETLK 8
 #define F_RDAHEAD 45
