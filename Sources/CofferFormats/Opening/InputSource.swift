@@ -26,11 +26,7 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   ) throws(FormatError) {
     var options = options
     options.path = options.path ?? path
-    guard !OpenDatabase.hasFile(at: path) else {
-      var error = FormatError(.locked, "belongs to a store or database that this process has open", path: path)
-      error.advice = "export what it holds, and read that"
-      throw error
-    }
+    try Self.requireClosed(path)
     let file = try FileDescriptor(opening: path)
     let status = try file.status()
     if status.st_mode & S_IFMT == S_IFDIR {
@@ -42,6 +38,17 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
         sizeHint: Int(status.st_size), format: format, table: table, mapping: mapping, header: header,
         delimiter: delimiter, options: options)
     }
+  }
+
+  /// Requires a path not to lead to a file of a store or database that this process has open. Closing such a file would
+  /// end SQLite's locks.
+  ///
+  /// - Throws: `locked`.
+  package static func requireClosed(_ path: String) throws(FormatError) {
+    guard OpenDatabase.hasFile(at: path) else { return }
+    var error = FormatError(.locked, "belongs to a store or database that this process has open", path: path)
+    error.advice = "export what it holds, and read that"
+    throw error
   }
 
   private init(directory path: String, format: InputFormat?, options: ReadingOptions) throws(FormatError) {

@@ -125,6 +125,7 @@ struct ReadingChoices: ParsableArguments {
       try requireUse(by: .text, of: path)
       return try InputSource(opening: path, format: format, mapping: mapping, options: options)
     }
+    if !isStream { try InputSource.requireClosed(path) }
     let isPipe = !isStream && InputFile.isStream(path)
     let bytes =
       if isStream {

@@ -87,6 +87,15 @@ import Testing
     #expect(try documents(sandbox, "notes/own.coffer").count == 4)
   }
 
+  @Test func refusesFileOfOwnStore() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("first.txt", "first")
+    let refused = try sandbox.run(
+      "import", "s.coffer", "first.txt", "./s.coffer", "--from", "lines", "--on-error", "replace")
+    #expect(refused.status == 11 && refused.diagnostics.contains("./s.coffer: belongs to a store"))
+    #expect(try documents(sandbox).isEmpty)
+  }
+
   @Test func rejectsBinaryFile() throws {
     let sandbox = try Sandbox.withStore()
     try folder(sandbox)
