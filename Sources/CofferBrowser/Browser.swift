@@ -121,7 +121,9 @@ package final class Browser {
     defer { isPatient = false }
     attempt {
       try loadCollections()
-      if let index = collections.firstIndex(where: { $0.name == collection }) ?? (collections.count == 1 ? 0 : nil) {
+      // Names that are equal as strings can be two compositions.
+      let named = collection.flatMap { name in collections.firstIndex { $0.name.utf8.elementsEqual(name.utf8) } }
+      if let index = named ?? (collections.count == 1 ? 0 : nil) {
         collectionLines.mark(index, of: collections.count)
         try openCollection()
       }

@@ -132,6 +132,17 @@ import Testing
     #expect(terminal.history.contains("notes"))
   }
 
+  @Test func opensCollectionOfGivenComposition() throws {
+    let sandbox = try sandbox()
+    for name in ["\u{E9}", "e\u{301}", "e\u{301}"] {
+      try sandbox.succeed("put", "s.coffer", "-c", name, "--text", "Sail.")
+    }
+    let terminal = try Tmux(sandbox)
+    terminal.enter(#"dbtool browse s.coffer -c "$(printf 'e\314\201')""#)
+    terminal.waitFor("  2 documents")
+    terminal.press("Q")
+  }
+
   @Test func filtersTitlesWithEachLetter() throws {
     let terminal = try browse(try sandbox())
     terminal.press("&")
