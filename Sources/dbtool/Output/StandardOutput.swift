@@ -102,7 +102,6 @@ final class StandardOutput {
     _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, named name: String = "standard output"
   ) throws {
     guard FileBytes.writeAll(bytes, to: descriptor, unless: { Interrupt.isRequested }) else {
-      if errno == EINTR { throw Failure.interrupted }
       if errno == EPIPE { throw ClosedPipe() }
       throw Failure.system(errno, name)
     }

@@ -90,6 +90,7 @@ extension Failure {
     case ENOSPC, EDQUOT, EFBIG: return Failure(.failed, kind: "disk-full", message)
     case EROFS, EACCES, EPERM: return Failure(.failed, kind: "not-permitted", message)
     case EEXIST: return Failure(.failed, kind: "already-exists", "\(what) exists already")
+    case EINTR where Interrupt.isRequested: return .interrupted
     default: return .failed(message)
     }
   }

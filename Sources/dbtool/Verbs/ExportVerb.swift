@@ -193,11 +193,7 @@ struct ExportVerb: ParsableCommand {
     guard let error = error as? FormatError, error.code == .unwritable, let number = error.systemError else {
       return error
     }
-    switch number {
-    case EPIPE: return ClosedPipe()
-    case EINTR: return Failure.interrupted
-    default: return Failure.system(number, error.path ?? path ?? "standard output")
-    }
+    return number == EPIPE ? ClosedPipe() : Failure.system(number, error.path ?? path ?? "standard output")
   }
 
   /// The columns of a table: those that its documents need, or those of `--columns`.

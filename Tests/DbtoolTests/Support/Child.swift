@@ -15,6 +15,8 @@ final class Child {
   let process: pid_t
   /// Whether the process has ended, which allows the system to reuse its ID.
   private var hasEnded = false
+  /// The status from waitpid(2) after the process has ended.
+  private var status: Int32 = 0
 
   /// - Parameter prefix: The words of a command that runs dbtool.
   init(
@@ -76,7 +78,7 @@ final class Child {
 
   /// Whether the process is still running, without waiting.
   var isRunning: Bool {
-    if !hasEnded, waitpid(process, nil, WNOHANG) != 0 { hasEnded = true }
+    if !hasEnded, waitpid(process, &status, WNOHANG) != 0 { hasEnded = true }
     return !hasEnded
   }
 
@@ -84,7 +86,6 @@ final class Child {
   func stop() -> Bool {
     guard !hasEnded else { return false }
     kill(process, SIGSTOP)
-    var status: Int32 = 0
     while waitpid(process, &status, Int32(WUNTRACED)) < 0, errno == EINTR {}
     hasEnded = status & 0xFF != 0x7F
     return !hasEnded
@@ -92,8 +93,7 @@ final class Child {
 
   /// Waits for the end, and returns the exit code or the negated signal number.
   func wait() -> Int32 {
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    while !hasEnded, waitpid(process, &status, 0) < 0, errno == EINTR {}
     hasEnded = true
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }
