@@ -156,9 +156,9 @@ extension SyncSession {
       case .setMismatch:
         try note(.damaged, name, file.header.sequence, hash: file.file.hash, error.description)
         return .stuck
-      // The apps' versions differ, a document or the memory would be too large, a key can't be folded, or a rekey isn't
-      // finished.
-      case .otherFormat, .tooLarge, .invalidArgument, .rekeyUnfinished:
+      // The apps' versions differ, a document or the memory would be too large, there would be too many replicas, a key
+      // can't be folded, or a rekey isn't finished.
+      case .otherFormat, .tooLarge, .noNumberLeft, .invalidArgument, .rekeyUnfinished:
         let outcome = try refuse(file, of: name, error.description)
         if outcome == .stuck { hasRefused = true }
         return outcome

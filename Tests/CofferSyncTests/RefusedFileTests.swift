@@ -182,18 +182,38 @@ struct RefusedFileTests {
   /// Devices count their generations apart, so the generation of a replica can be later than this device's.
   @Test func takesReplicaWithoutCommits() throws {
     for number in 1...40 { try phone.write("\(number)") }
-    try phone.store.engine.writing { transaction throws(StoreError) in
-      let writer = try transaction.writer
-      let revision = writer.revision
-      try writer.changeReplicas { replicas throws(StoreError) in
-        _ = try replicas.add(Replica(identity: UniqueID(high: 1, low: 1), counter: 0, range: 0, rose: revision))
-      }
-      try transaction.commit()
-    }
+    try addReplicas(1, high: 1, to: phone)
     try exchange()
     #expect(try laptop.sync().problems.isEmpty)
     #expect(try texts(laptop) == texts(phone))
     #expect(try laptop.store.verify().isSound)
+  }
+
+  /// Adds replicas that have no commits.
+  private func addReplicas(_ count: Int, high: UInt64, to device: SimulatedDevice) throws {
+    try device.store.engine.writing { transaction throws(StoreError) in
+      let writer = try transaction.writer
+      let revision = writer.revision
+      try writer.changeReplicas { replicas throws(StoreError) in
+        for low in 1...UInt64(count) {
+          _ = try replicas.add(Replica(identity: UniqueID(high: high, low: low), counter: 0, range: 0, rose: revision))
+        }
+      }
+      try transaction.commit()
+    }
+  }
+
+  @Test func fileWithTooManyReplicasStopsNoOtherFile() throws {
+    try addReplicas(1, high: 1, to: laptop)
+    let known = try phone.store.engine.reading { transaction throws(StoreError) in try transaction.replicas.entries }
+    try addReplicas(Replicas.maximumCount - known.count, high: 2, to: phone)
+    try phone.write("of phone")
+    try phone.sync()
+    carry()
+    try laptop.write("of laptop")
+    let report = try laptop.sync()
+    #expect(report.problems.map(\.kind) == [.refused] && report.publishedDocuments == 1)
+    #expect(try texts(laptop) == ["first", "of laptop"])
   }
 
   /// A commit of a replica that no store has.
