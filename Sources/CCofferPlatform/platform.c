@@ -213,6 +213,14 @@ int coffer_take_lease(int descriptor) {
 #endif
 }
 
+void coffer_release_lease(int descriptor) {
+#if defined(__linux__)
+  fcntl(descriptor, F_SETLEASE, F_UNLCK);
+#else
+  (void)descriptor;
+#endif
+}
+
 // Memory
 
 void coffer_wipe(void *memory, size_t count) {

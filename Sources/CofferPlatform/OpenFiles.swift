@@ -5,13 +5,19 @@ internal import Synchronization
 /// Closing any descriptor of a file ends all of this process's `fcntl` locks on it, including those of SQLite's
 /// connections. Such a descriptor can therefore be closed only while SQLite doesn't have the file open.
 package enum OpenFiles {
-  /// The number of threads in ``opening(_:)``.
-  private static let opening = Mutex(0)
+  private struct State {
+    /// The number of threads in ``opening(_:)``.
+    var opening = 0
+    /// The descriptors that ``closeWhenLast(_:)`` couldn't close yet.
+    var unneeded: Set<Int32> = []
+  }
 
-  /// Opens a file. ``closeIfLast(_:)`` doesn't close descriptors in the meantime.
+  private static let state = Mutex(State())
+
+  /// Opens a file. The other methods don't close descriptors in the meantime.
   package static func opening<R, E>(_ open: () throws(E) -> R) throws(E) -> R {
-    opening.withLock { $0 += 1 }
-    defer { opening.withLock { $0 -= 1 } }
+    state.withLock { $0.opening += 1 }
+    defer { state.withLock { $0.opening -= 1 } }
     return try open()
   }
 
@@ -19,20 +25,49 @@ package enum OpenFiles {
   ///
   /// - Returns: Whether the descriptor was closed.
   package static func closeIfLast(_ descriptor: Int32) -> Bool {
-    opening.withLock { opening in
-      var status = stat()
-      guard opening == 0, fstat(descriptor, &status) == 0, !isOpen(status, besides: descriptor) else { return false }
-      close(descriptor)
-      return true
+    state.withLock { state in
+      let isClosed = close(descriptor, state)
+      closeUnneeded(&state)
+      return isClosed
     }
   }
 
-  /// Returns whether this process has the file open, or `true` if it can't tell.
-  package static func isOpen(_ file: stat, besides descriptor: Int32 = -1) -> Bool {
+  /// Closes a descriptor as soon as this process has no other descriptor of its file, at the latest in a later call of
+  /// this type. Another thread may have opened the file since the caller found it closed.
+  package static func closeWhenLast(_ descriptor: Int32) {
+    state.withLock { state in
+      state.unneeded.insert(descriptor)
+      closeUnneeded(&state)
+    }
+  }
+
+  /// Returns whether this process has the file open, or `true` if it can't tell. Unneeded descriptors don't count.
+  package static func isOpen(_ file: stat) -> Bool {
+    let unneeded = state.withLock { state in
+      closeUnneeded(&state)
+      return state.unneeded
+    }
+    return isOpen(file, besides: unneeded)
+  }
+
+  private static func closeUnneeded(_ state: inout State) {
+    for descriptor in state.unneeded where close(descriptor, state) { state.unneeded.remove(descriptor) }
+  }
+
+  /// Closes a descriptor if all other descriptors of its file are unneeded.
+  private static func close(_ descriptor: Int32, _ state: State) -> Bool {
+    var status = stat()
+    guard state.opening == 0, fstat(descriptor, &status) == 0 else { return false }
+    guard !isOpen(status, besides: state.unneeded.union([descriptor])) else { return false }
+    CofferPlatform.close(descriptor)
+    return true
+  }
+
+  private static func isOpen(_ file: stat, besides known: Set<Int32>) -> Bool {
     guard let descriptors else { return true }
     return descriptors.contains { number in
       var found = stat()
-      return number != descriptor && fstat(number, &found) == 0 && found.isSameFile(as: file)
+      return !known.contains(number) && fstat(number, &found) == 0 && found.isSameFile(as: file)
     }
   }
 
@@ -57,7 +92,7 @@ package final class OpenDatabase: Sendable {
   private static let suffixes = ["", "-wal", "-shm", "-journal"]
 
   private let path: String
-  private let process = getpid()
+  private let process = OwnProcess.number
 
   package init(_ path: String) {
     self.path = path
@@ -66,7 +101,7 @@ package final class OpenDatabase: Sendable {
 
   deinit {
     // In the child of a fork, another thread of the parent may have held the lock.
-    guard process == getpid() else { return }
+    guard process == OwnProcess.number else { return }
     Self.all.withLock { all in
       all[path, default: 1] -= 1
       if all[path] == 0 { all[path] = nil }

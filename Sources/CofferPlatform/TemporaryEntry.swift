@@ -9,7 +9,7 @@ package final class TemporaryEntry: Sendable {
   /// The file for reading and writing, or the folder.
   package let descriptor: Int32
   private let isHeld = Atomic<Bool>(true)
-  private let process = getpid()
+  private let process = OwnProcess.number
 
   /// The names that this process holds. Closing another descriptor of such a file would drop SQLite's locks.
   private static let held = Mutex<Set<String>>([])
@@ -72,7 +72,7 @@ package final class TemporaryEntry: Sendable {
 
   /// The folder, or `nil` after the lock ended, and in the child of a fork, whose parent still uses the folder.
   package var folder: OpenFolder? {
-    isHeld.load(ordering: .relaxed) && process == getpid() ? OpenFolder(descriptor) : nil
+    isHeld.load(ordering: .relaxed) && process == OwnProcess.number ? OpenFolder(descriptor) : nil
   }
 
   /// Removes the folder with everything in it, and ends the lock.
@@ -88,7 +88,8 @@ package final class TemporaryEntry: Sendable {
   /// Ends the lock. The entry must have its final name, or be removed.
   package func release() {
     guard isHeld.exchange(false, ordering: .relaxed) else { return }
-    close(descriptor)
+    // The child of a fork only closes its copy, because its parent still needs the lock.
+    if process == OwnProcess.number { Self.endLock(of: descriptor) } else { close(descriptor) }
     Self.held.withLock { _ = $0.remove(Self.lastComponent(of: path)) }
   }
 }
@@ -135,7 +136,7 @@ extension TemporaryEntry {
     else { return }
     let descriptor = open(path, (kind == S_IFREG ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return }
-    defer { close(descriptor) }
+    defer { endLock(of: descriptor) }
     // The owner may have renamed the file between these calls.
     guard lock(descriptor, of: kind), names(path, descriptor) else { return }
     if kind == S_IFDIR {
@@ -150,6 +151,17 @@ extension TemporaryEntry {
   /// - Returns: `false`, with errno, if it can't be locked.
   private static func lock(_ descriptor: Int32, of kind: mode_t) -> Bool {
     kind == S_IFDIR ? flock(descriptor, LOCK_EX | LOCK_NB) == 0 : RangeLock.take(RangeLock.incomplete, of: descriptor)
+  }
+
+  /// Closes a folder, and a file when no thread has it open under its final name.
+  private static func endLock(of descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      return
+    }
+    RangeLock.release(RangeLock.incomplete, of: descriptor)
+    OpenFiles.closeWhenLast(descriptor)
   }
 
   /// Returns whether a path leads to the descriptor's file without following a link.

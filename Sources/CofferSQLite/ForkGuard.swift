@@ -7,12 +7,12 @@ internal import Synchronization
 /// locks: a connection that the child then opens would believe to hold what only its parent does, and lose commits.
 enum ForkGuard {
   /// The process whose connections are counted.
-  private static let process = Atomic<Int32>(0)
+  private static let process = Atomic<UInt64>(0)
   private static let open = Atomic<Int>(0)
 
   /// - Throws: `misuse` where connections to files were open when this process was forked.
   static func willOpen() throws(SQLiteError) {
-    let own = getpid()
+    let own = OwnProcess.number
     let counted = process.load(ordering: .acquiring)
     if counted != own {
       // Another thread may open the process's first connection at the same time: it stores the process before it counts.
@@ -26,7 +26,7 @@ enum ForkGuard {
   }
 
   /// Whether this process is the child of a fork whose parent opened connections: those are the parent's.
-  static var isInChild: Bool { process.load(ordering: .acquiring) != getpid() }
+  static var isInChild: Bool { process.load(ordering: .acquiring) != OwnProcess.number }
 
   static func didClose() {
     if !isInChild { open.subtract(1, ordering: .acquiringAndReleasing) }

@@ -42,6 +42,7 @@ int coffer_is_range_locked(int descriptor, int64_t start, int64_t count);
 int coffer_is_range_locked_elsewhere(int descriptor, int64_t start, int64_t count);
 // Takes a lease of a file, so that other processes wait when they open it. EAGAIN if one has it open.
 int coffer_take_lease(int descriptor);
+void coffer_release_lease(int descriptor);
 
 // Memory
 

@@ -54,7 +54,7 @@ package final class ConnectionPool: Sendable {
   /// The thread inside this store's `write`, or 0.
   let writingThread = Atomic<UInt>(0)
   /// The process that owns the locks and connections.
-  private let process = getpid()
+  private let process = OwnProcess.number
   /// Whether the disk failed to confirm a write. It may confirm a later write after losing this write, so writing stops
   /// until the store is reopened.
   private let hasFailedSync = Atomic<Bool>(false)
@@ -457,7 +457,7 @@ package final class ConnectionPool: Sendable {
 
   /// Throws `misuse` in a forked child, because the locks of its copied connections belong to the parent.
   func requireOwnProcess() throws(StoreError) {
-    guard getpid() == process else { throw Self.openedByParent }
+    guard OwnProcess.number == process else { throw Self.openedByParent }
   }
 
   static var openedByParent: StoreError {

@@ -24,7 +24,7 @@ package final class WriteAheadLock: Sendable {
   private static let all = Mutex<[FileIdentity: Entry]>([:])
 
   private let descriptor: Int32
-  private let process = getpid()
+  private let process = OwnProcess.number
   private let isHeld = Atomic<Bool>(false)
   /// The log length that triggers the next copy.
   private let threshold = Atomic<Int64>(maximumLogLength)
@@ -97,7 +97,7 @@ package final class WriteAheadLock: Sendable {
 
   package func unlock() {
     // The child of a fork shares its parent's lock.
-    guard getpid() == process else { return }
+    guard OwnProcess.number == process else { return }
     RangeLock.release(RangeLock.writers, of: descriptor)
     isHeld.store(false, ordering: .releasing)
   }

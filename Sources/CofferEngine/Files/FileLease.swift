@@ -26,7 +26,7 @@ package struct FileLease: ~Copyable {
     }
     let isTaken = coffer_take_lease(descriptor) == 0
     guard isTaken || errno != EAGAIN && !RangeLock.isTaken(RangeLock.sqlite, of: descriptor) else {
-      close(descriptor)
+      OpenFiles.closeWhenLast(descriptor)
       throw isOpenInAnotherProcess(path)
     }
     return FileLease(descriptor)
@@ -53,7 +53,8 @@ package struct FileLease: ~Copyable {
   package consuming func end() {}
 
   deinit {
-    // Closing the descriptor also ends the lease.
-    if descriptor >= 0 { close(descriptor) }
+    guard descriptor >= 0 else { return }
+    coffer_release_lease(descriptor)
+    OpenFiles.closeWhenLast(descriptor)
   }
 }

@@ -110,11 +110,11 @@ package struct FileMark: Equatable {
   /// The range of bytes that SQLite locks in a log's index.
   private static let logIndexBytes: (start: Int64, count: Int64) = (120, 9)
 
-  /// Opens a file. This process must not have it open already, because closing a descriptor would drop SQLite's locks.
+  /// Opens a file, and closes it when this process doesn't have it open, because closing it would drop SQLite's locks.
   private static func reading(_ path: String, _ body: (Int32) -> Bool) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
+    defer { OpenFiles.closeWhenLast(descriptor) }
     return body(descriptor)
   }
 }

@@ -6,12 +6,12 @@ internal import Synchronization
 /// The identity of a file in this process, which all its paths share.
 struct FileIdentity: Hashable {
   /// The process, because a forked child doesn't share locks with its parent.
-  private let process: pid_t
+  private let process: UInt64
   private let device: UInt64
   private let file: UInt64
 
   init(_ status: stat) {
-    process = getpid()
+    process = OwnProcess.number
     device = status.device
     file = status.number
   }

@@ -99,14 +99,14 @@ package final class StagedFile {
 
   /// Returns whether the existing file is a store, even a damaged one, or `true` if it has just been removed.
   private func isStore() throws(StoreError) -> Bool {
-    // Closing the file below would end the process's locks on it.
+    // Closing the file below would end the process's locks on it, so it would stay open.
     try FileLease.requireClosedInThisProcess(path)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
       guard errno == ENOENT else { throw Self.failure(path) }
       return true
     }
-    defer { close(file) }
+    defer { OpenFiles.closeWhenLast(file) }
     var header = [UInt8](repeating: 0, count: 72)
     let count = pread(file, &header, header.count, 0)
     let application = header[68..<72].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }

@@ -1,4 +1,5 @@
 import Coffer
+import CofferPlatform
 import CofferRecords
 import CofferSQLite
 import CofferTestSupport
@@ -183,6 +184,18 @@ struct FileNameTests {
     await #expect(processExitsWith: .success) {
       for journal in CreateOptions.Journal.allCases { try FileNameTests().forksInWrite(journal) }
       try FileNameTests().forksWithTemporaryStore()
+    }
+  }
+
+  /// In a new namespace of process IDs, a child can have its parent's process ID.
+  @Test func distinguishesChildFromParentWithEqualID() async {
+    await #expect(processExitsWith: .success) {
+      let (id, parent) = (getpid(), OwnProcess.number)
+      let child = try FileNameTests().fork()
+      if child == 0 { _exit(OwnProcess.number(id: id) == parent ? 1 : 0) }
+      var status: Int32 = 0
+      try #require(waitpid(child, &status, 0) == child)
+      #expect(status == 0)
     }
   }
 

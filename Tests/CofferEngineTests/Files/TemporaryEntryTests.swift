@@ -1,5 +1,6 @@
 import CofferEngine
 import CofferPlatform
+import CofferSQLite
 import CofferTestSupport
 import Foundation
 import Testing
@@ -143,6 +144,19 @@ import Testing
     entry.release()
     TemporaryEntry.removeAbandoned(in: folder)
     #expect(try names() == ["s"])
+  }
+
+  /// Another thread can open a new store right after the store gets its name.
+  @Test func keepsSQLiteLocksOfRenamedFile() throws {
+    let entry = try #require(TemporaryEntry(file: folder + "/" + TemporaryName.beside("s")))
+    #expect(rename(entry.path, place.file("s").path) == 0)
+    let database = try Database(place.file("s").path, mode: .readWrite)
+    try database.begin(.exclusive)
+    entry.release()
+    #expect(try !HeldLocks.ofFiles(in: place.url).isEmpty)
+    try database.commit()
+    try database.close()
+    #expect(try HeldLocks.ofFiles(in: place.url).isEmpty)
   }
 
   @Test func ignoresMissingFolder() {
