@@ -139,7 +139,7 @@ struct Adopting {
       let database = try Database(
         path, mode: .readWrite,
         configuration: .ofStore(wait: options.wait))
-      _ = try database.textPragma("journal_mode = DELETE")
+      try database.setJournalMode("DELETE")
       try database.close()
     }
   }

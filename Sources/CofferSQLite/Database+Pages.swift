@@ -25,9 +25,7 @@ extension Database {
       try connection.check(coffer_sqlite_reserve_bytes(try connection.open(), Int32(pages.reservedCount)))
       try statement("PRAGMA page_size = \(pages.pageSize)").run()
     }
-    guard try textPragma("journal_mode = MEMORY") == "memory" else {
-      throw SQLiteError(.notAllowed, "this SQLite keeps no journal in memory")
-    }
+    try setJournalMode("MEMORY")
     try statement("PRAGMA synchronous = OFF").run()
     try setCache(byteCount: cacheBytes)
   }

@@ -12,6 +12,16 @@ extension Database {
     try firstValue("PRAGMA \(pragma)")?.text
   }
 
+  /// Sets the journal mode, `DELETE`, `MEMORY` or `WAL`.
+  ///
+  /// - Throws: `notAllowed` if the database keeps another mode, for example because its file system has no memory that
+  ///   processes share, as a log needs.
+  package func setJournalMode(_ mode: String) throws(SQLiteError) {
+    guard try textPragma("journal_mode = \(mode)") == mode.lowercased() else {
+      throw SQLiteError(.notAllowed, "SQLite can't use the journal mode \(mode) for this database")
+    }
+  }
+
   /// The first value of the first row, nil if there is no row.
   package func firstValue(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...

@@ -25,6 +25,12 @@ public enum TextEncoding: String, CaseIterable, Hashable, Sendable {
     default: []
     }
   }
+
+  /// Returns the encoding for a text behind a byte order mark, which is UTF-16BE instead of UTF-16LE if the text begins
+  /// with U+0000. The mark of UTF-16LE would then be read as that of UTF-32.
+  package func behindMark(of text: UnsafeRawBufferPointer) -> TextEncoding {
+    self == .utf16LittleEndian && text.first == 0 ? .utf16BigEndian : self
+  }
 }
 
 extension TextEncoding {

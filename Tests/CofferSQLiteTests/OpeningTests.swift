@@ -77,6 +77,12 @@ import Testing
     #expect(throws: error(.readOnly)) { try database.execute("INSERT INTO t VALUES(1)") }
   }
 
+  @Test func reportsJournalModeThatDatabaseCannotHave() throws {
+    let database = try emptyDatabase()
+    try database.setJournalMode("MEMORY")
+    #expect(thrown { try database.setJournalMode("WAL") } == error(.notAllowed))
+  }
+
   @Test func reportsWritableConnection() throws {
     #expect(try !Database(scratch.file("file.db"), mode: .create).isReadOnly)
   }

@@ -259,7 +259,7 @@ extension StoreMaker {
     try translatingErrors(at: path) { () throws(SQLiteError) in
       let database = try Database(
         temporary, configuration: .ofStore(wait: wait))
-      _ = try database.textPragma("journal_mode = WAL")
+      try database.setJournalMode("WAL")
       try database.close()
     }
   }

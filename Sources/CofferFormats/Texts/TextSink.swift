@@ -4,10 +4,11 @@ internal import CofferText
 /// Texts as they are, one behind the other; with front matter in the options, each behind its attributes.
 ///
 /// A text that begins with U+FEFF, or contains U+0000, always gets a byte order mark, without which it would be read
-/// differently.
+/// differently. For the same reason, UTF-16 with a mark has its big end first if the first text begins with U+0000.
 public struct TextSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: Output
-  private let options: WritingOptions
+  private var options: WritingOptions
+  private var isEmpty = true
 
   /// Writes texts into `output`, in the encoding that `options` name.
   public init(_ output: Output, options: WritingOptions = WritingOptions()) {
@@ -20,6 +21,11 @@ public struct TextSink<Output: ByteSink>: DocumentSink, Sendable {
   public mutating func write(_ document: OpenedDocument, inCollection collection: String) throws(FormatError) {
     let text = document.utf8
     let frontMatter = options.frontMatter ? try FrontMatter.bytes(for: document) : []
+    // All texts have the encoding of the first one.
+    if isEmpty, self.options.byteOrderMark, frontMatter.isEmpty {
+      self.options.encoding = self.options.encoding.behindMark(of: text)
+    }
+    isEmpty = false
     var options = options
     options.byteOrderMark =
       options.byteOrderMark || text.starts(with: TextEncoding.utf8.byteOrderMark)

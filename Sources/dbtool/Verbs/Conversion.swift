@@ -7,7 +7,7 @@ struct Conversion {
   private static let chunk = 256 * 1024
 
   private var decoder: TextDecoder
-  private let encoding: TextEncoding
+  private var encoding: TextEncoding
   private let addsMark: Bool
   private let onError: CodingErrorMode
   private var encoder: TextEncoder?
@@ -55,6 +55,7 @@ struct Conversion {
     if encoder == nil {
       // The input's first character decides about the mark; nothing is written before it.
       guard !text.isEmpty || isFinal else { return }
+      if addsMark { encoding = encoding.behindMark(of: text) }
       encoder = TextEncoder(encoding, onError: onError)
       if addsMark {
         try encoding.byteOrderMark.withUnsafeBytes { try output.write($0) }

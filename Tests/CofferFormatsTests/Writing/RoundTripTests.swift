@@ -162,6 +162,16 @@ extension DocumentSink {
     }
   }
 
+  /// The byte order mark of UTF-16LE and U+0000 are the mark of UTF-32.
+  @Test func markedTextsPreserveFirstNUL() throws {
+    let directory = try TemporaryDirectory()
+    let options = WritingOptions(encoding: .utf16LittleEndian, byteOrderMark: true)
+    var sink = TextDirectorySink(path: "\(directory.path)/out", options: options)
+    let documents = [(Samples.header(1, title: "begins with NUL"), "\0a")]
+    try sink.writeAll(documents)
+    try expectEqual(drafts(DirectorySource(path: "\(directory.path)/out")), documents)
+  }
+
   @Test func propertyListsPreserveDocuments() throws {
     var sink = PropertyListSink(MemoryByteSink())
     try sink.writeAll(Samples.withNUL)

@@ -36,6 +36,13 @@ import Testing
     #expect(try sandbox.names().contains { $0.hasPrefix("out") || $0.hasPrefix(".dbtool") } == false)
   }
 
+  @Test func utf16OfFirstNULIsReadable() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("in.txt", "\0a")
+    try sandbox.succeed("convert", "in.txt", "--from", "utf-8", "--to", "utf-16", "-o", "out.txt")
+    #expect(try sandbox.succeed("convert", "out.txt").text == "\0a")
+  }
+
   @Test func replacesInvalidBytes() throws {
     let sandbox = try Sandbox()
     try sandbox.write("in.txt", bytes: Array("a".utf8) + [0xFF] + Array("b".utf8))
