@@ -8,7 +8,7 @@ internal import CofferSQLite
 ///
 /// Dates are ISO 8601, attributes JSON, a key that is not text a blob; `json` is 1 for a stored value, else 0. A table has its collection's name; if SQLite
 /// reserves that name, or it differs from another only in the case of ASCII letters, the collection's number precedes
-/// it. ``SQLiteSource`` reads equal documents back.
+/// it. Without documents, the only table is `documents`. ``SQLiteSource`` reads equal documents back.
 public struct SQLiteSink: DocumentSink {
   private let database: Database
   private var inserts: [[UInt8]: Statement] = [:]
@@ -82,9 +82,11 @@ public struct SQLiteSink: DocumentSink {
   }
 
   public mutating func finish() throws(FormatError) {
-    current = nil
-    inserts = [:]
     do throws(SQLiteError) {
+      // A source needs a table.
+      if inserts.isEmpty { _ = try insert(into: "documents", CollectionID(1)) }
+      current = nil
+      inserts = [:]
       try database.commit()
       try database.close()
     } catch {
