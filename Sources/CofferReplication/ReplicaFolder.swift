@@ -59,7 +59,7 @@ public struct AdoptOptions: Sendable {
 
 /// The result of `ReplicaFolder.adopt`.
 public enum Adoption: Sendable, Hashable {
-  /// The latest copy already has the followed file's state, so the folder is unchanged.
+  /// The latest copy already has the followed file's state, so no copy was added.
   case unchanged(Adoption.Copy)
   /// A new copy was added, and `current` points to it.
   case adopted(Adoption.Copy)
