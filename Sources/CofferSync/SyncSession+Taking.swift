@@ -195,14 +195,19 @@ extension SyncSession {
     in transaction: StoreTransaction, as name: UniqueID
   ) throws(StoreError) {
     try note(file, preamble, origin, try transaction.replicas, as: name)
-    memory.owed.formUnion(debts.owed)
+    owe(debts.owed)
     memory.wanted.formUnion(debts.wanted)
     guard memory.wanted.count <= SyncMemory.maximumDebts else {
       throw StoreError(
         .tooLarge, "the file keeps more than \(SyncMemory.maximumDebts) attachments that this store has deleted")
     }
-    if memory.owed.count > SyncMemory.maximumDebts { (memory.owed, memory.owesSnapshot) = ([], true) }
     try save(in: transaction)
+  }
+
+  /// Remembers attachments that another device lacks, or owes a snapshot of all if they're too many.
+  private func owe(_ attachments: Set<UniqueID>) {
+    memory.owed.formUnion(attachments)
+    if memory.owed.count > SyncMemory.maximumDebts { (memory.owed, memory.owesSnapshot) = ([], true) }
   }
 
   private func note(_ report: MergeReport, _ preamble: SyncPreamble, as name: UniqueID) {
@@ -219,7 +224,7 @@ extension SyncSession {
     line.append(file.file, counter: origin.ownCounter)
     (line.date, line.label) = (file.header.date, preamble.label)
     line.recipient = preamble.lines[file.header.device]?.recipient ?? line.recipient
-    memory.owed.formUnion(preamble.wanted.subtracting(memory.wanted))
+    owe(preamble.wanted.subtracting(memory.wanted))
     memory.share(origin.replicas.entries, in: own)
     // A document's birth may have other names in the stores that take this store's files.
     if preamble.hasRenamed { memory.hasRenamed = true }

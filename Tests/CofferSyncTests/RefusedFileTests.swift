@@ -352,6 +352,20 @@ struct RefusedFileTests {
     #expect(try laptop.store.verify().isSound)
   }
 
+  /// A device with the folder's secret asks for attachments in a file that the laptop includes already.
+  @Test func requestForTooManyAttachmentsBecomesSnapshot() throws {
+    let asking = try phone.session()
+    for _ in 0...SyncMemory.maximumDebts { asking.memory.wanted.insert(try UniqueID.random()) }
+    try asking.publish(.changes, even: true)
+    carry()
+    try laptop.sync()
+    let session = try laptop.session()
+    session.memory.lines[asking.memory.device]!.publications.removeLast()
+    try session.takeAll()
+    #expect(session.memory.lines[asking.memory.device]!.file == asking.memory.last)
+    #expect(session.memory.owed.isEmpty && session.memory.owesSnapshot)
+  }
+
   @Test func tooLargeMemoryIsRefused() throws {
     expect(.tooLarge) {
       try save { memory in
