@@ -143,9 +143,7 @@ package final class StagedFile {
 
   /// Makes the appended bytes durable. Call this before ``publish()``.
   package func sync() throws(StoreError) {
-    while coffer_sync(made.descriptor) != 0 {
-      guard errno == EINTR else { throw Self.failure(path) }
-    }
+    guard coffer_sync(made.descriptor) == 0 else { throw Self.failure(path) }
   }
 
   /// Lets other users read the file.

@@ -46,9 +46,14 @@ enum HeaderField: String, CaseIterable {
   }
 
   /// Prints a brief table of these documents alone.
-  static func print(_ headers: [DocumentHeader], as format: ListFormat?) throws {
+  ///
+  /// - Parameter unreadable: The documents whose header can't be read, which have only an ID in the table.
+  static func print(
+    _ headers: [DocumentHeader], unreadable: [DocumentID] = [], as format: ListFormat?
+  ) throws {
     var table = briefTable(as: format)
     for header in headers { try table.add(briefCells(of: header)) }
+    for id in unreadable { try table.add(brief.map { $0 == .id ? .integer(id.rawValue) : nil }) }
     try table.finish()
   }
 

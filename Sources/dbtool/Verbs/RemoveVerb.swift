@@ -51,7 +51,7 @@ struct RemoveVerb: ParsableCommand {
         "\(dryRun ? "would delete" : "deleted"), without a header that can be read: \(ids)")
     }
     guard dryRun || options.common.isMachineReadable else { return }
-    try HeaderField.print(headers, as: options.common.listFormat)
+    try HeaderField.print(headers, unreadable: unreadable, as: options.common.listFormat)
   }
 
   /// The headers of the named documents, and the ids of those whose header can't be read under the store's rules. Such

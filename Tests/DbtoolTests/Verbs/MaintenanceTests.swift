@@ -129,6 +129,14 @@ import Testing
     }
   }
 
+  @Test func removingListsDocumentWithDamagedHead() throws {
+    struct Listed: Decodable { var id: Int }
+    let sandbox = try filled()
+    try damage(sandbox, "UPDATE coffer_record SET head = zeroblob(length(head)) WHERE id = 2")
+    let removed = try sandbox.succeed("rm", "s.coffer", "2", "3", "--dry-run", "--json")
+    #expect(try removed.json([Listed].self).map(\.id) == [3, 2])
+  }
+
   @Test func verifyListsDamagedText() throws {
     let sandbox = try filled()
     try damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 2")
