@@ -114,7 +114,7 @@ package enum SyncSetup {
     guard memory == nil else {
       throw StoreError(
         .invalidArgument, "\(engine.path): the store syncs by a folder already",
-        hint: "end that with \(.syncLeave), and begin anew")
+        hint: "sync with it and invite devices with \(.syncInvite), or end it with \(.syncLeave) for another folder")
     }
   }
 

@@ -189,9 +189,10 @@ struct CopyVerb: ParsableCommand {
     try Report(facts).print(as: options.common.listFormat)
     guard salvage, !report.isComplete else { return }
     let documents = counted(report.documents, "document")
+    let hasRest = report.documents != report.expected || !report.leftOut.isEmpty || !report.leftOutAttachments.isEmpty
     throw Failure(
       .partlyDone, kind: "partly-done",
       report.expected.map { "\(documents) of \($0) salvaged" } ?? "\(documents) salvaged, out of an unknown number",
-      hint: "look for the rest in a backup")
+      hint: hasRest ? "look for the rest in a backup" : "compare the new store with a backup")
   }
 }

@@ -231,6 +231,7 @@ import Testing
     try expect(64, "dbtool sync init", "sync", "run", "other.coffer", "carried")
     try expect(64, "dbtool sync init", "sync", "status", "other.coffer", "carried")
     try expect(64, "syncs", "sync", "init", "s.coffer", "elsewhere")
+    try expect(64, "dbtool sync invite", "sync", "init", "s.coffer", "carried")
     try expect(1, "phone.coffer", "sync", "join", "phone.coffer", "carried")
     try expect(10, "gone", "sync", "run", "s.coffer", "missing")
     try expect(10, "invitation", "sync", "join", "new.coffer", "missing")

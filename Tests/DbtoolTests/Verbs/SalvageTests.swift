@@ -61,6 +61,13 @@ import Testing
     #expect(try sandbox.succeed("ls", "n.coffer", "--key-file", "next.key").lines.count == 3)
   }
 
+  @Test func suggestsComparingIfNoDocumentIsMissing() throws {
+    let sandbox = try damaged("UPDATE coffer_collection SET sealed = zeroblob(length(sealed))")
+    let result = try sandbox.run(saving)
+    #expect(result.status == 3 && result.errors.contains("5 documents of 5 salvaged"), "\(result.errors)")
+    #expect(result.errors.contains("hint: compare the new store with a backup"), "\(result.errors)")
+  }
+
   @Test func reportsMissingState() throws {
     let sandbox = try damaged("DELETE FROM coffer_state")
     #expect(try sandbox.run("ls", "s.coffer").status == 20)
