@@ -186,13 +186,14 @@ extension StoreEngine {
 
 extension RekeyReport {
   mutating func skip(_ id: Int64, _ reason: String) {
-    guard !skipped.contains(where: { $0.id.rawValue == id }) else { return }
-    skipped.append(Verdict.Damage(id: DocumentID(id), reason: reason))
+    let id = DocumentID(id)
+    guard skippedIDs.documents.insert(id).inserted else { return }
+    skipped.append(Verdict.Damage(id: id, reason: reason))
   }
 
   mutating func skip(_ row: AttachmentRow, _ reason: String) {
     let id = Attachment.ID(rawValue: row.number)
-    guard !skippedAttachments.contains(where: { $0.id == id }) else { return }
+    guard skippedIDs.attachments.insert(id).inserted else { return }
     skippedAttachments.append(
       Verdict.DamagedAttachment(id: id, document: DocumentID(row.document), reason: reason))
   }

@@ -8,6 +8,8 @@ public struct RekeyReport: Sendable {
   public package(set) var skipped: [Verdict.Damage] = []
   /// The attachments whose contents can't be opened. Their keys are kept, although their documents have new keys.
   public package(set) var skippedAttachments: [Verdict.DamagedAttachment] = []
+  /// The IDs in ``skipped`` and ``skippedAttachments``.
+  var skippedIDs: (documents: Set<DocumentID>, attachments: Set<Attachment.ID>) = ([], [])
   /// A Boolean value that indicates whether the rows match the sealed state. If not, the old keys are kept, and
   /// `verify` reports the mismatch.
   public package(set) var setMatches = true

@@ -34,17 +34,20 @@ package struct CollectionEditor {
     for (index, record) in records.enumerated() where record.settings.order != Int64(index + 1) {
       var moved = record
       moved.settings.order = Int64(index + 1)
-      try change(moved)
+      try change(moved, from: record)
     }
   }
 
   /// Replaces a collection's row with a new name or settings, sealed under the active epoch.
   package func change(_ record: CollectionRecord) throws(StoreError) {
+    try change(record, from: try transaction.collections().first { $0.id == record.id })
+  }
+
+  private func change(_ record: CollectionRecord, from known: CollectionRecord?) throws(StoreError) {
     var changed = record
     let writer = try transaction.writer
     try writer.willWrite()
     changed.revision = writer.revision
-    let known = try transaction.collections().first { $0.id == record.id }
     if known?.storedName.isIdentical(to: record.storedName) != true { changed.dots.name = writer.dot }
     if known?.settings != record.settings { changed.dots.settings = writer.dot }
     changed.dots.stamp = writer.dot

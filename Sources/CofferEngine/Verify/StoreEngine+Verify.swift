@@ -137,7 +137,8 @@ extension Verdict {
 
   /// Adds problems that aren't reported already.
   fileprivate mutating func add(_ more: [String]) {
-    problems += more.filter { !problems.contains($0) }
+    let known = Set(problems)
+    problems += more.filter { !known.contains($0) }
   }
 }
 
