@@ -4,6 +4,7 @@ import Foundation
 
 enum Corpora {
   static var folder: URL? { SharedCorpora.existingFolder }
+  static let areAbsent = SharedCorpora.areAbsent
 
   static func files(in name: String) throws -> [URL] {
     guard let folder else { return [] }

@@ -6,7 +6,7 @@ import Testing
 @testable import CofferFormats
 
 /// Shared public test files. The tests are skipped if the files aren't available.
-@Suite(.enabled(if: Corpora.folder != nil)) struct CorpusTests {
+@Suite(.enabled(if: Corpora.folder != nil, Corpora.areAbsent)) struct CorpusTests {
   private func rows(_ bytes: [UInt8]) throws -> [[String: String]] {
     // These files don't have a text column, so each text is a whole row.
     let source = DelimitedSource(MemoryByteSource(bytes), dialect: .csv)
@@ -129,7 +129,7 @@ import Testing
   }
 }
 
-@Suite(.enabled(if: Corpora.folder != nil)) struct PropertyListCorpusTests {
+@Suite(.enabled(if: Corpora.folder != nil, Corpora.areAbsent)) struct PropertyListCorpusTests {
   /// Compares equal values in five encodings.
   @Test func readsEqualValuesFromAllForms() throws {
     let texts = try [

@@ -11,6 +11,7 @@ enum Corpora {
   static var folder: URL? { SharedCorpora.existingFolder }
 
   static var isAbsent: Bool { folder == nil }
+  static let areAbsent = SharedCorpora.areAbsent
 
   static func path(_ name: String) -> String {
     folder!.appending(path: name).path()

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(
-    .enabled(if: Corpora.root != nil),
+    .enabled(if: Corpora.root != nil, Corpora.areAbsent),
     arguments: ["utf-8", "utf-16le", "utf-16be"], [512, 4096, 65536])
   func readsEveryTextEncoding(encoding: String, pageSize: Int) throws {
     let rows = try Data(contentsOf: URL(fileURLWithPath: Corpora.path("sqlite-made/rows.json")))
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Malformed databases must not cause a crash or endless loop. SQLite decides about rows and errors.
-  @Test(.enabled(if: Corpora.root != nil))
+  @Test(.enabled(if: Corpora.root != nil, Corpora.areAbsent))
   func readsOrRejectsMalformedDatabases() throws {
     let scratch = try Scratch()
     let tar = Process()

@@ -47,6 +47,7 @@ func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async thr
 /// The shared corpora, if available.
 enum Corpora {
   static var root: String? { SharedCorpora.existingFolder?.path }
+  static let areAbsent = SharedCorpora.areAbsent
 
   static func path(_ name: String) throws -> String { try #require(root) + "/" + name }
 }

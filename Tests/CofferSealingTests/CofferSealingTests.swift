@@ -16,7 +16,7 @@ import Testing
 enum Corpora {
   static var folder: String { SharedCorpora.folder.path }
 
-  static let areAbsent: Comment = "the corpora are absent: set COFFER_CORPORA"
+  static let areAbsent = SharedCorpora.areAbsent
   static let isLongRun = ProcessInfo.processInfo.environment["COFFER_LONG"] == "1"
 
   static func has(_ path: String) -> Bool {

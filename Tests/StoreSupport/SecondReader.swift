@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The reader in Tools/read_store.py, and for release folders in Tools/read_release.py.
 enum SecondReader {
@@ -9,6 +10,7 @@ enum SecondReader {
   static let project = PublishedKeys.folder.deletingLastPathComponent()
 
   static let isPresent: Bool = (try? run(["python3", "-c", "import cryptography"]).status) == 0
+  static let absence: Comment = "python3 with its cryptography package is absent"
 
   static func read(_ store: URL, _ arguments: [String]) throws -> JSON {
     try read("Tools/read_store.py", store, arguments)

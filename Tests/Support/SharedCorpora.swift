@@ -1,4 +1,5 @@
 package import Foundation
+package import Testing
 
 /// The test data outside of the package.
 package enum SharedCorpora {
@@ -9,6 +10,9 @@ package enum SharedCorpora {
     for _ in 0..<4 { root.deleteLastPathComponent() }
     return root.appending(path: "shared/corpora")
   }()
+
+  /// The reason to skip a test that needs them.
+  package static let areAbsent: Comment = "the corpora are absent: set COFFER_CORPORA"
 
   /// The folder, or `nil` if it's missing.
   package static let existingFolder: URL? = FileManager.default.fileExists(atPath: folder.path) ? folder : nil

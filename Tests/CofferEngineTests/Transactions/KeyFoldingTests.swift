@@ -71,7 +71,7 @@ struct KeyFoldingTests {
   }
 
   /// Compares every scalar that Python supports with Python's `casefold`.
-  @Test(.enabled(if: SecondReader.isPresent, "python3 is absent"))
+  @Test(.enabled(if: SecondReader.isPresent, SecondReader.absence))
   func scalarsMatchPythonCaseFolding() throws {
     let script = """
       import sys, unicodedata as u

@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: !Corpora.isAbsent)) func survivesMalformedDatabases() throws {
+  @Test(.enabled(if: !Corpora.isAbsent, Corpora.areAbsent)) func survivesMalformedDatabases() throws {
     let directory = try TemporaryDirectory()
     let tar = Process()
     tar.executableURL = URL(filePath: "/usr/bin/env")

@@ -138,7 +138,10 @@ struct AttachmentChangeTests {
       to: nil, for: .report, { () throws(StoreError) in try engine.beginning() }, poll: {})
     func next() async throws -> StoreChange? {
       let generation = try await store.read { $0.generation }
-      while let reported = engine.session.feed.reported, reported.generation < generation { engine.poll() }
+      await yieldUntil {
+        engine.poll()
+        return engine.session.feed.reported.map { $0.generation >= generation } ?? true
+      }
       return try await subscription.subscriber.pending()
     }
     let second = try await store.write { try $0.attach([4], to: ids[1], name: "second") }

@@ -10,7 +10,7 @@ import Testing
 @testable import CofferStoreTestSupport
 
 /// Attachments that the library writes, as Tools/read_store.py reads them from FORMAT.md alone.
-@Suite(.enabled(if: SecondReader.isPresent, "python3 with its cryptography package is absent"))
+@Suite(.enabled(if: SecondReader.isPresent, SecondReader.absence))
 struct AttachmentSecondReaderTests {
   /// No byte, one chunk and its neighbors, several whole chunks, and padding that fills the last chunk of 64 KiB.
   private static let sizes = [4_194_305, 0, 1, 2, 100, 65_535, 65_536, 65_537, 131_072, 196_608, 1_000_000]

@@ -146,7 +146,7 @@ struct BackupTests {
     }
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible))
+  @Test(.enabled(if: SmallDisk.isPossible, "a small disk can't be mounted"))
   func fullDiskRemovesPartialCopy() throws {
     try withTestStore { test in
       try fill(test)

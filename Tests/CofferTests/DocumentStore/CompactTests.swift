@@ -152,7 +152,7 @@ struct CompactTests {
     try test.expectSound()
   }
 
-  @Test(.enabled(if: SmallDisk.isPossible))
+  @Test(.enabled(if: SmallDisk.isPossible, "a small disk can't be mounted"))
   func fullDiskLeavesStoreUnchanged() throws {
     let disk = try SmallDisk(kilobytes: 1200)
     let url = disk.url.appending(path: "s.coffer")

@@ -83,7 +83,7 @@ struct MigrationTests {
   }
 
   /// For the format, the list of migrations is a collection like any other.
-  @Test(.enabled(if: SecondReader.isPresent), arguments: CreateOptions.Journal.allCases)
+  @Test(.enabled(if: SecondReader.isPresent, SecondReader.absence), arguments: CreateOptions.Journal.allCases)
   func secondReaderAccepts(_ journal: CreateOptions.Journal) throws {
     let place = try Workplace()
     let url = place.file("app.coffer")

@@ -9,7 +9,7 @@ import Testing
 @testable import CofferStoreTestSupport
 
 /// Comparisons with Tools/read_store.py, an independent reader that implements FORMAT.md.
-@Suite(.enabled(if: SecondReader.isPresent, "python3 with its cryptography package is absent"))
+@Suite(.enabled(if: SecondReader.isPresent, SecondReader.absence))
 struct SecondReaderTests {
   @Test(.slow, arguments: CreateOptions.Titles.allCases, [true, false])
   func readsStoresIdentically(_ mode: CreateOptions.Titles, _ isPadded: Bool) throws {

@@ -364,7 +364,8 @@ import Testing
 
   /// The files alone give the documents of the publisher's store, and those of each customer's copy.
   @Test(
-    .slow, .enabled(if: SecondReader.isPresent), arguments: CreateOptions.Titles.allCases, [true, false])
+    .slow, .enabled(if: SecondReader.isPresent, SecondReader.absence), arguments: CreateOptions.Titles.allCases,
+    [true, false])
   func secondReaderReadsFiles(_ titles: CreateOptions.Titles, _ isPadded: Bool) throws {
     let setting = try Setting {
       $0.titles = titles
@@ -390,7 +391,7 @@ import Testing
     #expect(whole["release"].int == Int64(changes.count) + 1)
   }
 
-  @Test(.enabled(if: SecondReader.isPresent)) func secondReaderRefusesWhatUpdateRefuses() throws {
+  @Test(.enabled(if: SecondReader.isPresent, SecondReader.absence)) func secondReaderRefusesWhatUpdateRefuses() throws {
     let setting = try Setting()
     let older = try setting.copyOfFolder("older")
     let next = try Publishing.newKey(in: setting.test.place)
@@ -430,7 +431,7 @@ import Testing
   }
 
   /// The script of the example, which has 59 lines.
-  @Test(.enabled(if: SecondReader.isPresent)) func exampleChecksSignatures() throws {
+  @Test(.enabled(if: SecondReader.isPresent, SecondReader.absence)) func exampleChecksSignatures() throws {
     let setting = try Setting()
     let script = SecondReader.project.appending(path: "Examples/releases/check_release.py")
     #expect(

@@ -164,7 +164,7 @@ import Testing
     try test.store.makeRelease(signedBy: Publishing.key)
   }
 
-  @Test(.enabled(if: SecondReader.isPresent)) func secondReaderProvesRelease() throws {
+  @Test(.enabled(if: SecondReader.isPresent, SecondReader.absence)) func secondReaderProvesRelease() throws {
     let test = try released()
     let next = try Publishing.newKey(in: test.place)
     func proved(_ publisher: Publisher) throws -> Int64? {

@@ -24,7 +24,7 @@ import Testing
     return text.split(separator: "\n").map(String.init)
   }
 
-  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash")))
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash"), "bash isn't installed"))
   func completesFilesVerbsAndOptionsInBash() throws {
     let sandbox = try Sandbox.withStore("--titles", "clear")
     try sandbox.succeed("put", "s.coffer", "--title", "t", "--text", "x")

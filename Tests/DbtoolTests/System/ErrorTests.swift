@@ -185,7 +185,8 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
   }
 
-  @Test(.enabled(if: NoMemory.isPossible)) func reportsReadOnlyFileSystem() throws {
+  @Test(.enabled(if: NoMemory.isPossible, "a process can't get a file system of its own"))
+  func reportsReadOnlyFileSystem() throws {
     let sandbox = try Sandbox.withStore()
     let readOnly = "mount --bind \"$PWD\" \"$PWD\" && mount -o remount,ro,bind \"$PWD\" && cd \"$PWD\" && exec \"$@\""
     for arguments in [["put", "s.coffer", "--text", "x"], ["compact", "s.coffer"], ["rekey", "s.coffer"]] {
