@@ -102,6 +102,7 @@ package enum SQL {
   package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>=? ORDER BY attachment LIMIT ?"
   package static let attachmentsOf = "\(readAttachment) WHERE id=? ORDER BY attachment"
   package static let attachmentsOfAll = "\(readAttachment) WHERE id BETWEEN ? AND ? ORDER BY id,attachment"
+  package static let allAttachments = "\(readAttachment) ORDER BY id,attachment"
   /// The attachments of documents whose rows aren't below an epoch.
   package static let attachmentsNotBelowEpoch = """
     \(readAttachment) WHERE NOT EXISTS (SELECT 1 FROM coffer_record r WHERE r.id=coffer_attachment.id AND r.epoch<?)

@@ -168,6 +168,26 @@ struct DifferencesTests {
     let other = try TestStore()
     expect(.invalidArgument) { try DocumentStore.rowDifferences(from: url, to: other.url) }
   }
+
+  @Test func comparesAttachmentRowsWithoutKey() throws {
+    let test = try original()
+    let place = try Workplace()
+    var files = [try place.copy(test.url)]
+    var attachments: [Attachment.ID] = []
+    try test.store.write { tx in
+      for id: DocumentID in [2, 3] { attachments.append(try tx.attach([1], to: id, name: "a").id) }
+    }
+    files.append(try place.copy(test.url, as: "attached.coffer"))
+    try test.store.write { tx throws in
+      try tx.rename(attachments[0], to: "b")
+      try tx.detach(attachments[1])
+    }
+    for (file, changed) in zip(files, [[2], [2, 3]] as [[DocumentID]]) {
+      let rows = try DocumentStore.rowDifferences(from: file, to: test.url)
+      #expect(rows.changed == changed && rows.added.isEmpty && rows.removed.isEmpty)
+      #expect(try DocumentStore.rowDifferences(from: test.url, to: file) == rows)
+    }
+  }
 }
 
 extension StoreDifferences.Pairing {
