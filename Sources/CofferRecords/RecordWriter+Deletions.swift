@@ -57,7 +57,7 @@ extension RecordWriter {
   /// Deletes the row of a deletion, because its document came back.
   package func removeDeletion(_ row: DeletionRow) throws(StoreError) {
     try willWrite()
-    let uid = try DeletionRecord(row, keys).uid
+    let uid = deletionNumbers == nil ? nil : try DeletionRecord(row, keys).uid
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteDeletion, row.number)
       guard database.connection.lastRowsAffected == 1, state.deletionCount > 0 else {
@@ -66,7 +66,7 @@ extension RecordWriter {
       state.deletionCount -= 1
       try sum(replacing: row.element(keys), with: nil)
     }
-    deletionNumbers?[uid] = nil
+    if let uid { deletionNumbers?[uid] = nil }
   }
 
   /// Removes the deletion of a document, which is about to come back, and returns its new history.

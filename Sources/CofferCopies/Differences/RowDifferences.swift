@@ -20,65 +20,56 @@ package struct RowDifferences: Sendable, Hashable {
 }
 
 extension RowDifferences {
-  /// Compares both files row by row, in ID order.
+  /// Compares both files row by row, in the order of the documents' IDs.
   package init(_ one: StoreFile, _ other: StoreFile) throws(StoreError) {
+    let hasAttachments = (try one.readHeader().0.hasAttachments, try other.readHeader().0.hasAttachments)
+    let (left, right) = (one.database.connection, other.database.connection)
+    var attached: Set<DocumentID> = []
     try translatingErrors { () throws(SQLiteError) in
-      let left = try one.database.connection.statement(SQL.allWithBody)
-      let right = try other.database.connection.statement(SQL.allWithBody)
-      defer {
-        left.reset()
-        right.reset()
-      }
-      var (hasLeft, hasRight) = (try left.step(), try right.step())
-      while hasLeft || hasRight {
-        let id = hasLeft ? left.int64(at: 0) : .max
-        let otherID = hasRight ? right.int64(at: 0) : .max
-        if id < otherID {
-          removed.append(DocumentID(id))
-        } else if otherID < id {
-          added.append(DocumentID(otherID))
-        } else if try left.values() != right.values() {
-          changed.append(DocumentID(id))
+      try Self.forEachDifference(
+        try left.statement(SQL.allWithBody), try right.statement(SQL.allWithBody), documentColumn: 0
+      ) { id, isInOne, isInOther in
+        switch (isInOne, isInOther) {
+        case (true, true): changed.append(id)
+        case (true, false): removed.append(id)
+        default: added.append(id)
         }
-        if hasLeft, id <= otherID { hasLeft = try left.step() }
-        if hasRight, otherID <= id { hasRight = try right.step() }
       }
+      try Self.forEachDifference(
+        hasAttachments.0 ? try left.statement(SQL.allAttachments) : nil,
+        hasAttachments.1 ? try right.statement(SQL.allAttachments) : nil, documentColumn: 1
+      ) { id, _, _ in attached.insert(id) }
     }
-    let attached = try Self.documentsWithOtherAttachments(one, other)
     if !attached.isEmpty { changed = attached.union(changed).subtracting(added + removed).sorted() }
   }
 
-  /// Returns the documents that have an attachment in one file only, or with different bytes.
-  private static func documentsWithOtherAttachments(
-    _ one: StoreFile, _ other: StoreFile
-  ) throws(StoreError) -> Set<DocumentID> {
-    let hasRows = (try one.readHeader().0.hasAttachments, try other.readHeader().0.hasAttachments)
-    return try translatingErrors { () throws(SQLiteError) in
-      let left = hasRows.0 ? try one.database.connection.statement(SQL.allAttachments) : nil
-      let right = hasRows.1 ? try other.database.connection.statement(SQL.allAttachments) : nil
-      defer {
-        left?.reset()
-        right?.reset()
-      }
-      var documents: Set<DocumentID> = []
-      var (row, otherRow) = (try left?.nextValues(), try right?.nextValues())
-      while row != nil || otherRow != nil {
-        // The rows are in the order of their documents, then of their numbers.
-        let (place, otherPlace) = (Place(row), Place(otherRow))
-        if row != otherRow { documents.insert(DocumentID(min(place, otherPlace).document)) }
-        if place <= otherPlace { row = try left?.nextValues() }
-        if otherPlace <= place { otherRow = try right?.nextValues() }
-      }
-      return documents
+  /// Calls a closure with the document of each row that only one statement returns, or that differs, and with whether
+  /// each statement returns a row in that place.
+  ///
+  /// - Parameter documentColumn: The column with the document's ID. The rows are in the order of these IDs, then of the
+  ///   numbers in column 0.
+  private static func forEachDifference(
+    _ left: Statement?, _ right: Statement?, documentColumn: Int, _ body: (DocumentID, Bool, Bool) -> Void
+  ) throws(SQLiteError) {
+    defer {
+      left?.reset()
+      right?.reset()
+    }
+    var (row, otherRow) = (try left?.nextValues(), try right?.nextValues())
+    while row != nil || otherRow != nil {
+      let (place, otherPlace) = (Place(row, documentColumn), Place(otherRow, documentColumn))
+      if row != otherRow { body(DocumentID(min(place, otherPlace).document), place <= otherPlace, otherPlace <= place) }
+      if place <= otherPlace { row = try left?.nextValues() }
+      if otherPlace <= place { otherRow = try right?.nextValues() }
     }
   }
 
-  /// The place of an attachment's row among the others, which is last if there is no row.
+  /// The place of a row among the others, which is last if there is no row.
   private struct Place: Comparable {
     var (document, number) = (Int64.max, Int64.max)
 
-    init(_ row: [SQLiteValue]?) {
-      if let row, case .integer(let number) = row[0], case .integer(let document) = row[1] {
+    init(_ row: [SQLiteValue]?, _ documentColumn: Int) {
+      if let row, case .integer(let number) = row[0], case .integer(let document) = row[documentColumn] {
         (self.document, self.number) = (document, number)
       }
     }
