@@ -1,4 +1,4 @@
-"""The owner, who reads the insider's file, and the judge of the results by FORMAT, "Promises".
+"""The owner, who reads the insider's file, and the judge of the results by SECURITY, "Promises".
 
 A file opens under a root key. If the insider holds that key, or made it for a public recipient, the page promises only
 the checks of pin and anchor. Otherwise header and state are those of one moment of the history, and these rules hold:
