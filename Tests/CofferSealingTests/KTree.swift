@@ -1,4 +1,4 @@
-/// Wagner's tree over many lists (FORMAT, "Why so wide"), at half the table's width, with eight bits for each merge and
+/// Wagner's tree over many lists (FORMAT, "Why so wide"), with eight bits in place of 16 for each merge and
 /// sixteen for the last merge.
 ///
 /// The tree chooses one value from each list to make the lowest `width` bits of the sum zero. 2^(width / 8) lists with
