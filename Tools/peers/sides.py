@@ -166,7 +166,7 @@ class Peer(SQLite):
 PEERS = [
     # The newest plain SQLite in the same way shows what its version changes.
     ("newest", "newest SQLite", "apsw", "apsw"),
-    ("sqlcipher", "SQLCipher", "sqlcipher3-wheels", "sqlcipher3",
+    ("sqlcipher", "SQLCipher", "sqlcipher3", "sqlcipher3",
      f"PRAGMA key=\"x'{RAW_KEY}'\"", f"PRAGMA rekey=\"x'{NEXT_RAW_KEY}'\""),
     ("aegis", "SQLite3MC, AEGIS", "apsw-sqlite3mc", "apsw",
      f"PRAGMA cipher='aegis'; PRAGMA key='raw:{RAW_KEY}'", f"PRAGMA rekey='raw:{NEXT_RAW_KEY}'"),
