@@ -39,7 +39,7 @@ extension DocumentStore {
   public func index(
     _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
   ) throws(StoreError) -> [IndexedField] {
-    let dates = engine.options.values.dateNumbers
+    let dates = engine.options.values.dates
     return try engine.changeIndexes(of: collection, progress, countingFields: true) { entry throws(StoreError) in
       try entry.add(indexes, dates: dates)
     }

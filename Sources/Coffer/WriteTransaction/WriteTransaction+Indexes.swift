@@ -28,7 +28,7 @@ extension WriteTransaction {
   ) throws(StoreError) -> [IndexedField] {
     let isThere = try exists(collection)
     guard isThere || !indexes.isEmpty else { return [] }
-    let dates = transaction.values.dateNumbers
+    let dates = transaction.values.dates
     do {
       return try savepoint { tx in
         if !isThere { try tx.create(collection) }

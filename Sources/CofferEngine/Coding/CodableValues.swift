@@ -1,4 +1,4 @@
-internal import CofferFoundation
+package import CofferFoundation
 internal import CofferRecords
 
 /// Codable values as document texts. The JSON has sorted members and no spaces, so equal values have equal bytes,
@@ -13,8 +13,20 @@ package struct CodableValues: Sendable {
     self.coding = coding
   }
 
-  /// The meaning of numbers that values have for dates, or `nil` if values have dates in another form.
-  package var dateNumbers: DateNumbers? { coding.dateNumbers }
+  // MARK: Dates
+
+  /// How values contain dates, or `nil` if they contain them as ISO 8601.
+  package var dates: StoredDates? { coding.dates }
+
+  /// Returns the number that values contain for a date, or `nil` if they contain dates in another form.
+  package func number(of date: Date) -> Double? {
+    (try? coding.writing.encode([date]).text).flatMap { Double($0.dropFirst().dropLast()) }
+  }
+
+  /// Returns the date in a value's JSON, or `nil` if the store's coder doesn't read it as a date.
+  package func date(inJSON json: UnsafeRawBufferPointer) -> Date? {
+    try? coding.reading.decode(Date.self, from: json)
+  }
 
   // MARK: Writing
 

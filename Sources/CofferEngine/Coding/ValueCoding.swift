@@ -32,40 +32,37 @@ public struct ValueCoding: Sendable {
     reading = JSONReading(decoder)
   }
 
-  /// The meaning of numbers that the encoder writes for dates, or `nil` if it writes dates in another form.
-  package var dateNumbers: DateNumbers? {
-    let start = Date(timeIntervalSinceReferenceDate: 0)
-    guard let text = try? writing.encode([start]).text, let number = Double(text.dropFirst().dropLast()) else {
-      return nil
+  /// How the encoder writes dates, or `nil` if it writes them as ISO 8601.
+  package var dates: StoredDates? {
+    // Whole seconds, because a strategy can leave out milliseconds.
+    let samples = [0, 730_000_001].map { Date(timeIntervalSinceReferenceDate: $0) }
+    let written = samples.map { (try? writing.encode([$0]).text)?.dropFirst().dropLast() ?? "" }
+    func areRead(by read: (Substring) -> Timestamp?) -> Bool {
+      zip(samples, written).allSatisfy { Timestamp($0) == read($1) }
     }
-    return DateNumbers.allCases.first { $0.timestamp(number) == Timestamp(start) }
+    if areRead(by: { Timestamp(iso8601: String($0.dropFirst().dropLast())) }) { return nil }
+    return StoredDates.allCases.first { dates in areRead { Double($0).flatMap(dates.timestamp) } } ?? .own
   }
 }
 
-/// The meaning of a number that represents a date. The raw value is the name in the declaration of an index.
-package enum DateNumbers: String, Sendable, Codable, CaseIterable {
+/// How stored values contain dates. The raw value is the name in the declaration of an index.
+package enum StoredDates: String, Sendable, Codable, CaseIterable {
   case secondsSince2001 = "2001"
   case secondsSince1970 = "unix"
   case millisecondsSince1970 = "unix-ms"
+  /// A form that only the store's own coder reads.
+  case own
 
-  /// Returns the number of a date.
-  package func number(_ date: Date) -> Double {
-    switch self {
-    case .secondsSince2001: date.timeIntervalSinceReferenceDate
-    case .secondsSince1970: date.timeIntervalSince1970
-    case .millisecondsSince1970: date.timeIntervalSince1970 * 1000
-    }
-  }
-
-  /// Returns the date, rounded to milliseconds, or `nil` outside the years 0 to 9999.
+  /// Returns the date of a number, rounded to milliseconds, or `nil` for an own form or outside the years 0 to 9999.
   package func timestamp(_ number: Double) -> Timestamp? {
     let milliseconds =
       switch self {
       case .secondsSince2001: (number + 978_307_200) * 1000
       case .secondsSince1970: number * 1000
       case .millisecondsSince1970: number
+      case .own: Double.nan
       }
     return Int64(exactly: milliseconds.rounded()).map { Timestamp(millisecondsSince1970: $0) }
-      .flatMap { (Timestamp.earliest...Timestamp.latest).contains($0) ? $0 : nil }
+      .flatMap { $0.isStorable ? $0 : nil }
   }
 }

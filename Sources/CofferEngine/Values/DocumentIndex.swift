@@ -47,8 +47,11 @@ public enum DocumentIndex: Sendable, Hashable {
     /// JSON strings, folded so that strings that differ only in case or composition are equal.
     case folded
     /// Dates as text in UTC with milliseconds, like a `Date` that's bound to a query's parameter. JSON strings with an
-    /// ISO 8601 date, time and zone are dates. JSON numbers are dates if the ``ValueCoding`` of the store that declares
-    /// the index writes dates as numbers, as the default one does.
+    /// ISO 8601 date, time and zone are dates, and so is what the ``ValueCoding`` of the store that declares the index
+    /// writes for a date: numbers, as the default one does, or any form of a custom strategy.
+    ///
+    /// A program without the custom strategy, such as `dbtool`, leaves the date's JSON as a BLOB in the documents that
+    /// it indexes, until a program with the strategy reads the index.
     case date
   }
 }

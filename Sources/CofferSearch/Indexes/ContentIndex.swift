@@ -16,19 +16,23 @@ final class ContentIndex: DocumentIndexTables {
   private let declaration: IndexDeclaration
   private let keys: RowKeys
   private let sources: [UInt32: [FieldSource]]
+  /// Whether the program has the coder that reads dates in a form of the store's own.
+  private let readsOwnDates: Bool
   private let text = IndexedText()
   /// The texts of collections whose words are limited to members.
   private let members: [UInt32: IndexedText]
   private let folding = SubstringFolding()
 
-  init(_ file: IndexFile, _ keys: RowKeys) throws(StoreError) {
+  init(_ file: IndexFile, _ transaction: StoreTransaction) throws(StoreError) {
     database = file.database
     declaration = file.declaration
-    self.keys = keys
+    keys = transaction.keys
+    readsOwnDates = declaration.hasOwnDates && transaction.values.dates == .own
+    let values = readsOwnDates ? transaction.values : nil
     var sources: [UInt32: [FieldSource]] = [:]
     for collection in declaration.collections {
       var fields: [FieldSource] = []
-      for field in collection.fields { fields.append(try FieldSource(field)) }
+      for field in collection.fields { fields.append(try FieldSource(field, values)) }
       sources[collection.number] = fields
     }
     self.sources = sources
@@ -254,6 +258,20 @@ final class ContentIndex: DocumentIndexTables {
     try database.execute(
       "UPDATE main.made SET outdated_rows=outdated_rows+1,outdated_tokens=outdated_tokens+? WHERE coll=?", tokens,
       Int64(number))
+  }
+
+  func unreadDocuments() throws(SQLiteError) -> [Int64] {
+    guard readsOwnDates else { return [] }
+    var ids: Set<Int64> = []
+    for collection in declaration.collections {
+      let table = Self.fields(collection.number)
+      for field in collection.ownDates {
+        // Only a date that wasn't read is a BLOB, and BLOBs are the last values of an index.
+        let rows = try database.query("SELECT id FROM main.\(table) WHERE \(Self.column(field)) >= x''").rows
+        ids.formUnion(rows.compactMap { $0[0].integer })
+      }
+    }
+    return ids.sorted()
   }
 
   // MARK: Counts

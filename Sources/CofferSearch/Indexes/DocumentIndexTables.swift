@@ -53,6 +53,8 @@ protocol DocumentIndexTables: AnyObject {
   ///
   /// - Parameter isNew: Whether the ID wasn't indexed since the collection's tables were created.
   func put(_ document: IndexedDocument, isNew: Bool) throws(SQLiteError)
+  /// Returns the documents whose dates another program couldn't read and this program can.
+  func unreadDocuments() throws(SQLiteError) -> [Int64]
   /// Removes a document from the index if it's indexed.
   func remove(_ id: Int64) throws(SQLiteError)
 }

@@ -14,11 +14,14 @@ struct FieldSource {
 
   private let place: Place
   private let kind: DocumentIndex.Kind
-  private let dates: DateNumbers?
+  private let dates: StoredDates?
+  /// The store's values, if the program has the coder that reads their dates.
+  private let values: CodableValues?
 
+  /// - Parameter values: The store's values, if the program has the coder that reads their dates.
   /// - Throws: `invalidArgument` if the path is invalid, or if its values can't have the field's kind.
-  init(_ field: IndexDeclaration.Field) throws(StoreError) {
-    (kind, dates) = (field.kind, field.dates)
+  init(_ field: IndexDeclaration.Field, _ values: CodableValues? = nil) throws(StoreError) {
+    (kind, dates, self.values) = (field.kind, field.dates, values)
     func path(_ text: some StringProtocol) throws(StoreError) -> JSONPath {
       guard let path = JSONPath(text) else {
         throw StoreError(
@@ -94,6 +97,14 @@ struct FieldSource {
 
   private func value(_ found: JSONValueRange, in json: UnsafeRawBufferPointer) -> SQLiteValue {
     var literal: String { String(decoding: json[found.range], as: UTF8.self) }
+    if kind == .date, dates == .own, readsText, found.kind != .null {
+      let date = UnsafeRawBufferPointer(rebasing: json[found.range])
+      // Without the coder, the date is left as it is for a program that has it.
+      guard let values else { return .blob(Array(date)) }
+      if let timestamp = values.date(inJSON: date).map({ Timestamp($0) }), timestamp.isStorable {
+        return .text(timestamp.description)
+      }
+    }
     switch (kind, found.kind) {
     case (.number, .bool), (.boolean, .bool): return .integer(literal == "true" ? 1 : 0)
     case (.number, .number):

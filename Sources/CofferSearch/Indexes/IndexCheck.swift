@@ -76,7 +76,7 @@ struct IndexCheck {
     _ record: CollectionRecord, _ entry: IndexDeclaration.Collection
   ) throws(StoreError) {
     let number = entry.number
-    let index = try ContentIndex(file, transaction.keys)
+    let index = try ContentIndex(file, transaction)
     let known = try statement("SELECT print,row FROM main.document WHERE coll=\(number) AND id=?")
     let fields =
       entry.fields.isEmpty ? nil : try statement("SELECT * FROM main.\(ContentIndex.fields(number)) WHERE id=?")
@@ -122,6 +122,8 @@ struct IndexCheck {
         }
         for (place, expected) in index.values(of: document).enumerated()
         where place >= values.count || values[place] != expected {
+          // A program with the store's coder reads the date.
+          if case .blob = expected, place < values.count { continue }
           let field = entry.fields[place]
           wrong.append((id, .field(field.name, field.path, as: field.kind), "another value is indexed"))
         }

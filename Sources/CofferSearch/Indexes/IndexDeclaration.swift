@@ -9,8 +9,8 @@ package struct IndexDeclaration: Codable {
     var name: String
     var path: String
     var kind: DocumentIndex.Kind
-    /// The meaning of numbers in a field of dates, or `nil` if numbers aren't dates.
-    var dates: DateNumbers?
+    /// How values contain the dates of a field of dates, or `nil` for ISO 8601.
+    var dates: StoredDates?
 
     /// Compares bytes, because composed and decomposed forms are equal Strings but different names and paths.
     static func == (one: Field, other: Field) -> Bool {
@@ -55,6 +55,9 @@ package struct IndexDeclaration: Codable {
           names.compactMap { name in fields.firstIndex { $0.name.isIdentical(to: name) } }
         }
     }
+
+    /// The numbers of the fields whose dates only the store's own coder reads.
+    var ownDates: [Int] { fields.indices.filter { fields[$0].dates == .own } }
 
     /// Returns the part of the entry for an inner database.
     fileprivate func part(_ part: UInt32) -> Collection {
@@ -126,6 +129,9 @@ package struct IndexDeclaration: Codable {
     collections.sort { ($0.number, $0.uid) < ($1.number, $1.uid) }
   }
 
+  /// Whether only the store's own coder reads the dates of a field.
+  var hasOwnDates: Bool { collections.contains { !$0.ownDates.isEmpty } }
+
   package func collection(_ number: UInt32) -> Collection? {
     collections.first { $0.number == number }
   }
@@ -146,7 +152,7 @@ package struct IndexDeclaration: Codable {
 extension IndexDeclaration.Collection {
   /// - Throws: `invalidArgument` for an invalid field name or path, or a compound of undeclared fields, `alreadyExists`
   ///   if the column name is taken, or `tooLarge` if the collection has too many fields.
-  private mutating func add(_ index: DocumentIndex, dates: DateNumbers? = nil) throws(StoreError) {
+  private mutating func add(_ index: DocumentIndex, dates: StoredDates? = nil) throws(StoreError) {
     switch index {
     case .words(let paths, let keepsDiacritics):
       try Self.requireMembers(paths)
@@ -226,17 +232,19 @@ extension IndexDeclaration.Collection {
     return copy.fields.count == fields.count && copy.compounds == compounds
   }
 
-  /// Declares exactly these indexes. The others keep their order, so an unchanged declaration has unchanged bytes.
-  package mutating func set(_ wanted: [DocumentIndex], dates: DateNumbers?) throws(StoreError) {
+  /// Declares exactly these indexes, and dates as the coder of this program writes them. The others keep their order,
+  /// so an unchanged declaration has unchanged bytes.
+  package mutating func set(_ wanted: [DocumentIndex], dates: StoredDates?) throws(StoreError) {
     let before = compounds ?? []
     compounds = nil
     for index in indexes where !index.isIdentical(toAnyOf: wanted) { try remove(index) }
+    for field in fields.indices where fields[field].kind == .date { fields[field].dates = dates }
     let kept = before.map { DocumentIndex.fields($0) }.filter { $0.isIdentical(toAnyOf: wanted) }
     try add(kept + wanted, dates: dates)
   }
 
   /// Adds indexes, including compounds whose fields are anywhere in the list.
-  package mutating func add(_ indexes: [DocumentIndex], dates: DateNumbers?) throws(StoreError) {
+  package mutating func add(_ indexes: [DocumentIndex], dates: StoredDates?) throws(StoreError) {
     for index in indexes where !index.isCompound { try add(index, dates: dates) }
     for index in indexes where index.isCompound { try add(index) }
   }

@@ -79,8 +79,8 @@ package final class IndexFile {
   var contents: IndexRoot.Contents? { memoryContents ?? pages.root.contents }
 
   /// Returns the index tables for an update.
-  func tables(_ keys: RowKeys) throws(StoreError) -> any DocumentIndexTables {
-    pages.root.part == IndexPart.titles ? TitleIndex(self) : try ContentIndex(self, keys)
+  func tables(_ transaction: StoreTransaction) throws(StoreError) -> any DocumentIndexTables {
+    pages.root.part == IndexPart.titles ? TitleIndex(self) : try ContentIndex(self, transaction)
   }
 
   /// The field tables that query views read, by view name.

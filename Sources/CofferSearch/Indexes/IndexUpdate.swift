@@ -16,7 +16,7 @@ final class IndexUpdate {
     self.file = file
     self.transaction = transaction
     self.progress = progress
-    index = try file.tables(transaction.keys)
+    index = try file.tables(transaction)
     numbers = Set(file.declaration.collections.map(\.number))
   }
 
@@ -56,6 +56,12 @@ final class IndexUpdate {
     var (left, last) = (limit ?? Int.max, nil as Int64?)
     for range in ranges where last == nil { last = try refresh(range, except: new, limit: &left) }
     for number in new.sorted() { try build(number) }
+    if last == nil {
+      for id in try file.run({ _ throws(SQLiteError) in try index.unreadDocuments() }) {
+        guard try transaction.hasRow(DocumentID(id)) else { throw IndexRoot.damaged("it has a date of no document") }
+        try put(id, isUnread: true)
+      }
+    }
     // In memory, the rebuilt tables could take more space than readers have.
     guard file.isInStore else { return last }
     let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
@@ -171,7 +177,7 @@ final class IndexUpdate {
     return nil
   }
 
-  private func put(_ id: Int64) throws(StoreError) {
+  private func put(_ id: Int64, isUnread: Bool = false) throws(StoreError) {
     let reader = transaction.connection.takeReader()
     defer { transaction.connection.giveBack(reader) }
     let row = try reader.row(DocumentID(id), withBody: index.holdsTexts, within: transaction.limits)
@@ -180,7 +186,7 @@ final class IndexUpdate {
     let attached = index.holdsTexts ? try AttachedNames(of: id...id, in: transaction) : nil
     defer { attached?.end() }
     var document = try IndexedDocument(header: DocumentHeader(row, head), marks: marks, attached: attached)
-    guard try file.run({ _ throws(SQLiteError) in try !index.isUnchanged(document) }) else { return }
+    if !isUnread, try file.run({ _ throws(SQLiteError) in try index.isUnchanged(document) }) { return }
     if index.holdsTexts { document.text = try reader.opener.openBody(row, head) }
     try file.run { _ throws(SQLiteError) in try index.put(document, isNew: false) }
   }

@@ -160,7 +160,8 @@ extension StoreIndexes {
     // After a rekey, an index is empty until somebody needs it.
     guard let contents = root.contents else { return !isDue }
     let gap = try gap(since: contents)
-    if case .nothing = gap { return false }
+    // It may have dates that another program couldn't read.
+    if case .nothing = gap { return try isDue ? false : IndexDeclaration(root.declaration).hasOwnDates }
     return !isDue || gap.limit(of: transaction.state.count) >= IndexGap.dueDocuments
       || transaction.start.generation &- contents.generation >= IndexGap.dueCommits
   }

@@ -197,7 +197,7 @@ package struct StoreIndexes {
 
   private func updateInPlace(_ file: IndexFile) throws(StoreError) {
     let gap = try gap(since: file.contents)
-    if case .nothing = gap { return }
+    if case .nothing = gap, try !hasUnreadDocuments(file) { return }
     // Note it first, because the update may need more memory than readers have.
     if !transaction.isWriter {
       let missing = Int(clamping: max(1, gap.limit(of: transaction.state.count)))
@@ -206,6 +206,13 @@ package struct StoreIndexes {
     try IndexUpdate(file, transaction).run(gap)
     file.didUpdateMemory(try contents(), hasUncommittedChanges: transaction.hasWritten)
     if !transaction.isWriter { try share(file) }
+  }
+
+  /// Returns whether another program couldn't read dates that this program can read.
+  private func hasUnreadDocuments(_ file: IndexFile) throws(StoreError) -> Bool {
+    guard file.declaration.hasOwnDates else { return false }
+    let index = try file.tables(transaction)
+    return try file.run { _ throws(SQLiteError) in try !index.unreadDocuments().isEmpty }
   }
 
   // MARK: Sharing pages in memory
@@ -261,7 +268,8 @@ package struct StoreIndexes {
   ) throws(StoreError) -> Bool {
     guard let found = try root(part) else { return false }
     let gap = try gap(since: found.root.contents)
-    if case .nothing = gap, !isNewDeclaration { return false }
+    let isUpToDate = if case .nothing = gap { !isNewDeclaration } else { false }
+    if isUpToDate, try !IndexDeclaration(found.root.declaration).hasOwnDates { return false }
     guard !found.root.isOtherVersion else {
       try rebuild(found.root, progress)
       return true
@@ -271,6 +279,7 @@ package struct StoreIndexes {
     try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
     do throws(StoreError) {
       let file = try open(part, found, .inStore, isNewDeclaration: isNewDeclaration)
+      if isUpToDate, try !hasUnreadDocuments(file) { return false }
       if isNewDeclaration { try file.pages.renewIdentity() }
       try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding)
       if isNewDeclaration { try file.checkSchema() }
@@ -290,7 +299,7 @@ package struct StoreIndexes {
   func rebuildWorn(_ part: UInt32) throws(StoreError) {
     guard let found = try root(part), let contents = found.root.contents else { return }
     let file = try open(part, found, .inStore)
-    let index = try file.tables(transaction.keys)
+    let index = try file.tables(transaction)
     let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
     guard !worn.isEmpty else { return }
     do throws(StoreError) {

@@ -37,6 +37,8 @@ final class TitleIndex: DocumentIndexTables {
 
   func worn() -> [UInt32] { [] }
 
+  func unreadDocuments() -> [Int64] { [] }
+
   func isUnchanged(_ document: IndexedDocument) -> Bool { false }
 
   func put(_ document: IndexedDocument, isNew: Bool) throws(SQLiteError) {

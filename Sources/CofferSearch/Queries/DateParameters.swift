@@ -15,23 +15,18 @@ struct DateParameters {
 
   /// Converts dates in place. Does nothing without dates.
   ///
-  /// - Parameter numbers: Returns the meaning of numbers in the store's values, or `nil` if they have dates as text.
+  /// - Parameter number: Returns the number that the store's values have for a date, or `nil` if they have no numbers.
   static func convert(
-    _ parameters: inout [(any SQLiteValueConvertible)?], in sql: String, numbers: () -> DateNumbers?,
+    _ parameters: inout [(any SQLiteValueConvertible)?], in sql: String, number: (Date) -> Double?,
     isNumber: @escaping (_ qualifier: String?, _ name: String) -> Bool
   ) {
     let dates = parameters.indices.filter { parameters[$0] is Date || parameters[$0] is Timestamp }
     guard !dates.isEmpty else { return }
     let places = DateParameters(tokens: SQLToken.all(in: sql), isNumber: isNumber)
     let compared = places.comparedParameters()
-    let wanted = dates.filter { compared.contains($0) }
-    guard !wanted.isEmpty, let numbers = numbers() else { return }
-    for index in wanted {
-      switch parameters[index] {
-      case let date as Date: parameters[index] = numbers.number(date)
-      case let timestamp as Timestamp: parameters[index] = numbers.number(Date(timestamp))
-      default: break
-      }
+    for index in dates where compared.contains(index) {
+      let date = (parameters[index] as? Timestamp).map { Date($0) } ?? parameters[index] as? Date
+      if let number = date.flatMap(number) { parameters[index] = number }
     }
   }
 

@@ -82,7 +82,7 @@ package struct QueryRunner {
     let view = try QueryView.take(sql, for: transaction, within: limit)
     let statement: Statement
     do throws(SQLiteError) {
-      statement = try view.compiled(sql, parameters, dateNumbers: { transaction.values.dateNumbers })
+      statement = try view.compiled(sql, parameters, values: transaction.values)
     } catch {
       let failure = self.error(ofQuery: error, view, isRunning: false)
       view.close(transaction.connection)

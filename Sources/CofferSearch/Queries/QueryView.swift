@@ -162,9 +162,9 @@ final class QueryView: IndexUser {
 
   /// Compiles a query, or takes it from the cache, and binds its parameters.
   ///
-  /// - Parameter dateNumbers: Returns the meaning of numbers that the store's values have for dates.
+  /// - Parameter values: The store's values, which have numbers or texts for dates.
   func compiled(
-    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], dateNumbers: () -> DateNumbers?
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], values: CodableValues
   ) throws(SQLiteError) -> Statement {
     (rule.views, rule.tables, rule.tablesOutsideViews) = ([], [], [])
     for match in matches { match.wasPlanned = false }
@@ -175,7 +175,7 @@ final class QueryView: IndexUser {
     }
     let read = index == nil ? nil : reads(of: sql).collections
     var parameters = parameters
-    DateParameters.convert(&parameters, in: sql, numbers: dateNumbers) { qualifier, name in
+    DateParameters.convert(&parameters, in: sql, number: values.number) { qualifier, name in
       self.isNumber(name, of: qualifier, amongFieldsOf: read)
     }
     try statement.bind(all: parameters)

@@ -71,6 +71,132 @@ struct FieldKindTests {
     }
   }
 
+  /// Strategies that write no ISO 8601 and no known numbers, each with its decoder.
+  private static let ownForms: [(String, ValueCoding)] = [
+    (
+      "formatted",
+      ValueCoding {
+        $0.dateEncodingStrategy = .formatted(formatter)
+      } decoder: {
+        $0.dateDecodingStrategy = .formatted(formatter)
+      }
+    ),
+    (
+      "days since 2001",
+      ValueCoding {
+        $0.dateEncodingStrategy = .custom { date, encoder in
+          var container = encoder.singleValueContainer()
+          try container.encode(date.timeIntervalSinceReferenceDate / 86_400)
+        }
+      } decoder: {
+        $0.dateDecodingStrategy = .custom { decoder in
+          Date(timeIntervalSinceReferenceDate: try decoder.singleValueContainer().decode(Double.self) * 86_400)
+        }
+      }
+    ),
+    (
+      "an object",
+      ValueCoding {
+        $0.dateEncodingStrategy = .custom { date, encoder in try ["at": date.timeIntervalSince1970].encode(to: encoder)
+        }
+      } decoder: {
+        $0.dateDecodingStrategy = .custom { decoder in
+          Date(timeIntervalSince1970: try [String: Double](from: decoder)["at"] ?? 0)
+        }
+      }
+    ),
+  ]
+
+  private static var formatter: DateFormatter {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 3600)
+    formatter.dateFormat = "dd.MM.yyyy HH:mm:ss.SSS"
+    return formatter
+  }
+
+  /// The index keeps dates of any strategy, also after a program without it has changed documents and indexes.
+  @Test func readsDatesOfOwnStrategies() throws {
+    for (name, coding) in Self.ownForms {
+      var options = OpenOptions.testing
+      options.values = coding
+      let test = try TestStore(options: options)
+      func insert(_ day: Int, _ store: DocumentStore) throws {
+        let task = Task(done: true, due: Self.start + TimeInterval(day * 86_400), name: "t")
+        try store.write { _ = try $0.insert(task, into: test.notes) }
+      }
+      func later(_ store: DocumentStore) throws -> [Int64?] {
+        try store.read {
+          try $0.query("SELECT id FROM notes WHERE due > ? ORDER BY due, id", Self.start + 3.5 * 86_400).rows.map {
+            $0[0].integer
+          }
+        }
+      }
+      for day in 0..<6 { try insert(day, test.store) }
+      let index = DocumentIndex.field("due", "$.due", as: .date)
+      #expect(
+        try test.store.write { try $0.setIndexes([index, .words()], of: test.notes) }
+          == [IndexedField(name: "due", values: 6, nulls: 0)], "\(name)")
+      #expect(try later(test.store) == [5, 6], "\(name)")
+      try insert(6, test.store)
+      #expect(try later(test.store) == [5, 6, 7], "\(name)")
+      try test.store.updateIndexes()
+      let text = try test.store.read { try $0.text(of: 7) }
+      try test.store.close()
+      // A program without the strategy indexes a date that it can't read.
+      let other = try test.reopened()
+      try other.write { _ = try $0.insert(Document(text: text, isJSON: true), into: test.notes) }
+      try other.updateIndexes()
+      #expect(try other.checkIndexes().isEmpty && other.verify().isSound, "\(name)")
+      #expect(
+        try other.read { try $0.query("SELECT typeof(due) FROM notes ORDER BY id DESC LIMIT 2") }.rows.map(\.values)
+          == [[.text("blob")], [.text("text")]], "\(name)")
+      try other.close()
+      // A program with it reads that date, in memory and in the file.
+      let store = try test.reopened(.published("primary"), options)
+      #expect(try later(store) == [5, 6, 7, 8], "\(name)")
+      #expect(try store.updateIndexes() && !store.updateIndexes(), "\(name)")
+      #expect(try store.checkIndexes().isEmpty && store.verify().isSound, "\(name)")
+      try store.close()
+      let last = try test.reopened()
+      let texts = try last.read { try $0.query("SELECT count(*) FROM notes WHERE typeof(due) = 'text'") }
+      #expect(texts.rows[0][0] == .integer(8), "\(name)")
+      try last.close()
+    }
+  }
+
+  /// Another meaning of dates is declared by the program that has them.
+  @Test func setIndexesTakesDatesOfOwnCoder() throws {
+    let test = try store(.millisecondsSince1970)
+    try test.store.close()
+    let index = DocumentIndex.field("due", "$.due", as: .date)
+    let other = try test.reopened()
+    #expect(try other.write { try $0.setIndexes([index], of: test.notes) }[0].hasOnlyNulls)
+    try other.close()
+    let store = try test.reopened(.published("primary"), Self.options(.millisecondsSince1970))
+    #expect(try store.write { try $0.setIndexes([index], of: test.notes) }[0].values == 10)
+    #expect(try store.write { try $0.setIndexes([index], of: test.notes) }.isEmpty)
+    try store.close()
+  }
+
+  /// A bound date compares with numbers of a custom strategy.
+  @Test func comparesBoundDateWithOwnNumbers() throws {
+    var options = OpenOptions.testing
+    options.values = Self.ownForms[1].1
+    let test = try TestStore(options: options)
+    try test.store.write { tx in
+      for day in 0..<4 {
+        _ = try tx.insert(
+          Task(done: true, due: Self.start + TimeInterval(day * 86_400), name: "t"), into: test.notes)
+      }
+      _ = try tx.setIndexes([.field("due", "$.due", as: .number)], of: test.notes)
+    }
+    let count = try test.store.read {
+      try $0.query("SELECT count(*) FROM notes WHERE due > ?", Self.start + 1.5 * 86_400)
+    }
+    #expect(count.rows[0][0] == .integer(2))
+  }
+
   /// A bound date compares with a field of numbers wherever the field's name is beside it, and equals the date that the
   /// coder wrote.
   @Test func comparesBoundDateWithNumbersOfEveryStrategy() throws {
