@@ -83,9 +83,12 @@ extension DocumentStore {
 
   /// Compares all indexes with the documents, like a full ``verify(_:against:requiring:allowingRekey:progress:)``.
   ///
-  /// - Returns: The differences, or an empty array without indexes or differences.
+  /// - Returns: The differences, which are empty without indexes or differences, and the numbers of values and NULLs of
+  ///   each collection's fields.
   /// - Throws: `damaged` with a document's ID. `indexBehind` if an index lacks too many documents.
-  package func checkIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> [Verdict.IndexProblem] {
+  package func checkIndexes(
+    progress: ProgressHandler? = nil
+  ) throws(StoreError) -> (problems: [Verdict.IndexProblem], fields: [(collection: String, field: IndexedField)]) {
     try engine.checkIndexes(progress)
   }
 }

@@ -12,6 +12,8 @@ struct IndexCheck {
   private let file: IndexFile
   private let step: (Int) throws(StoreError) -> Void
   private(set) var problems: [Verdict.IndexProblem] = []
+  /// The counts of each collection's fields.
+  private(set) var fields: [(collection: String, field: IndexedField)] = []
 
   init(
     _ transaction: StoreTransaction, _ file: IndexFile, _ step: @escaping (Int) throws(StoreError) -> Void
@@ -27,6 +29,7 @@ struct IndexCheck {
     for record in try transaction.orderedCollections() {
       guard let entry = file.declaration.collection(record.id), entry.uid == record.uid else { continue }
       if entry.hasTitles { try compareTitles(record) } else { try compareContents(record, entry) }
+      fields += try file.fields(of: entry).map { (record.name, $0) }
     }
   }
 

@@ -21,7 +21,7 @@ extension StoreEngine {
       { _ in try progress(WorkProgress(done: documents, total: documents, phase: .finishing)) }
     }
     do throws(StoreError) {
-      verdict.indexProblems = try checkIndexes(finishing)
+      verdict.indexProblems = try checkIndexes(finishing).problems
     } catch {
       switch (error.code, error.documentID) {
       // The documents that an index lacks exceed the memory limit, which isn't damage.
@@ -91,12 +91,17 @@ extension StoreEngine {
   }
 
   /// Compares all indexes with the documents, after adding missing documents in memory.
-  package func checkIndexes(_ progress: ProgressHandler?) throws(StoreError) -> [Verdict.IndexProblem] {
+  ///
+  /// - Returns: The differences, and the numbers of values and NULLs of each collection's fields.
+  package func checkIndexes(
+    _ progress: ProgressHandler?
+  ) throws(StoreError) -> (problems: [Verdict.IndexProblem], fields: [(collection: String, field: IndexedField)]) {
     try reading { transaction throws(StoreError) in
       let indexes = StoreIndexes(transaction)
       let step = try Self.step(progress, total: transaction.state.count, "checking was stopped")
       var problems = try indexes.problems()
-      guard problems.isEmpty else { return problems }
+      var fields: [(collection: String, field: IndexedField)] = []
+      guard problems.isEmpty else { return (problems, fields) }
       for part in IndexPart.all {
         do throws(StoreError) {
           guard let opened = try indexes.reopen(part) else { continue }
@@ -105,6 +110,7 @@ extension StoreEngine {
             var check = IndexCheck(transaction, file, step)
             try check.run()
             problems += check.problems
+            fields += check.fields
           }
         } catch {
           transaction.connection.openIndexes.close(part)
@@ -112,7 +118,7 @@ extension StoreEngine {
           problems.append(Verdict.IndexProblem(error.message))
         }
       }
-      return problems
+      return (problems, fields)
     }
   }
 

@@ -54,15 +54,21 @@ extension StoreIndexes {
       let opened = try reopen(IndexPart.contents)
     else { return [] }
     let file = try update(opened)
-    return try file.watching(transaction) { () throws(StoreError) in
-      try file.run { database throws(SQLiteError) in
-        let columns = entry.fields.indices.map { "count(\(ContentIndex.column($0)))" }
-        let row = try database.query(
-          "SELECT count(*),\(columns.joined(separator: ",")) FROM main.\(ContentIndex.fields(collection))"
-        ).rows[0].values.map { Int($0.integer ?? 0) }
-        return entry.fields.enumerated().map { index, field in
-          IndexedField(name: field.name, values: row[index + 1], nulls: row[0] - row[index + 1])
-        }
+    return try file.watching(transaction) { () throws(StoreError) in try file.fields(of: entry) }
+  }
+}
+
+extension IndexFile {
+  /// Counts the values of a collection's fields.
+  func fields(of entry: IndexDeclaration.Collection) throws(StoreError) -> [IndexedField] {
+    guard !entry.fields.isEmpty else { return [] }
+    return try run { database throws(SQLiteError) in
+      let columns = entry.fields.indices.map { "count(\(ContentIndex.column($0)))" }
+      let row = try database.query(
+        "SELECT count(*),\(columns.joined(separator: ",")) FROM main.\(ContentIndex.fields(entry.number))"
+      ).rows[0].values.map { Int($0.integer ?? 0) }
+      return entry.fields.enumerated().map { index, field in
+        IndexedField(name: field.name, values: row[index + 1], nulls: row[0] - row[index + 1])
       }
     }
   }

@@ -202,15 +202,11 @@ struct IndexCheckVerb: ParsableCommand {
     let store = try options.open(readOnly: true)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    let problems = try store.checkIndexes { bar.update($0) }
+    let (problems, fields) = try store.checkIndexes { bar.update($0) }
     bar.finish()
-    if problems.isEmpty {
-      for collection in try store.read({ try $0.collectionNames() }) {
-        for field in try store.indexedFields(of: DocumentCollection(collection.name)) where field.nulls > 0 {
-          options.common.diagnostics.note(
-            "\(collection.name).\(field.name): \(counted(field.nulls, "document")) without a value")
-        }
-      }
+    for (collection, field) in fields where problems.isEmpty && field.nulls > 0 {
+      options.common.diagnostics.note(
+        "\(collection).\(field.name): \(counted(field.nulls, "document")) without a value")
     }
     try store.close()
     var table = options.common.table(["collection", "index", "field", "id", "problem"], numbers: ["id"])

@@ -34,7 +34,7 @@ import Testing
   }
 
   private func expectSound() throws {
-    #expect(try test.store.checkIndexes().isEmpty)
+    #expect(try test.store.checkIndexes().problems.isEmpty)
     try test.expectSound()
   }
 

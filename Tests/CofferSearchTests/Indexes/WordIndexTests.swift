@@ -128,7 +128,7 @@ import Testing
         }
       }
       try test.store.index(test.notes, .words(keepingDiacritics: keeps))
-      if round % 2 == 1 { #expect(try test.store.checkIndexes().isEmpty) }
+      if round % 2 == 1 { #expect(try test.store.checkIndexes().problems.isEmpty) }
       let ids = try test.store.read { try $0.ids(in: test.notes, sortedBy: .id) }
       for _ in 0..<120 {
         let script = Self.scripts[random.number(below: Self.scripts.count)]

@@ -40,7 +40,7 @@ import Testing
     #expect(try found(test.store, "harbours") == [3])
     #expect(try found(test.store, "example OR sea OR deep") == [])
     #expect(try found(test.store, "title4") == [5])
-    #expect(try test.store.checkIndexes().isEmpty)
+    #expect(try test.store.checkIndexes().problems.isEmpty)
     #expect(try test.store.read { try $0.indexes(of: test.notes) } == [.words(in: "$.text")])
     let snippet = try #require(
       try test.store.read { try $0.search(ranked: "harbour", in: test.notes) }.matches.first?.snippet)
@@ -56,7 +56,7 @@ import Testing
     #expect(try found(test.store, "harbour") == [1])
     let matches = try test.store.read { try $0.search(ranked: "sea", in: test.notes) }.matches
     #expect(matches.map { $0.snippet?.text } == ["harbour\nsea\n", "deep sea\nx\n"])
-    #expect(try test.store.checkIndexes().isEmpty)
+    #expect(try test.store.checkIndexes().problems.isEmpty)
     // Substrings are those of all members.
     #expect(try test.store.read { try $0.search(for: .text("harbour"), in: test.notes) }.count == 6)
     let sql = "SELECT id FROM notes WHERE sender = 'sea@example.com' AND id IN (SELECT id FROM \"notes.match\"('two'))"
@@ -74,7 +74,7 @@ import Testing
       #expect(try test.store.read { try $0.indexes(of: test.notes) } == [index, .substrings])
       #expect(try found(test.store, "harbour") == ids)
       #expect(try found(try test.reopened(), "harbour") == ids)
-      #expect(try test.store.checkIndexes().isEmpty && test.store.verify().isSound)
+      #expect(try test.store.checkIndexes().problems.isEmpty && test.store.verify().isSound)
     }
     try test.store.dropIndexes(test.notes, [.words()])
     #expect(try test.store.read { try $0.indexes(of: test.notes) } == [.substrings])
@@ -88,7 +88,7 @@ import Testing
       try test.store.index(test.notes, .words(in: path))
       #expect(try found(test.store, word) == [1])
       #expect(try found(test.store, other).isEmpty)
-      #expect(try test.store.checkIndexes().isEmpty)
+      #expect(try test.store.checkIndexes().problems.isEmpty)
     }
   }
 
@@ -111,7 +111,7 @@ import Testing
     #expect(try found(test.store, "harbour", in: "mails").count == 2)
     #expect(try found(test.store, "sea", in: "mails").isEmpty)
     try test.store.updateIndexes()
-    #expect(try test.store.checkIndexes().isEmpty && test.store.verify().isSound)
+    #expect(try test.store.checkIndexes().problems.isEmpty && test.store.verify().isSound)
     #expect(try test.store.read { try $0.indexes(of: "mails") } == declared)
   }
 
@@ -127,7 +127,7 @@ import Testing
     for store in [test.store, copy] {
       #expect(try found(store, "harbour").count == 2)
       #expect(try found(store, "sea").isEmpty)
-      #expect(try store.checkIndexes().isEmpty)
+      #expect(try store.checkIndexes().problems.isEmpty)
     }
   }
 }

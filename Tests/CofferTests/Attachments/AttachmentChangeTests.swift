@@ -229,6 +229,6 @@ struct AttachmentChangeTests {
       try tx.attach([4], to: ids[1], name: "third")
     }
     #expect(try found("other") == [ids[1]])
-    #expect(try store.checkIndexes().isEmpty && store.verify().isSound)
+    #expect(try store.checkIndexes().problems.isEmpty && store.verify().isSound)
   }
 }
