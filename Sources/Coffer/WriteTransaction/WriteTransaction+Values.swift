@@ -31,12 +31,13 @@ extension WriteTransaction {
   ///
   /// An existing document keeps its parent, position and creation date, the attributes if `attributes` is empty, and a
   /// title that wasn't derived from the old value. It also keeps members that the value's type doesn't have, because a
-  /// newer program may have written them. If the type is decodable, the call replaces only documents that it can read.
+  /// newer program may have written them. The call replaces only documents that it can read or, if the type isn't
+  /// decodable, documents without members that the new value doesn't have.
   ///
   /// - Returns: The document's ID, and whether the document was inserted.
   /// - Throws: `notEncodable`, `noNumberLeft`, `tooLarge`, `invalidArgument`, `damaged`, or `notDecodable` if the
-  ///   existing document has a newer schema version, or can't be read as this type. To replace it regardless, delete it
-  ///   first.
+  ///   existing document has a newer schema version, or can't be replaced by this type. To replace it regardless, delete
+  ///   it first.
   @discardableResult
   public func put(
     _ value: some Encodable & Sendable, into collection: DocumentCollection, key: DocumentKey, title: String? = nil,

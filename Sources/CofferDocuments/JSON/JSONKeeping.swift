@@ -35,6 +35,12 @@ package enum JSONKeeping {
     return joined
   }
 
+  /// Whether a new value has all members of a stored value, also in objects and arrays in it.
+  package static func hasMembers(_ new: [UInt8], of stored: [UInt8]) -> Bool {
+    guard let stored = Node(json: stored) else { return false }
+    return Node(json: new)?.hasMembers(of: stored) ?? false
+  }
+
   /// Whether two values have the same members in the same order, also in objects and arrays in them.
   package static func haveSameMembers(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
     var (one, other) = (JSONScanner(one), JSONScanner(other))

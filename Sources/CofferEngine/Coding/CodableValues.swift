@@ -106,17 +106,26 @@ package struct CodableValues: Sendable {
   ///
   /// - Parameters:
   ///   - new: The new value's text.
-  ///   - type: The new value's type. If it isn't decodable, only the schema version is checked.
+  ///   - type: The new value's type. If it isn't decodable, it replaces only values whose members it writes.
   ///   - wasRead: Whether the stored document was read as this type.
   /// - Throws: `notDecodable` if the stored document can't be read as this type, or if unknown members can't be kept.
   package func text(
     _ new: String, of type: any Encodable.Type, replacing old: StoredDocument, wasRead: Bool = false
   ) throws(StoreError) -> String {
-    guard let decodable = type as? any Decodable.Type else {
-      _ = try Self.schema(of: old.header, as: type, type as? any VersionedValue.Type)
-      return new
+    if let decodable = type as? any Decodable.Type {
+      return try text(new, of: decodable, replacing: old, wasRead: wasRead)
     }
-    return try text(new, of: decodable, replacing: old, wasRead: wasRead)
+    _ = try Self.schema(of: old.header, as: type, nil)
+    // Nothing tells a member that the type doesn't know from one that the value doesn't have.
+    guard !old.header.isJSON || JSONKeeping.hasMembers(Array(new.utf8), of: Array(old.document.text.utf8)) else {
+      let id = old.header.id
+      let name = String(describing: type)
+      throw StoreError(
+        .notDecodable, "document \(id) has members that \(name) doesn't write",
+        hint: "make \(name) Decodable, so that members are kept that it doesn't have, or delete the document first",
+        documentID: id)
+    }
+    return new
   }
 
   private func text<Value: Decodable>(

@@ -210,16 +210,35 @@ struct TypeVersionsTests {
     }
   }
 
-  /// A type that can only be encoded knows no members, but it has version 1.
-  @Test func encodableTypeReplacesOnlyItsVersion() throws {
-    struct Output: Encodable, Sendable { var title: String }
+  /// A type that can only be encoded has version 1, and replaces values whose members it writes.
+  @Test func encodableTypeReplacesOnlyItsMembers() throws {
+    struct Output: Encodable, Sendable {
+      struct Tag: Encodable, Sendable { var name: String }
+      var title: String
+      var tags: [Tag] = []
+      var rank: Int?
+    }
     try withTestStore { test in
       try test.store.write { tx in
-        let id = try tx.put(Second(title: "a", rank: 1), into: test.notes, key: "k").id
-        try tx.put(Output(title: "b"), into: test.notes, key: "k")
-        #expect(try tx.text(of: id) == #"{"title":"b"}"#)
+        let id = try tx.put(First(title: "a"), into: test.notes, key: "k").id
+        try tx.put(Output(title: "b", tags: [.init(name: "x")], rank: 1), into: test.notes, key: "k")
+        #expect(try tx.text(of: id) == #"{"rank":1,"tags":[{"name":"x"}],"title":"b"}"#)
+        // The member that the value doesn't have can be one that the type doesn't have.
+        expect(.notDecodable) { try tx.put(Output(title: "c", tags: [.init(name: "x")]), into: test.notes, key: "k") }
+        try tx.put(Second(title: "d", tags: [.init(name: "x", color: "red")]), into: test.notes, key: "k")
+        expect(.notDecodable) {
+          try tx.put(Output(title: "e", tags: [.init(name: "x")], rank: 2), id: id, into: test.notes)
+        }
+        #expect(try tx.text(of: id).contains("red"))
         try tx.put(Third(name: "new"), into: test.notes, key: "n")
         expect(.notDecodable) { try tx.put(Output(title: "b"), into: test.notes, key: "n") }
+      }
+      expect(.notDecodable) {
+        try test.store.write { tx in
+          var options = BulkOptions()
+          options.onConflict = .update
+          try tx.insert(contentsOf: [Output(title: "f")], into: test.notes, options: options, key: { _ in "k" })
+        }
       }
     }
   }
