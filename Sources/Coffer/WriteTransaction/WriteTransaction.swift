@@ -45,7 +45,8 @@ extension WriteTransaction {
   /// Changes a document in place.
   ///
   /// If the collection derives titles, a title that was derived from the old text is derived from the new text. If the
-  /// closure throws, the document doesn't change. If the closure doesn't change the document, the call doesn't write.
+  /// closure throws, the document doesn't change. If the closure doesn't change the document, the call doesn't write. If
+  /// the closure sets `isJSON` to `false`, the document loses the schema version of its value.
   ///
   /// - Parameters:
   ///   - id: The document's ID.
@@ -71,6 +72,7 @@ extension WriteTransaction {
     if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
     // A store without titles has no title to change.
     if transaction.keys.session.titles == .none { new.title = old.document.title }
+    if old.document.isJSON, !new.isJSON { new.attributes = CodableValues.attributes(of: new, with: new) }
     guard !new.isIdentical(to: old.document) else { return true }
     // Keep a date that the closure set. If the closure removed the date, use the current date.
     let isDated = new.wasDated.value || new.modified != old.document.modified
@@ -85,7 +87,7 @@ extension WriteTransaction {
   /// missing.
   ///
   /// An existing document keeps its position, and the title, key, attributes, parent and creation date that `document`
-  /// doesn't have. Decrypts the old text.
+  /// doesn't have, except for the schema version of a value with another text. Decrypts the old text.
   ///
   /// - Returns: The ID, and whether the document was inserted.
   /// - Throws: `alreadyExists` if the ID belongs to a document in another collection, `duplicateKey`, `tooLarge`,
@@ -105,7 +107,8 @@ extension WriteTransaction {
   /// it's missing.
   ///
   /// An existing document keeps its position, and the title, attributes, parent and creation date that `document`
-  /// doesn't have. The key of `document` is ignored. Decrypts the old text.
+  /// doesn't have, except for the schema version of a value with another text. The key of `document` is ignored. Decrypts
+  /// the old text.
   ///
   /// - Returns: The document's ID, and whether the document was inserted.
   /// - Throws: `noNumberLeft`, `tooLarge`, `invalidArgument`, and `damaged` as in

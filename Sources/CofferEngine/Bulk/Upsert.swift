@@ -198,9 +198,8 @@ package struct Upsert {
     // The mark of a value stays with its text.
     if incoming.givesText, given.isJSON || !given.text.utf8.elementsEqual(old.text.utf8) {
       (document.text, document.isJSON) = (given.text, given.isJSON)
-      // A complete record gives the schema version of its value, unless that's 1.
-      let givesVersion = incoming.isComplete && !given.text.utf8.elementsEqual(old.text.utf8)
-      if !given.isJSON || givesVersion { document.attributes = CodableValues.unstamped(old.attributes) }
+      // The attributes that are given include the schema version of a value, unless that's 1.
+      document.attributes = CodableValues.attributes(of: old, with: given)
     }
     if let title = given.title, !incoming.isUsualTitle {
       document.title = title

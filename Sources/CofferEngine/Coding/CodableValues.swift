@@ -91,10 +91,13 @@ package struct CodableValues: Sendable {
     return attributes
   }
 
-  /// Returns the attributes without a schema version, for a text that isn't a value.
-  package static func unstamped(_ attributes: Attributes) -> Attributes {
-    guard !attributes.isEmpty, attributes[schemaName] != nil else { return attributes }
-    var attributes = attributes
+  /// Returns the attributes that a document keeps with another text: without a schema version, unless the text is still
+  /// the same value.
+  package static func attributes(of old: Document, with new: Document) -> Attributes {
+    var attributes = old.attributes
+    guard !attributes.isEmpty, case .number? = attributes[schemaName],
+      !new.isJSON || !new.text.isIdentical(to: old.text)
+    else { return attributes }
     attributes[schemaName] = nil
     return attributes
   }

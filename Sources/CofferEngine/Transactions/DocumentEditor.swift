@@ -80,10 +80,7 @@ package struct DocumentEditor {
     var new = document
     new.title = document.title ?? titled.document.title
     new.key = document.key ?? old.document.key
-    if document.attributes.isEmpty {
-      let kept = old.document.attributes
-      new.attributes = document.isJSON ? kept : CodableValues.unstamped(kept)
-    }
+    if document.attributes.isEmpty { new.attributes = CodableValues.attributes(of: old.document, with: document) }
     new.parent = document.parent ?? old.document.parent
     new.created = document.created ?? old.document.created
     new.modified = document.modified ?? .now()

@@ -314,9 +314,21 @@ struct TypeVersionsTests {
         #expect(try tx.header(of: id).attributes == ["schema": 2, "color": "red"])
         try tx.put(Document(text: "no value"), into: test.notes, key: "k")
         #expect(try tx.header(of: id).attributes == ["color": "red"])
+        let other = try tx.insert(Third(name: "a"), into: test.notes)
+        try tx.put(Document(text: #"{"title":"b"}"#, isJSON: true), id: other, into: test.notes)
+        #expect(try tx.value(Titled.self, of: other).title == "b")
+        let third = try tx.insert(Third(name: "c"), into: test.notes, attributes: ["color": "red"])
+        try tx.put(Document(text: try tx.text(of: third), isJSON: true), id: third, into: test.notes)
+        #expect(try tx.value(Third.self, of: third) == Third(name: "c"))
+        try tx.update(third) { $0.isJSON = false }
+        #expect(try tx.header(of: third).attributes == ["color": "red"])
         let second = try tx.insert(Third(name: "b"), into: test.notes, key: "b")
         var options = BulkOptions()
         options.onConflict = .update
+        let json = Document(text: #"{"title":"c"}"#, key: "b", isJSON: true)
+        try tx.insert(contentsOf: [json], into: test.notes, options: options)
+        #expect(try tx.value(Titled.self, of: second).title == "c")
+        try tx.update(second) { $0.attributes["schema"] = 2 }
         try tx.insert(contentsOf: [Document(text: "no value", key: "b")], into: test.notes, options: options)
         #expect(try tx.header(of: second).attributes.isEmpty)
       }
