@@ -326,8 +326,15 @@ package struct CodableValues: Sendable {
 
   private func hint(for error: any Error, as type: Any.Type, _ header: DocumentHeader) -> ErrorHint {
     guard header.isJSON else { return "its text was not stored as a value" }
-    guard case DecodingError.keyNotFound = error else { return "it was stored as another type" }
+    guard case DecodingError.keyNotFound(_, let context) = error else { return "it was stored as another type" }
     let name = String(describing: type)
+    // The defaults of a type don't supply the members of nested values.
+    guard context.codingPath.isEmpty else {
+      return """
+        if the type of \(CodingFault.place(context.codingPath)) gained this member, make it optional, or make \(name) a \
+        VersionedValue with a higher 'schema' whose 'migrate' supplies it; otherwise, it was stored as another type
+        """
+    }
     return """
       if \(name) gained this member, make it optional, or make \(name) a VersionedValue whose 'defaults' supply it; \
       otherwise, it was stored as another type

@@ -26,7 +26,7 @@ enum CodingFault {
     }
   }
 
-  private static func place(_ path: [any CodingKey]) -> String {
+  static func place(_ path: [any CodingKey]) -> String {
     var text = ""
     for key in path {
       let name = name(key)

@@ -261,6 +261,38 @@ struct TypeVersionsTests {
     }
   }
 
+  /// Defaults supply only the members of the whole value.
+  @Test func missingMemberOfNestedTypeNamesCure() throws {
+    struct Grown: VersionedValue, Equatable {
+      struct Tag: Codable, Sendable, Equatable {
+        var name: String
+        var color: String
+      }
+      @TaskLocal static var current = 1
+      static var schema: Int { current }
+      static var defaults: Grown? { Grown(title: "", tags: []) }
+      var title: String
+      var tags: [Tag]
+      static func migrate(_ old: OlderValue<Grown>) throws -> Grown {
+        let first = try old.decode(as: First.self)
+        return Grown(title: first.title, tags: first.tags.map { Tag(name: $0.name, color: "red") })
+      }
+    }
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(First(title: "a", tags: [.init(name: "x")]), into: test.notes) }
+      let error = #expect(throws: StoreError.self) { try test.store.read { try $0.value(Grown.self, of: id) } }
+      #expect(error?.message == "document 1 is no Grown: tags[0] has no member color")
+      #expect(
+        error?.hint == """
+          if the type of tags[0] gained this member, make it optional, or make Grown a VersionedValue with a higher \
+          'schema' whose 'migrate' supplies it; otherwise, it was stored as another type
+          """)
+      // The hint's cure.
+      let grown = try Grown.$current.withValue(2) { try test.store.read { try $0.value(Grown.self, of: id) } }
+      #expect(grown == Grown(title: "a", tags: [.init(name: "x", color: "red")]))
+    }
+  }
+
   // MARK: Schema numbers
 
   @Test(arguments: [-1, 0, Int.min, Int.max])
