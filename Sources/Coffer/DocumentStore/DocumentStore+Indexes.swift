@@ -5,18 +5,8 @@ internal import CofferSearch
 extension DocumentStore {
   /// Adds indexes to a collection and builds them in one transaction.
   ///
-  /// To declare exactly the indexes that an app needs, call ``WriteTransaction/setIndexes(_:of:progress:)`` at each
-  /// start.
-  ///
-  /// You don't need to update the indexes, because searches and queries add missing documents. Writes don't change
-  /// indexes. Declaring an existing index leaves it unchanged, unless the settings of words differ.
-  ///
-  /// ```swift
-  /// try store.index("orders", .field("price", "$.price", as: .number), .field("date", "$.date", as: .date))
-  /// try store.index("notes", .words(), .substrings)
-  /// ```
-  ///
-  /// Building indexes decrypts every document in the collection. Other writers wait until it ends.
+  /// Declaring an existing index leaves it unchanged, unless the settings of words differ. Building indexes decrypts
+  /// every document in the collection. Other writers wait until it ends.
   ///
   /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the call
   ///   doesn't add a field. A field without any value probably has a wrong path or kind
@@ -25,7 +15,7 @@ extension DocumentStore {
   ///   declared, `alreadyExists` for a column name that's taken, `tooLarge` for too many indexes, or `damaged` with a
   ///   document's ID. No index is declared then.
   @discardableResult
-  public func index(
+  package func index(
     _ collection: DocumentCollection, _ indexes: DocumentIndex..., progress: ProgressHandler? = nil
   ) throws(StoreError) -> [IndexedField] {
     try index(collection, indexes, progress: progress)
@@ -36,7 +26,7 @@ extension DocumentStore {
   /// - Returns: The result of the variadic form.
   /// - Throws: The errors of the variadic form. No index is declared then.
   @discardableResult
-  public func index(
+  package func index(
     _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
   ) throws(StoreError) -> [IndexedField] {
     let dates = engine.options.values.dates
@@ -61,7 +51,7 @@ extension DocumentStore {
   ///
   /// - Throws: `noSuchCollection`, `locked`, `readOnly`, `diskFull`, or `invalidArgument` for a field that an index of
   ///   several fields needs. No index is dropped then.
-  public func dropIndexes(_ collection: DocumentCollection, _ indexes: [DocumentIndex] = []) throws(StoreError) {
+  package func dropIndexes(_ collection: DocumentCollection, _ indexes: [DocumentIndex] = []) throws(StoreError) {
     try engine.changeIndexes(of: collection, nil, countingFields: false) { entry throws(StoreError) in
       try entry.remove(indexes.isEmpty ? entry.indexes : indexes)
     }

@@ -10,7 +10,8 @@ extension WriteTransaction {
   /// ```
   ///
   /// If the declaration is unchanged, the call only reads it, so you can make it at each start. Otherwise, building
-  /// decrypts every document in the collection. Searches and queries in this transaction use the new indexes. Creates
+  /// decrypts every document in the collection. You don't need to update the indexes, because writes don't change them,
+  /// and searches and queries add missing documents. Searches and queries in this transaction use the new indexes. Creates
   /// the collection if it's missing and there are indexes to declare.
   ///
   /// - Parameters:

@@ -25,9 +25,9 @@ public enum DocumentIndex: Sendable, Hashable {
   /// the last one.
   ///
   /// ```swift
-  /// try store.index(
-  ///   "mails", .field("thread", "$.thread", as: .text), .field("date", "$.date", as: .date),
-  ///   .fields(["thread", "date"]))  // WHERE thread = ? AND date < ? ORDER BY date DESC LIMIT 50
+  /// try tx.setIndexes(
+  ///   [.field("thread", "$.thread", as: .text), .field("date", "$.date", as: .date), .fields(["thread", "date"])],
+  ///   of: "mails")  // WHERE thread = ? AND date < ? ORDER BY date DESC LIMIT 50
   /// ```
   ///
   /// Without it, such a query reads all entries of one field that match, and sorts them.
@@ -60,7 +60,7 @@ extension DocumentIndex {
   /// The words in titles and in one member of stored values.
   ///
   /// ```swift
-  /// try store.index("mails", .words(in: "$.text"))  // a sender's address is no hit
+  /// try tx.setIndexes([.words(in: "$.text")], of: "mails")  // a sender's address is no hit
   /// ```
   public static func words(in path: String, keepingDiacritics: Bool = false) -> DocumentIndex {
     .words(in: [path], keepingDiacritics: keepingDiacritics)

@@ -106,7 +106,7 @@ struct IndexBench {
     try Self.compare("build an index of words", 1.3, rounds: min(rounds, 3)) { round in
       if round > 0 {
         try plain.execute("DROP TABLE f")
-        try store.dropIndexes(notes)
+        try store.write { _ = try $0.setIndexes([], of: notes) }
       }
       return try measured {
         try plain.transaction(.immediate) {
@@ -115,7 +115,7 @@ struct IndexBench {
         }
       }
     } ours: { _ in
-      try measured { try store.index(notes, .words()) }
+      try measured { try store.write { _ = try $0.setIndexes([.words()], of: notes) } }
     }
     Self.show("file with an index of words (bytes)", 1.4, [size("words.db")], [size("words.coffer")])
 
@@ -169,7 +169,7 @@ struct IndexBench {
       return try measured { _ = try store.read { try $0.search(ranked: "nowhere", in: notes) } }
     }
 
-    try store.index(notes, .titles)
+    try store.write { _ = try $0.setIndexes([.words(), .titles], of: notes) }
     try Self.compare("list every title from the index", 0.6, rounds: max(rounds, 5)) { _ in
       try measured {
         let list = try plain.statement("SELECT id, title, created, modified, size FROM t ORDER BY pos, id")
@@ -247,15 +247,17 @@ struct IndexBench {
     let fromJSON = try indexed("json") { "json ->> '$.\($0)'" }
     for field in ["customer", "price", "day"] { try plain.execute("DROP INDEX json_\(field)") }
     let theirs = try indexed("orders") { $0 }
-    let mine = try measured {
-      try store.index(
-        orders, .field("customer", "$.customer", as: .number), .field("price", "$.price", as: .number),
-        .field("day", "$.day", as: .date))
-    }
+    let fields: [DocumentIndex] = [
+      .field("customer", "$.customer", as: .number), .field("price", "$.price", as: .number),
+      .field("day", "$.day", as: .date),
+    ]
+    let mine = try measured { try store.write { _ = try $0.setIndexes(fields, of: orders) } }
     Self.show("build three fields of JSON", nil, [fromJSON], [mine])
     Self.show("build three fields, beside columns", nil, [theirs], [mine])
     try plain.execute("CREATE INDEX orders_shelf_day ON orders(shelf, day); ANALYZE")
-    try store.index(orders, .field("shelf", "$.shelf", as: .number), .fields(["shelf", "day"]))
+    try store.write { tx in
+      _ = try tx.setIndexes(fields + [.field("shelf", "$.shelf", as: .number), .fields(["shelf", "day"])], of: orders)
+    }
     func touch(_ result: QueryResult) {
       for row in result.rows { for value in row.values where value != .null { BenchFiles.touched &+= 1 } }
     }

@@ -21,7 +21,9 @@ private let template: [UInt8] = {
           Document(title: "Title \(number)", text: "sealed store number \(number) ä😀"), into: notes, at: .bottom)
       }
     }
-    try store.index(notes, .words(), .substrings, .titles, .field("bytes", "@size", as: .number))
+    try store.write { tx in
+      _ = try tx.setIndexes([.words(), .substrings, .titles, .field("bytes", "@size", as: .number)], of: notes)
+    }
     try store.close()
   } catch {
     fatalError("no store: \(error)")
@@ -70,7 +72,8 @@ func readEditedIndexes(_ input: [UInt8]) {
   }
   let text = try? edited.read { tx in try tx.text(of: 1) }
   precondition(text == "sealed store number 1 ä😀", "an index changed a document")
-  guard (try? edited.dropIndexes(notes)) != nil, (try? edited.verify().isSound) == true, (try? edited.close()) != nil
+  guard (try? edited.write { _ = try $0.setIndexes([], of: notes) }) != nil, (try? edited.verify().isSound) == true,
+    (try? edited.close()) != nil
   else { fatalError("the store is not sound without its indexes") }
 }
 
