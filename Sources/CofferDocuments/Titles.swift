@@ -17,7 +17,7 @@ public enum TitleRule: Int, Hashable, Sendable {
   case derived = 1
 
   /// The maximum length of a derived title in characters (grapheme clusters).
-  public static let derivedLength = 50
+  private static let derivedLength = 50
   /// The maximum length of a derived title in bytes, because a character can have any number of combining marks.
   private static let derivedByteLimit = 4096
 

@@ -126,7 +126,7 @@ public final class Database {
   public var lastInsertedID: Int64 { connection.handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
   /// The rows that the last INSERT, UPDATE or DELETE changed.
-  public var lastRowsAffected: Int { connection.handle.map { Int(sqlite3_changes64($0)) } ?? 0 }
+  package var lastRowsAffected: Int { connection.handle.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
   /// The rows changed by this connection since it was opened, those by triggers and foreign keys included.
   public var totalRowsAffected: Int { connection.handle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }

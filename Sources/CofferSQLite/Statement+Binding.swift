@@ -24,7 +24,7 @@ extension Statement {
   /// Binds NULL to a parameter, counted from 1.
   ///
   /// - Throws: `misuse`, as for an `Int64`.
-  public func bindNull(at index: Int) throws(SQLiteError) {
+  package func bindNull(at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_null(pointer, Int32(truncatingIfNeeded: index)))
   }
 

@@ -99,11 +99,11 @@ public final class Statement {
   public var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
 
   /// The number of parameters, or the highest parameter number if some parameters are numbered.
-  public var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
+  var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
 
   /// Returns the number of the parameter `:name`, `@name` or `$name`, or `nil` if it doesn't exist. The sign is
   /// optional.
-  public func parameterIndex(named name: String) -> Int? {
+  func parameterIndex(named name: String) -> Int? {
     let candidates = name.first.map { ":@$".contains($0) } == true ? [name] : [":", "@", "$"].map { $0 + name }
     return candidates.lazy.map { Int(sqlite3_bind_parameter_index(self.pointer, $0)) }.first { $0 > 0 }
   }
@@ -112,7 +112,7 @@ public final class Statement {
   public var columnCount: Int { Int(sqlite3_column_count(pointer)) }
 
   /// Returns the column's name, or an empty string if the column doesn't exist. Columns count from 0.
-  public func columnName(_ column: Int) -> String {
+  func columnName(_ column: Int) -> String {
     sqlite3_column_name(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) } ?? ""
   }
 
@@ -120,7 +120,7 @@ public final class Statement {
   public var columnNames: [String] { (0..<columnCount).map(columnName) }
 
   /// Returns the column's type in the table declaration, or `nil` for an expression. Columns count from 0.
-  public func declaredType(_ column: Int) -> String? {
+  package func declaredType(_ column: Int) -> String? {
     sqlite3_column_decltype(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) }
   }
 }

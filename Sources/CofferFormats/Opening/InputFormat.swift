@@ -36,12 +36,12 @@ public enum InputFormat: String, CaseIterable, Hashable, Sendable {
 
 extension InputFormat {
   /// The number of bytes that detection inspects at most.
-  public static let detectionByteCount = 64 << 10
+  static let detectionByteCount = 64 << 10
 
   /// Detects a format by the first bytes, then by the extension. Never answers `lines`.
   ///
   /// - Parameters:
-  ///   - head: the first ``detectionByteCount`` bytes, or the whole input.
+  ///   - head: the first 64 KiB, or the whole input.
   ///   - headIsWhole: whether the head is the whole input.
   ///   - pathExtension: without its dot; nil for an input without a name, such as standard input.
   ///   - encoding: the encoding of texts, if it is known.

@@ -59,7 +59,7 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     source = try DirectorySource(path: path, options: options)
   }
 
-  /// Reads a stream. To detect a format it reads up to ``InputFormat/detectionByteCount`` bytes ahead.
+  /// Reads a stream. To detect a format it reads up to 64 KiB ahead.
   ///
   /// - Parameters:
   ///   - source: the bytes, from the first one on.

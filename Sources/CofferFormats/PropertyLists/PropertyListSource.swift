@@ -65,7 +65,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   }
 
   /// Whether the input is a keyed archive; nil before the first read.
-  public var isKeyedArchive: Bool? {
+  var isKeyedArchive: Bool? {
     if case .open(let reader) = state { reader.parser.isKeyedArchive } else { nil }
   }
 

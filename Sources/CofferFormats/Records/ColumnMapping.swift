@@ -56,7 +56,7 @@ public struct ColumnMapping: Hashable, Sendable {
   /// Whether no part is mapped.
   public var isEmpty: Bool { columns.isEmpty }
   /// Whether a column is given by its number: then the first row is a record, unless the caller says otherwise.
-  public var usesNumbers: Bool { columns.values.contains { $0.number != nil } }
+  var usesNumbers: Bool { columns.values.contains { $0.number != nil } }
 
   /// The names at the places of parts.
   static func names(of places: [Part: Int?], in names: [String]) -> [Part: String] {

@@ -2,8 +2,6 @@
 public struct PassedOver: Hashable, Sendable {
   /// Symbolic links, which are not followed unless the caller wants it, and loops of them.
   public internal(set) var links = 0
-  /// Folders below one that is read without them.
-  public internal(set) var folders = 0
   /// Names with a dot in front.
   public internal(set) var hidden = 0
   /// Pipes, sockets and devices.

@@ -39,8 +39,6 @@ public struct ReadingOptions: Sendable {
   /// A Boolean value that indicates whether JSON records without a text also name their collections, because they can
   /// be parts of documents. Otherwise, the name is an ordinary member of the value.
   package var valuesNameCollections = false
-  /// A Boolean value that indicates whether the reader includes subdirectories.
-  public var walksFolders = true
   /// A Boolean value that indicates whether the reader follows symbolic links in directories.
   public var followsLinks = false
   /// A Boolean value that indicates whether each text's key is its file's path relative to the input directory.

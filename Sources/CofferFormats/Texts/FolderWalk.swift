@@ -57,10 +57,8 @@ struct FolderWalk: Sendable {
         return Found(file: file, path: path, entry: entry, folder: (folder.directory, folder.prefix))
       case _ where entry.isListed:
         throw FormatError(.unreadable, "a file of the index is no file", path: name)
-      case S_IFDIR where options.walksFolders:
-        try enter(file, prefix: path + [Self.slash])
       case S_IFDIR:
-        passedOver.folders += 1
+        try enter(file, prefix: path + [Self.slash])
       default:
         passedOver.special += 1
       }
