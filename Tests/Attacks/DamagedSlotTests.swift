@@ -145,7 +145,7 @@ struct DamagedSlotTests {
     #expect(try store.keys.add(.words("new words")) == 4)
     try store.keys.add(.stranger())
     try store.keys.replace(slot: 4, with: .words("newer words"))
-    #expect(try store.keys.changePassphrase { .text("own words") } == 7)
+    #expect(try store.keys.replace(with: .words("own words")) == 7)
     try store.keys.remove(slot: 1)
     #expect(try store.keys.list().map(\.slot) == [3, 5, 6, 7])
     #expect(try store.verify().isSound)

@@ -119,15 +119,6 @@ public struct KeySlots: Sendable {
     }
   }
 
-  /// Replaces the slot that opened the store with a passphrase, which `ask` returns in UTF-8.
-  ///
-  /// - Returns: The new slot's number.
-  /// - Throws: The errors of `replace`, and `keyFileInvalid` for an empty or too long passphrase.
-  @discardableResult
-  public func changePassphrase(_ ask: @escaping @Sendable () throws -> Secret) throws(StoreError) -> Int {
-    try replace(with: .passphrase(ask))
-  }
-
   // MARK: Inside
 
   /// Returns the file's slots, verified with the root key.

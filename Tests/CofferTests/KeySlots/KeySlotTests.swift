@@ -180,7 +180,7 @@ struct KeySlotTests {
     let size = try Data(contentsOf: test.url).count
     let rows = try test.raw().query("SELECT * FROM coffer_record").rows
     let store = try test.reopened(.words("old"))
-    #expect(try store.keys.changePassphrase { .text("new") } == 3)
+    #expect(try store.keys.replace(with: .words("new")) == 3)
     expect(.cannotUnlock) { try test.reopened(.words("old")) }
     #expect(try test.reopened(.words("new")).read { try $0.text(of: id) } == "x")
     try test.reopened().close()
@@ -190,7 +190,7 @@ struct KeySlotTests {
     #expect(listed.map(\.slot) == [2, 3] && listed.map(\.label) == ["", "mine"])
     #expect(listed.map(\.opened) == [false, true])
     // The session that changed the passphrase and other open sessions continue to work.
-    #expect(try store.keys.changePassphrase { .text("newer") } == 4)
+    #expect(try store.keys.replace(with: .words("newer")) == 4)
     try test.expectSound()
     #expect(try store.verify().isSound)
   }
