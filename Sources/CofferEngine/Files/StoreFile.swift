@@ -13,6 +13,9 @@ package struct StoreFile {
   package let database: StoreDatabase
   package let isWriteAhead: Bool
 
+  /// The time that opening a file in WAL mode always waits for other processes that open or close it.
+  private static let minimumOpeningWait = Duration.seconds(10)
+
   /// Opens the file without keys.
   ///
   /// In `readWrite` mode, the file is opened for writing if possible, so SQLite can roll back a killed writer's
@@ -34,7 +37,11 @@ package struct StoreFile {
     let watch = Cancellation.Watch(connection)
     defer { watch.end() }
     try place.requireSameFile()
-    try Self.checkFirstPage(connection, path: path, isImmutable: mode == .immutable)
+    let hasLog = try Self.checkFirstPage(connection, path: path, isImmutable: mode == .immutable)
+    // In WAL mode, other processes have a lock that blocks readers only while the first one opens the file, or the last
+    // one closes it. That's short, so a caller who doesn't wait for writers waits for it, too.
+    if hasLog { connection.busyTimeout = wait.map { max($0, Self.minimumOpeningWait) } }
+    defer { connection.busyTimeout = wait }
     // Read the schema here, because most pragmas would make SQLite read it.
     try Self.readSchema(connection, path: path)
     do throws(SQLiteError) {
@@ -78,9 +85,12 @@ package struct StoreFile {
   }
 
   /// Checks SQLite's file header before SQLite uses it.
+  ///
+  /// - Returns: Whether the file is in WAL mode.
+  @discardableResult
   package static func checkFirstPage(
     _ database: Database, path: String, isImmutable: Bool = false
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Bool {
     var status = stat()
     let (page, size) = try translatingErrors(at: path) { () throws(SQLiteError) in
       (try database.firstBytes(100), try database.fileSize())
@@ -115,6 +125,7 @@ package struct StoreFile {
     }
     // If the file had several names, each name would get its own log.
     if page[18] == 2, !isImmutable { try FileLocation(of: path).requireSingleName() }
+    return page[18] == 2
   }
 
   /// Returns the error for a failure to open. If a read-only folder prevents rolling back a journal, the message

@@ -37,6 +37,9 @@ public struct OpenOptions: Sendable {
   /// reads and writes aren't limited, and end when the task is canceled or the store is closed. Only if writes wait for
   /// each other's reads, because each is inside a read of another one's store, one of them throws `locked` after this
   /// time.
+  ///
+  /// In WAL mode, reads don't wait for writers. Opening a store then waits at least ten seconds for the first process
+  /// that opens it, or the last one that closes it.
   public var wait: Duration? = .seconds(10)
   /// The maximum number of concurrent reads. Further reads wait, in the order of their calls.
   ///

@@ -363,6 +363,30 @@ struct WaitingTests {
     }
   }
 
+  /// In WAL mode, another process has an exclusive lock while it opens the file first or closes it last.
+  @Test func openingLogWithZeroWaitWaitsForProcessThatOpensOrCloses() throws {
+    var options = OpenOptions.testing
+    options.wait = .zero
+    let test = try TestStore({ $0.journal = .writeAheadLog }, options: options)
+    try test.store.close()
+    let other = try test.raw()
+    #expect(try other.textPragma("locking_mode = EXCLUSIVE") == "exclusive")
+    try other.execute("BEGIN IMMEDIATE")
+    try other.execute("COMMIT")
+    let polls = Atomic<Int>(0)
+    let hasEnded = Flag()
+    let opening = Background { [url = test.url, options] in
+      defer { hasEnded.set() }
+      // A wait for a lock polls the condition.
+      return try Cancellation.polling({ polls.add(1, ordering: .relaxed).newValue < 0 }) {
+        try DocumentStore.open(at: url, key: .published("primary"), options: options)
+      }
+    }
+    waitUntil { polls.load(ordering: .relaxed) > 10 || hasEnded.isSet }
+    try other.close()
+    #expect(try opening.value().read { $0.documentCount } == 0)
+  }
+
   @Test func readersContinueDuringWriteInWAL() throws {
     let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
     try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
