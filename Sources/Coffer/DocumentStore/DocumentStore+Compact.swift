@@ -32,7 +32,7 @@ extension DocumentStore {
     let locks = ProcessLocks.of(file.path)
     if !file.isWriteAhead { locks.attach(to: file.database.connection, isRegistered: false) }
     return try locks.asWriter { () throws(StoreError) in
-      try lock?.lock(wait: wait, .current)
+      try lock?.lock(wait: wait, countsThisProcess: false, .current)
       defer { lock?.unlock() }
       let watch = Cancellation.Watch(file.database.connection)
       defer { watch.end() }

@@ -105,7 +105,9 @@ package final class ConnectionPool: Sendable {
   ///
   /// - Throws: `closed`, `cancelled`, or `misuse` inside this thread's `read` or `write`. In rollback journal mode,
   ///   also inside this thread's `write` of another open store of the file.
-  func beginReading(wait: Duration?, _ cancellation: Cancellation?, turn: FairTurn?) throws(StoreError) -> UInt {
+  func beginReading(
+    wait: Duration?, _ cancellation: Cancellation?, turn: FairTurn?
+  ) throws(StoreError) -> (thread: UInt, number: UInt64?) {
     try requireOwnProcess()
     let thread = currentThread()
     guard writingThread.load(ordering: .acquiring) != thread else { throw Self.nested }
@@ -132,12 +134,15 @@ package final class ConnectionPool: Sendable {
       throw error
     }
     ThreadScopes.begin()
-    if !isWriteAhead { locks.beginReading(thread) }
-    return thread
+    guard isWriteAhead else {
+      locks.beginReading(thread)
+      return (thread, nil)
+    }
+    return (thread, locks.beginReadingLog())
   }
 
-  func endReading(_ thread: UInt) {
-    if !isWriteAhead { locks.endReading(thread) }
+  func endReading(_ thread: UInt, _ number: UInt64?) {
+    if let number { locks.endReadingLog(number) } else { locks.endReading(thread) }
     ThreadScopes.end()
     idle.withLock { $0.endReading(thread) }
     readerTurns.signal()
@@ -258,7 +263,9 @@ package final class ConnectionPool: Sendable {
       writingConnection = connection
     }
     do throws(StoreError) {
-      try writeAheadLock?.lock(wait: wait, cancellation) { () throws(StoreError) in try session.requireRunning() }
+      try writeAheadLock?.lock(wait: wait, countsThisProcess: shorter != nil, cancellation) { () throws(StoreError) in
+        try session.requireRunning()
+      }
     } catch {
       // Closing a store that was never written to doesn't wait for another writer.
       if isNew { writingConnection = nil }
@@ -384,52 +391,107 @@ package final class ConnectionPool: Sendable {
     if !isWriteAhead, database.holdsLockHere == nil { locks.attach(to: database, isRegistered: true) }
   }
 
+  /// What keeps the log from being copied into the file and truncated.
+  private enum LogObstacle {
+    /// Reads of this process with numbers below this one.
+    case reads(before: UInt64)
+    /// A connection that isn't a store's of this process, or a replication program, and the time of waiting for it.
+    case others(Duration = .zero)
+  }
+
   /// Runs `body` on the connection for writing, after copying the whole log into the file and truncating it.
   ///
-  /// Waits for readers that still use the log, without blocking other writers.
+  /// Waits for readers that still use the log. Other writers continue during long reads. If further reads have begun by
+  /// their end, writers wait, too, at most a few times as long as such a read takes: a log that grows stays in use.
   ///
   /// - Parameters:
   ///   - waiting: Called while readers block the copy.
   ///   - body: Returns `nil` to start over if another writer wrote to the log before `body` had the lock.
-  /// - Throws: `locked` if readers remain longer than the store's waiting time, or errors from `waiting`.
+  /// - Throws: `locked` if readers of other processes remain longer than the store's waiting time, or errors from
+  ///   `waiting`. Inside a read or write of another store, readers of this process count, too, because they may wait for
+  ///   this thread.
   func withEmptyLog<R>(
     waiting: () throws(StoreError) -> Void, _ body: (StoreConnection) throws(StoreError) -> R?
   ) throws(StoreError) -> R {
-    let end = wait.map { ContinuousClock.now + $0 }
+    var left = wait
+    // The time for which an attempt waits for readers.
+    var limit = Duration.zero
     while true {
-      if let result = try namingStops({ () throws(StoreError) in try withCutLog(body) }) { return result }
-      if let end, ContinuousClock.now >= end {
-        throw StoreError(
-          .locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers, and stop replication")
+      var obstacle = LogObstacle.others()
+      if let result = try namingStops({ () throws(StoreError) in try withCutLog(limit, &obstacle, body) }) {
+        return result
       }
-      try waiting()
-      usleep(10_000)
+      if case .reads(let end) = obstacle, ThreadScopes.count == 0 {
+        limit = max(.milliseconds(50), limit * 2)
+        while locks.isReadingLog(before: end) {
+          try session.requireRunning()
+          try Cancellation.checkCurrent()
+          try waiting()
+          usleep(10_000)
+        }
+      } else {
+        if let left, left <= .zero {
+          throw StoreError(
+            .locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers, and stop replication")
+        }
+        if case .others(let time) = obstacle { left = left.map { $0 - time } }
+        left = left.map { $0 - .milliseconds(10) }
+        limit = .zero
+        try waiting()
+        usleep(10_000)
+      }
     }
   }
 
   /// Tries to copy and truncate the log once. Returns `nil` to start over.
-  private func withCutLog<R>(_ body: (StoreConnection) throws(StoreError) -> R?) throws(StoreError) -> R? {
+  private func withCutLog<R>(
+    _ limit: Duration, _ obstacle: inout LogObstacle, _ body: (StoreConnection) throws(StoreError) -> R?
+  ) throws(StoreError) -> R? {
     let lease = try writer()
-    guard try cutLog(lease.connection), let result = try body(lease.connection) else { return nil }
+    if let found = try cutLog(lease.connection, limit) {
+      obstacle = found
+      return nil
+    }
+    guard let result = try body(lease.connection) else { return nil }
     lease.checkpointIfLong()
     return result
   }
 
-  /// Copies the log into the file and truncates it. Returns `false` if another connection blocks that, or a replication
-  /// program, which would lose unread commits.
-  private func cutLog(_ connection: StoreConnection) throws(StoreError) -> Bool {
-    guard let writeAheadLock else { return true }
+  /// Copies the log into the file and truncates it.
+  ///
+  /// - Parameter limit: The maximum time that each step waits for readers.
+  /// - Returns: `nil`, or the obstacle.
+  private func cutLog(_ connection: StoreConnection, _ limit: Duration) throws(StoreError) -> LogObstacle? {
+    guard let writeAheadLock else { return nil }
     let database = connection.database.connection
-    guard !writeAheadLock.isReplicated(database) else { return false }
-    database.busyTimeout = .zero
+    // A replication program would lose unread commits.
+    guard !writeAheadLock.isReplicated(database) else { return .others() }
     defer { database.busyTimeout = wait }
-    do throws(SQLiteError) {
-      try database.checkpoint(.truncate)
-      return true
-    } catch {
-      guard error.code == .busy || error.code == .locked else { throw StoreError(error) }
-      return false
+    var obstacle = try checkpoint(database, .full, limit)
+    // A read that begins while SQLite's few marks in the log are in use shares an older read's mark.
+    if case .others? = obstacle { obstacle = try checkpoint(database, .full, limit) }
+    if let obstacle { return obstacle }
+    // Reads that begin now don't use the log.
+    return try checkpoint(database, .truncate, limit)
+  }
+
+  private func checkpoint(
+    _ database: Database, _ mode: Database.CheckpointMode, _ limit: Duration
+  ) throws(StoreError) -> LogObstacle? {
+    let next = locks.nextLogRead
+    let start = ContinuousClock.now
+    // The last of the earlier reads may end after SQLite's last try, so there's one without a wait.
+    for limit in [limit, .zero] {
+      database.busyTimeout = limit
+      do throws(SQLiteError) {
+        try database.checkpoint(mode)
+        return nil
+      } catch {
+        guard error.code == .busy || error.code == .locked else { throw StoreError(error) }
+      }
+      if locks.isReadingLog(before: next) { return .reads(before: next) }
     }
+    return .others(.now - start)
   }
 
   /// Whether the log is empty. Call this under the write lock.

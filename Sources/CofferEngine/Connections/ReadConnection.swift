@@ -9,8 +9,10 @@ package struct ReadConnection: ~Copyable {
   private struct Registration: ~Copyable {
     let pool: ConnectionPool
     let thread: UInt
+    /// The number of the read in WAL mode.
+    let number: UInt64?
 
-    deinit { pool.endReading(thread) }
+    deinit { pool.endReading(thread, number) }
   }
 
   /// - Throws: `closed`, or `misuse` inside this thread's `write` in rollback journal mode, because a reader would
@@ -20,7 +22,8 @@ package struct ReadConnection: ~Copyable {
     _ pool: ConnectionPool, _ cancellation: Cancellation?, wait: Duration?, turn: FairTurn?
   ) throws(StoreError) {
     let cancellation = cancellation ?? .current
-    let registration = Registration(pool: pool, thread: try pool.beginReading(wait: wait, cancellation, turn: turn))
+    let (thread, number) = try pool.beginReading(wait: wait, cancellation, turn: turn)
+    let registration = Registration(pool: pool, thread: thread, number: number)
     let connection = try pool.takeReader(wait: wait)
     do throws(StoreError) {
       try connection.beginWork(cancellation)

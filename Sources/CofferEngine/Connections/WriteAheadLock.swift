@@ -69,29 +69,37 @@ package final class WriteAheadLock: Sendable {
     }
   }
 
-  /// - Parameter check: Called before each attempt. An error that it throws ends the wait.
+  /// - Parameters:
+  ///   - countsThisProcess: Whether the time counts in which this process has the lock, for example to close another
+  ///     open store of the file.
+  ///   - check: Called before each attempt. An error that it throws ends the wait.
   package func lock(
-    wait: Duration?, _ cancellation: Cancellation? = nil, check: () throws(StoreError) -> Void = {}
+    wait: Duration?, countsThisProcess: Bool = true, _ cancellation: Cancellation? = nil,
+    check: () throws(StoreError) -> Void = {}
   ) throws(StoreError) {
     let clock = ContinuousClock()
-    let end = wait.map { clock.now + $0 }
+    var end = wait.map { clock.now + $0 }
     var pause: UInt32 = 200
     while true {
       try cancellation?.check()
       try check()
+      let start = clock.now
+      var isCounted = countsThisProcess
       if isHeld.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
         if RangeLock.take(RangeLock.writers, of: descriptor) { return }
         let reason = errno
+        isCounted = true
         isHeld.store(false, ordering: .releasing)
         guard reason == EAGAIN || reason == EACCES || reason == EINTR else {
           throw StoreError(.ioFailure, "the store can't be locked: \(String(cString: strerror(reason)))")
         }
       }
-      if let end, clock.now >= end {
+      if isCounted, let end, clock.now >= end {
         throw StoreError(.locked, "the store is locked by another writer", hint: "try again, or wait longer")
       }
       usleep(pause)
       pause = min(2 * pause, 20_000)
+      if !isCounted { end = end.map { $0 + (clock.now - start) } }
     }
   }
 

@@ -195,8 +195,8 @@ package final class StoreEngine: Sendable {
   /// Removes the old pages from the write-ahead log and file after a key or slot change, and records that in the state.
   ///
   /// - Parameter work: The description of the change for errors.
-  /// - Throws: `locked` if readers remain longer than the store's waiting time. The change is then committed, but the
-  ///   file still contains its old pages.
+  /// - Throws: `locked` if readers of other processes remain longer than the store's waiting time. The change is then
+  ///   committed, but the file still contains its old pages.
   package func emptyLog(after work: String, waiting: () throws(StoreError) -> Void) throws(StoreError) {
     let unwiped = try reading { transaction throws(StoreError) in transaction.state.unwiped }
     guard unwiped != 0 else { return }

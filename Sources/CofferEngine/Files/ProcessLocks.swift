@@ -37,6 +37,8 @@ package final class ProcessLocks: Sendable {
   /// The number of read transactions that have SQLite's lock, and whether a write transaction has it.
   let readersWithLock = Atomic<Int>(0)
   let writerHasLock = Atomic<Bool>(false)
+  /// The reads in WAL mode by their numbers, which rise in the order of their beginnings.
+  private let logReads = Mutex<(active: Set<UInt64>, next: UInt64)>(([], 0))
   private let identity: FileIdentity?
 
   private init(_ identity: FileIdentity?) {
@@ -152,6 +154,36 @@ package final class ProcessLocks: Sendable {
 
   func isReading(_ thread: UInt) -> Bool {
     reading.withLock { $0[thread] != nil }
+  }
+
+  // MARK: Readers in WAL mode
+
+  /// Registers a read before it can begin to use the log. Returns its number.
+  func beginReadingLog() -> UInt64 {
+    logReads.withLock { reads in
+      defer { reads.next += 1 }
+      reads.active.insert(reads.next)
+      return reads.next
+    }
+  }
+
+  func endReadingLog(_ number: UInt64) {
+    _ = logReads.withLock { $0.active.remove(number) }
+  }
+
+  /// Runs work that reads the file without an open store.
+  func readingLog<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    let number = beginReadingLog()
+    defer { endReadingLog(number) }
+    return try work()
+  }
+
+  /// The number of the next read.
+  var nextLogRead: UInt64 { logReads.withLock { $0.next } }
+
+  /// Whether a read with a lower number hasn't ended.
+  func isReadingLog(before number: UInt64) -> Bool {
+    logReads.withLock { $0.active.contains { $0 < number } }
   }
 
   /// SQLite's lock of a read transaction, for which a writer of this process may have to wait.

@@ -14,15 +14,19 @@ extension StoreFile {
     throws(StoreError) -> R
   {
     let file = try StoreFile(at: path, wait: wait, cacheBytes: readerCache)
-    let locks = file.isWriteAhead ? nil : ProcessLocks.of(path)
-    locks?.attach(to: file.database.connection, isRegistered: false)
+    let locks = ProcessLocks.of(path)
+    if !file.isWriteAhead { locks.attach(to: file.database.connection, isRegistered: false) }
     let watch = Cancellation.Watch(file.database.connection)
     defer { watch.end() }
     try Cancellation.checkCurrent()
+    guard !file.isWriteAhead else {
+      return try locks.readingLog { () throws(StoreError) in
+        try file.database.reading { () throws(StoreError) in try body(file) }
+      }
+    }
     return try file.database.reading { () throws(StoreError) in
       // The first statement takes SQLite's lock.
       try file.checkSize()
-      guard let locks else { return try body(file) }
       return try locks.asReader { () throws(StoreError) in try body(file) }
     }
   }

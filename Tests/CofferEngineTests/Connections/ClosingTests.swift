@@ -256,11 +256,11 @@ struct ClosingTests {
     let test = try TestStore()
     let store = test.store
     let connections = store.engine.connections
-    let thread = try connections.beginReading(wait: nil, nil, turn: nil)
+    let (thread, number) = try connections.beginReading(wait: nil, nil, turn: nil)
     let closer = Background { try store.close() }
     waitUntil { store.engine.session.isClosing }
     expect(.closed) { try connections.takeReader(wait: nil) }
-    connections.endReading(thread)
+    connections.endReading(thread, number)
     try closer.value()
   }
 

@@ -83,6 +83,94 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  enum KeyChange: CaseIterable {
+    case add, remove, rekey
+  }
+
+  /// The log with the old pages can't be truncated during a read. Other writers continue.
+  @Test(arguments: KeyChange.allCases, [false, true])
+  func keyChangeWithZeroWaitWaitsForReadersOfThisProcess(_ change: KeyChange, inAnotherHandle: Bool) throws {
+    let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
+    if change == .remove { try test.store.keys.add(.published("next")) }
+    let other = try test.reopened()
+    let meeting = Meeting()
+    let reading = Background { [reader = inAnotherHandle ? other : test.store] in
+      try reader.read { scope in
+        meeting.stop()
+        return scope.documentCount
+      }
+    }
+    meeting.waitForArrival()
+    let hasEnded = Flag()
+    let changing = Background { [store = test.store] in
+      defer { hasEnded.set() }
+      switch change {
+      case .add: try store.keys.add(try Recipient.stranger())
+      case .remove: try store.keys.remove(slot: 2)
+      case .rekey: try store.rekey()
+      }
+    }
+    try waitUntil { try hasEnded.isSet || test.store.rekeyStatus().hasOldPages }
+    try test.store.write { _ = try $0.insert(Document(text: "meanwhile"), into: test.notes) }
+    meeting.letGo()
+    #expect(try reading.value() == 0)
+    try changing.value()
+    #expect(try !test.store.rekeyStatus().hasOldPages)
+    try other.close()
+    try test.expectSound()
+  }
+
+  @Test func keyChangesWithShortWaitEndBesideManyTasks() async throws {
+    let test = try store(wait: .milliseconds(100)) { $0.journal = .writeAheadLog }
+    let (store, notes) = (test.store, test.notes)
+    try await store.write { _ = try $0.insert(Document(text: "first"), into: notes) }
+    let isDone = Flag()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<24 {
+        group.addTask {
+          while !isDone.isSet {
+            if number.isMultiple(of: 3) {
+              try await store.write { _ = try $0.insert(Document(text: "\(number)"), into: notes) }
+            } else {
+              _ = try await store.read { try $0.headers(in: notes, limit: 100) }
+            }
+          }
+        }
+      }
+      for _ in 0..<5 {
+        let slot = try await store.perform { try $0.keys.add(try Recipient.stranger()) }
+        try await store.perform { try $0.keys.remove(slot: slot) }
+      }
+      _ = try await store.perform { try $0.rekey() }
+      isDone.set()
+      try await group.waitForAll()
+    }
+    let status = try store.rekeyStatus()
+    #expect(status.isFinished && !status.hasOldPages)
+    try test.expectSound()
+  }
+
+  /// Another open store of the file has this lock while it closes.
+  @Test func writerWithZeroWaitWaitsForLockOfThisProcess() throws {
+    let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
+    let connections = test.store.engine.connections
+    let lock = try WriteAheadLock.of(test.url.path)
+    defer { lock.release() }
+    for _ in 0..<10 {
+      try lock.lock(wait: .zero)
+      let hasEnded = Flag()
+      let writing = Background { [store = test.store, notes = test.notes] in
+        defer { hasEnded.set() }
+        _ = try store.write { try $0.insert(Document(text: "x"), into: notes) }
+      }
+      waitUntil { hasEnded.isSet || connections.idle.withLock { $0.writer != nil } }
+      lock.unlock()
+      try writing.value()
+    }
+    #expect(try test.store.read { $0.documentCount } == 10)
+    try test.expectSound()
+  }
+
   @Test(arguments: [2, 3]) func endsWaitOfWritesInCircleForEachOthersRead(_ count: Int) throws {
     let tests = try (0..<count).map { _ in try store(wait: .zero) }
     let notes = tests[0].notes
