@@ -15,17 +15,20 @@ extension AttachmentContent {
   /// - Parameters:
   ///   - parts: The parts, such as arrays of bytes or `Data`.
   ///   - isolation: The actor that reads the stream, which is the caller's.
+  ///   - progress: Called with the number of bytes that are read, without a total.
   /// - Returns: The content, which can be attached once or more.
-  /// - Throws: Errors of the stream, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
+  /// - Throws: Errors of the stream and of `progress`, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
   public static func stream<Parts: AsyncSequence>(
-    _ parts: Parts, isolation: isolated (any Actor)? = #isolation
+    _ parts: Parts, isolation: isolated (any Actor)? = #isolation, progress: ProgressHandler? = nil
   ) async throws -> AttachmentContent where Parts.Element: Sequence<UInt8> {
     let collector = ContentCollector()
+    try progress?(WorkProgress(done: 0))
     for try await part in parts {
       try Task.checkCancellation()
       if try part.withContiguousStorageIfAvailable({ try collector.append(UnsafeRawBufferPointer($0)) }) == nil {
         try Array(part).withUnsafeBytes { try collector.append($0) }
       }
+      try progress?(WorkProgress(done: collector.byteCount))
     }
     // Streams of the standard library end when the task is cancelled.
     try Task.checkCancellation()
@@ -39,23 +42,27 @@ extension AttachmentContent {
   /// - Parameters:
   ///   - bytes: The bytes, such as those of a `URL` or a `FileHandle`.
   ///   - isolation: The actor that reads the stream, which is the caller's.
+  ///   - progress: Called with the number of bytes that are read, without a total.
   /// - Returns: The content, which can be attached once or more.
-  /// - Throws: Errors of the stream, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
+  /// - Throws: Errors of the stream and of `progress`, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
   public static func stream<Bytes: AsyncSequence>(
-    _ bytes: Bytes, isolation: isolated (any Actor)? = #isolation
+    _ bytes: Bytes, isolation: isolated (any Actor)? = #isolation, progress: ProgressHandler? = nil
   ) async throws -> AttachmentContent where Bytes.Element == UInt8 {
     let collector = ContentCollector()
     var part: [UInt8] = []
     part.reserveCapacity(1 << 16)
+    try progress?(WorkProgress(done: 0))
     for try await byte in bytes {
       part.append(byte)
       guard part.count == 1 << 16 else { continue }
       try Task.checkCancellation()
       try part.withUnsafeBytes { try collector.append($0) }
+      try progress?(WorkProgress(done: collector.byteCount))
       part.removeAll(keepingCapacity: true)
     }
     try Task.checkCancellation()
     try part.withUnsafeBytes { try collector.append($0) }
+    try progress?(WorkProgress(done: collector.byteCount))
     return collector.finish()
   }
 }

@@ -59,6 +59,8 @@ package struct ContentCollector: ~Copyable {
 
   package init() {}
 
+  package var byteCount: Int { contents.count }
+
   /// - Throws: `diskFull`, `ioFailure`, or `tooLarge` for more bytes than an attachment has.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     guard contents.count + bytes.count <= ChunkLayout.maximumByteCount else { throw .attachmentTooLarge }

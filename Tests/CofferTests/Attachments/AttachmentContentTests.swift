@@ -169,9 +169,44 @@ struct AttachmentContentTests {
     let (stream, continuation) = AsyncStream<UInt8>.makeStream()
     for byte in bytes { continuation.yield(byte) }
     continuation.finish()
-    let content = try await AttachmentContent.stream(stream)
+    var progress: [WorkProgress] = []
+    let content = try await AttachmentContent.stream(stream) { progress.append($0) }
+    #expect(progress == [0, 1 << 16, 70_000].map { WorkProgress(done: $0) })
     let attached = try await test.store.write { try $0.attach(content, to: id, name: "a") }
     #expect(try await test.store.read { try $0.content(of: attached.id) } == bytes)
+  }
+
+  @Test func streamReportsBytesThatAreRead() async throws {
+    let bytes = AttachmentTests.bytes(300_000)
+    var progress: [WorkProgress] = []
+    _ = try await AttachmentContent.stream(Parts(bytes: bytes)) { progress.append($0) }
+    #expect(progress.first == WorkProgress(done: 0) && progress.last == WorkProgress(done: 300_000))
+    #expect(progress.count > 2 && progress.map(\.done) == progress.map(\.done).sorted())
+    struct Stop: Error {}
+    await #expect(throws: Stop.self) {
+      try await AttachmentContent.stream(Parts(bytes: bytes)) { if $0.done > 0 { throw Stop() } }
+    }
+  }
+
+  /// The stream has another part only after both writes.
+  @Test func slowStreamDelaysNoWriter() async throws {
+    let test = try TestStore()
+    let id = try Self.makeDocument(test.store)
+    let other = try await DocumentStore.open(at: test.url, key: .published("primary"), options: .testing)
+    let (parts, sender) = AsyncStream<[UInt8]>.makeStream()
+    let (reports, reporter) = AsyncStream<Int>.makeStream()
+    let reading = Task { try await AttachmentContent.stream(parts) { reporter.yield($0.done) } }
+    sender.yield([1, 2])
+    for await done in reports where done == 2 { break }
+    let here = try await test.store.write { try $0.insert(Document(text: "here"), into: Self.notes) }
+    let there = try await other.write { try $0.insert(Document(text: "there"), into: Self.notes) }
+    sender.yield([3])
+    sender.finish()
+    let content = try await reading.value
+    let attached = try await test.store.write { try $0.attach(content, to: id, name: "memo.wav") }
+    #expect(try await test.store.read { try $0.content(of: attached.id) } == [1, 2, 3])
+    #expect(try await test.store.read { tx in try [here, there].map { try tx.text(of: $0) } } == ["here", "there"])
+    try await other.close()
   }
 
   @Test func failureOfStreamIsPassedOn() async throws {
