@@ -50,13 +50,13 @@ extension Database {
   }
 
   /// - Parameter size: The number of pages, or the negative number of KiB.
-  fileprivate func setCacheSize(_ size: Int64) throws(SQLiteError) {
+  package func setCacheSize(_ size: Int64) throws(SQLiteError) {
     // SQLite sets it when it compiles the pragma: a statement from the cache would do nothing.
     try connection.runAll("PRAGMA cache_size = \(size)") { statement throws(SQLiteError) in try statement.run() }
   }
 
   /// The size as in ``setCacheSize(_:)``, which SQLite also reads when it compiles the pragma.
-  fileprivate func cacheSize() throws(SQLiteError) -> Int64 {
+  package func cacheSize() throws(SQLiteError) -> Int64 {
     var size: Int64 = 0
     try connection.runAll("PRAGMA cache_size") { statement throws(SQLiteError) in
       if try statement.step() { size = statement.int64(at: 0) }

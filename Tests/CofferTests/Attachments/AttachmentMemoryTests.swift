@@ -9,55 +9,63 @@ import Testing
 /// The memory that one attachment of any size takes.
 struct AttachmentMemoryTests {
   /// Runs in a process of its own, because other tests take memory, too.
-  @Test(.slow, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/clear_refs"), "needs /proc"))
+  @Test(.slow, .enabled(if: Memory.isMeasurable, "needs /proc"))
   func largeAttachmentTakesLittleMemory() async {
+    await #expect(processExitsWith: .success) { try AttachmentMemoryTests.expectLittleMemory(.rollback) }
+  }
+
+  @Test(.slow, .enabled(if: Memory.isMeasurable, "needs /proc"))
+  func largeAttachmentTakesLittleMemoryWithLog() async {
+    await #expect(processExitsWith: .success) { try AttachmentMemoryTests.expectLittleMemory(.writeAheadLog) }
+  }
+
+  private static func expectLittleMemory(_ journal: CreateOptions.Journal) throws {
+    let test = try TestStore { $0.journal = journal }
+    let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+    let other = try test.store.write { try $0.insert(Document(text: "other"), into: test.notes) }
+    func read(_ attachment: CofferEngine.Attachment.ID) throws -> Int {
+      try test.store.read { reader in
+        var count = 0
+        try reader.forEachPart(of: attachment) { count += $0.count }
+        return count
+      }
+    }
+    /// Undoes a deletion, whose content waits in a file.
+    func deleteAndRestore() throws {
+      let deleted = try test.store.write { try $0.deleteUndoably([id]) }
+      try test.store.write { try $0.restore(deleted) }
+    }
+    // Runs the code once, without filling the page caches.
+    let (small, count) = (100_000, 256 << 20)
+    #expect(try read(try test.attachZeros(small, to: id, name: "small")) == small)
+    try deleteAndRestore()
+    var large: CofferEngine.Attachment.ID?
+    try Memory.expectLittleMore("attaching") { large = try test.attachZeros(count, to: id, name: "large") }
+    try Memory.expectLittleMore("attaching many") {
+      try test.store.write { tx throws in
+        let content = [UInt8](repeating: 7, count: 600_000)
+        for number in 0..<40 { try tx.attach(content, to: other, name: "\(number)") }
+      }
+    }
+    let attached = try #require(large)
+    var bytes = 0
+    try Memory.expectLittleMore("reading") { bytes = try read(attached) }
+    #expect(bytes == count)
+    try Memory.expectLittleMore("deleting and restoring") { try deleteAndRestore() }
+    #expect(try test.store.read { try $0.attachments(of: id).map(\.byteCount) } == [small, count])
+  }
+
+  /// VACUUM has two caches of pages.
+  @Test(.slow, .enabled(if: Memory.isMeasurable, "needs /proc")) func compactionTakesLittleMemory() async {
     await #expect(processExitsWith: .success) {
-      let test = try TestStore()
-      let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
-      let other = try test.store.write { try $0.insert(Document(text: "other"), into: test.notes) }
-      func attach(_ count: Int, _ name: String) throws -> CofferEngine.Attachment.ID {
-        let file = test.place.file(name)
-        #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
-        #expect(truncate(file.path, count) == 0)
-        return try test.store.write { try $0.attach(.file(file), to: id) }.id
+      for journal in CreateOptions.Journal.allCases {
+        let test = try TestStore { $0.journal = journal }
+        let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+        _ = try test.attachZeros(200 << 20, to: id, name: "large")
+        try Memory.expectLittleMore("compacting", below: 20 << 20) { try test.store.compact() }
+        try test.store.close()
+        try Memory.expectLittleMore("compacting a file", below: 20 << 20) { try DocumentStore.compact(at: test.url) }
       }
-      func read(_ attachment: CofferEngine.Attachment.ID) throws -> Int {
-        try test.store.read { reader in
-          var count = 0
-          try reader.forEachPart(of: attachment) { count += $0.count }
-          return count
-        }
-      }
-      /// Undoes a deletion, whose content waits in a file.
-      func deleteAndRestore() throws {
-        let deleted = try test.store.write { try $0.deleteUndoably([id]) }
-        try test.store.write { try $0.restore(deleted) }
-      }
-      func expectLittleMore(_ name: String, _ work: () throws -> Void) throws {
-        let before = try Memory.resident()
-        try Memory.forgetPeak()
-        try work()
-        let peak = try Memory.peak()
-        #expect(peak - before < 2 << 20, "\(name): \(before) \(peak)")
-      }
-      // Runs the code once, without filling the page caches.
-      let (small, count) = (100_000, 256 << 20)
-      #expect(try read(try attach(small, "small")) == small)
-      try deleteAndRestore()
-      var large: CofferEngine.Attachment.ID?
-      try expectLittleMore("attaching") { large = try attach(count, "large") }
-      try expectLittleMore("attaching many") {
-        try test.store.write { tx throws in
-          let content = [UInt8](repeating: 7, count: 600_000)
-          for number in 0..<40 { try tx.attach(content, to: other, name: "\(number)") }
-        }
-      }
-      let attached = try #require(large)
-      var bytes = 0
-      try expectLittleMore("reading") { bytes = try read(attached) }
-      #expect(bytes == count)
-      try expectLittleMore("deleting and restoring") { try deleteAndRestore() }
-      #expect(try test.store.read { try $0.attachments(of: id).map(\.byteCount) } == [small, count])
     }
   }
 
@@ -80,12 +88,33 @@ struct AttachmentMemoryTests {
   }
 }
 
+extension TestStore {
+  fileprivate func attachZeros(
+    _ count: Int, to id: DocumentID, name: String
+  ) throws -> CofferEngine.Attachment.ID {
+    let file = place.file(name)
+    #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
+    #expect(truncate(file.path, count) == 0)
+    return try store.write { try $0.attach(.file(file), to: id) }.id
+  }
+}
+
 /// This process's memory, as the kernel counts it.
 private enum Memory {
-  static func resident() throws -> Int { try value("VmRSS:") }
-  static func peak() throws -> Int { try value("VmHWM:") }
+  static let isMeasurable = FileManager.default.fileExists(atPath: "/proc/self/clear_refs")
 
-  static func forgetPeak() throws {
+  static func expectLittleMore(_ name: String, below bound: Int = 2 << 20, _ work: () throws -> Void) throws {
+    let before = try resident()
+    try forgetPeak()
+    try work()
+    let peak = try peak()
+    #expect(peak - before < bound, "\(name): \(before) \(peak)")
+  }
+
+  private static func resident() throws -> Int { try value("VmRSS:") }
+  private static func peak() throws -> Int { try value("VmHWM:") }
+
+  private static func forgetPeak() throws {
     let file = try FileHandle(forWritingTo: URL(filePath: "/proc/self/clear_refs"))
     try file.write(contentsOf: Data("5".utf8))
     try file.close()
