@@ -29,6 +29,26 @@ import Testing
     #expect(try workshop.succeed("list", "--key-file", "my.key").text.isEmpty)
   }
 
+  @Test func keepsPicturesOfNotes() throws {
+    let workshop = try notebook()
+    let deck = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 7) })
+    try deck.write(to: workshop.url("deck.jpeg"))
+    try workshop.write("sea.png", "no plain picture")
+    try workshop.succeed("attach", "1", "deck.jpeg", "sea.png", "--key-file", "my.key")
+    #expect(
+      try workshop.succeed("pictures", "1", "--key-file", "my.key").lines
+        == ["deck.jpeg\timage/jpeg\t200000", "sea.png\timage/png\t16"])
+    try workshop.succeed("save", "1", "deck.jpeg", "copy.jpeg", "--key-file", "my.key")
+    #expect(try workshop.read("copy.jpeg") == deck)
+    #expect(try !workshop.holds("notes.coffer", "no plain picture"))
+    #expect(try workshop.run("attach", "2", "sea.png", "none.png", "--key-file", "my.key").status == 1)
+    #expect(try workshop.succeed("pictures", "2", "--key-file", "my.key").text.isEmpty)
+    let missing = try workshop.run("save", "2", "sea.png", "none.png", "--key-file", "my.key")
+    #expect(missing.errors == "notes: note 2 has no picture sea.png\n" && !workshop.exists("none.png"))
+    try workshop.succeed("delete", "1", "--key-file", "my.key")
+    #expect(try workshop.run("pictures", "1", "--key-file", "my.key").status == 1)
+  }
+
   @Test func deletesNotesAtomically() throws {
     let workshop = try notebook()
     let before = try workshop.read("notes.coffer")

@@ -46,6 +46,28 @@ struct Notebook {
     try store.write { try $0.delete(ids) }
   }
 
+  /// Attaches pictures to a note: all of them or, if one can't be read, none.
+  func attach(_ files: [URL], to id: DocumentID) throws {
+    try store.write { tx in
+      for file in files { try tx.attach(.file(file), to: id) }
+    }
+  }
+
+  /// Names, types and sizes; no picture is opened.
+  func pictures(of id: DocumentID) throws -> [Attachment] {
+    try store.read { try $0.attachments(of: id) }
+  }
+
+  /// Writes a picture to a new file, which appears when the whole picture is in it.
+  func save(_ name: String, of id: DocumentID, to file: URL) throws {
+    try store.read { reader in
+      guard let picture = try reader.attachment(named: name, of: id) else {
+        throw StoreError(.noSuchAttachment, "note \(id) has no picture \(name)")
+      }
+      try reader.save(picture.id, to: file)
+    }
+  }
+
   /// The notes that match the words best, the best first.
   func find(_ words: String) throws -> RankedMatches {
     try store.read { try $0.search(ranked: words, in: .notes, limit: 10) }

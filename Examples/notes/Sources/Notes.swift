@@ -7,7 +7,8 @@ struct Notes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Keeps notes in one encrypted file.",
     subcommands: [
-      Add.self, List.self, Show.self, Edit.self, Delete.self, Find.self, Move.self, Sort.self, Watch.self, Sync.self,
+      Add.self, List.self, Show.self, Edit.self, Delete.self, Attach.self, Pictures.self, Save.self, Find.self,
+      Move.self, Sort.self, Watch.self, Sync.self,
     ])
 }
 
@@ -120,6 +121,42 @@ struct Delete: ParsableCommand {
 
   func run() throws {
     try notebook.open().delete(notes)
+  }
+}
+
+struct Attach: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Attaches pictures to a note: all of them, or none.")
+  @OptionGroup var notebook: NotebookOptions
+  @Argument(transform: noteID) var note: DocumentID
+  @Argument var files: [String]
+
+  func run() throws {
+    try notebook.open().attach(files.map { URL(filePath: $0) }, to: note)
+  }
+}
+
+struct Pictures: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Lists the pictures of a note: name, type, bytes.")
+  @OptionGroup var notebook: NotebookOptions
+  @Argument(transform: noteID) var note: DocumentID
+
+  func run() throws {
+    for picture in try notebook.open().pictures(of: note) {
+      let name = Terminal.printable(picture.name, onOneLine: true)
+      Terminal.print("\(name)\t\(picture.mediaType)\t\(picture.byteCount)")
+    }
+  }
+}
+
+struct Save: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Writes a picture of a note to a new file.")
+  @OptionGroup var notebook: NotebookOptions
+  @Argument(transform: noteID) var note: DocumentID
+  @Argument(help: "The picture's name.") var name: String
+  @Argument(help: "The new file.") var file: String
+
+  func run() throws {
+    try notebook.open().save(name, of: note, to: URL(filePath: file))
   }
 }
 
