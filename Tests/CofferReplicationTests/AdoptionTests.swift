@@ -287,6 +287,47 @@ struct AdoptionTests {
     expect(.damaged) { try setting.reader().read { try $0.text(of: 2) } }
   }
 
+  @Test func copyHasAttachments() throws {
+    let setting = try Setting()
+    let photo = [UInt8](repeating: 7, count: 200_000)
+    let attached = try setting.test.store.write { try $0.attach(photo, to: 1, name: "photo.jpeg") }
+    try setting.replicate()
+    try setting.adopt()
+    let reader = try setting.reader()
+    #expect(try reader.read { try $0.attachments(of: 1) } == [attached])
+    let other = try setting.test.store.write { tx throws in
+      try tx.attach([1, 2], to: 1, name: "note.txt")
+      return try tx.replace(attached.id, with: .bytes([8]))
+    }
+    try setting.replicate()
+    try setting.adopt()
+    // The reader of the earlier copy still has what was replaced.
+    #expect(try reader.read { try $0.content(of: attached.id) } == photo)
+    try setting.reader().read { reader throws in
+      #expect(Set(try reader.attachments(of: 1).map(\.name)) == ["note.txt", "photo.jpeg"])
+      #expect(try reader.content(of: other.id) == [8])
+    }
+  }
+
+  /// Also if only changes are opened: a chunk doesn't affect the set hash or the structure.
+  @Test(arguments: [false, true]) func detectsTornAttachment(opensChangedOnly: Bool) throws {
+    let setting = try Setting()
+    setting.options.opensChangedOnly = opensChangedOnly
+    try setting.adopt()
+    try setting.test.store.write { tx in
+      _ = try tx.attach([UInt8](repeating: 7, count: 200_000), to: 1, name: "photo.jpeg")
+    }
+    for change in ["UPDATE coffer_chunk SET ct = zeroblob(length(ct))", "DELETE FROM coffer_chunk"] {
+      try setting.replicate()
+      let raw = try Database(setting.followed.path, mode: .readWrite)
+      try raw.execute("\(change) WHERE chunk = (SELECT max(chunk) FROM coffer_chunk)")
+      try raw.close()
+      try setting.expectRefused(.damaged)
+    }
+    try setting.replicate()
+    try setting.adopt()
+  }
+
   @Test func rejectsEditedLink() throws {
     let setting = try Setting()
     try setting.adopt()

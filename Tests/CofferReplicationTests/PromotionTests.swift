@@ -152,6 +152,31 @@ struct PromotionTests {
     expect(.anchorMismatch) { try other.relation(to: first.anchor) }
   }
 
+  @Test func keepsAttachmentsOfBothBranches() throws {
+    let test = try filled()
+    let photo = [UInt8](repeating: 7, count: 200_000)
+    let removed = try test.store.write { tx throws in
+      try tx.attach(photo, to: 1, name: "photo.jpeg")
+      return try tx.attach([1], to: 2, name: "removed later").id
+    }
+    let copy = try restored(test)
+    try copy.promote(anchor: try test.store.anchor())
+    try copy.write { _ = try $0.attach([2], to: 1, name: "new branch") }
+    try test.store.write { tx throws in
+      try tx.attach([3], to: 1, name: "old branch")
+      try tx.detach(removed)
+    }
+    #expect(try copy.merge(test.store, policy: .fail).isMerged)
+    try copy.read { reader throws in
+      let attachments = try reader.attachments(of: 1)
+      #expect(Set(attachments.map(\.name)) == ["photo.jpeg", "new branch", "old branch"])
+      let kept = try #require(attachments.first { $0.name == "photo.jpeg" })
+      #expect(try reader.content(of: kept.id) == photo)
+      #expect(try reader.attachments(of: 2).isEmpty)
+    }
+    #expect(try copy.verify().isSound)
+  }
+
   @Test func mergesOldBranchWithoutBase() throws {
     let test = try filled()
     let copy = try restored(test)
