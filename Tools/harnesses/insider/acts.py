@@ -6,6 +6,7 @@ Does not know: the present root key, or any epoch key that only its keyring hold
 import copy
 import random
 
+from attackkit.attachmentstores import LEAST_CHUNK
 from attackkit.dots import CollectionDots, DocumentDots
 from attackkit.keys import Random
 from attackkit.layout import HELD_ELSEWHERE
@@ -21,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 HEADER = ("format", "incompat", "ro_compat", "compat", "titles", "rk_generation", "phase", "rk_commit", "keyring", "mac")
 COLUMNS = ("coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "column", "head", "body_nt", "ct")
 FORGED = "Forged text"
-ROWS = ["collections", "deletions", "records"]
+ROWS = ["collections", "deletions", "records", "attachments"]
 
 
 class Insider:
@@ -49,10 +50,12 @@ class Insider:
         weights = {
             "put_back": 4, "put_back_whole": 2, "roll_back": 4, "row_put_back": 4, "row_mixed": 2, "row_gone": 2, "row_edited": 2,
             "row_moved": 1, "collection_put_back": 1, "collection_gone": 1, "deletion_put_back": 1, "deletion_gone": 1,
+            "file_put_back": 2, "file_gone": 1, "file_moved": 1, "chunk_changed": 3,
             "restored_set": 1, "slot_edited": 1, "slot_added": 1, "spare_edited": 1, "body_misplaced": 1, "outsiders_store": 1}
         if self.keys:
             weights |= {
-                "row_forged": 9, "row_mislabelled": 1, "collection_forged": 1, "deletion_forged": 1, "head_forged": 2}
+                "row_forged": 9, "row_mislabelled": 1, "collection_forged": 1, "deletion_forged": 1, "head_forged": 2,
+                "file_forged": 2}
         if self.held:
             weights |= {"own_store": 3, "state_forged": 1, "header_forged": 1, "keyring_forged": 1}
         return weights
@@ -77,7 +80,7 @@ class Insider:
         parts = self.rng.choice((
             ["header"], ["state"], ["replicas"], ["slots"], ["header", "slots"], ["header", "state"],
             ["state", "replicas"], ["header", "slots", "state"], ["header", "slots", "state", "replicas"],
-            ["header", "slots", "state", "replicas", "collections"], ["collections"], ["deletions"], ["records"],
+            ["header", "slots", "state", "replicas", "collections"], ["collections"], ["deletions"], ["records"], ["attachments"],
             ["state", "records"], ["state", "replicas", *ROWS], ["keyring"], ["slots", "state"]))
         self._take(self._moment().writer, parts)
 
@@ -178,6 +181,52 @@ class Insider:
     def deletion_gone(self):
         if self.store.deletions:
             del self.store.deletions[self.rng.choice(sorted(self.store.deletions))]
+
+    def _file(self, of=None):
+        files = (of or self.store).attachments
+        return files[self.rng.choice(sorted(files))] if files else None
+
+    def file_put_back(self):
+        """Restores the row of an attachment of an older copy, a removed one too; sometimes with its chunks."""
+        if (old := self._file(self._moment().writer.copy())) is None:
+            return
+        row = self.store.attachments.setdefault(old.number, old)
+        row.rev, row.sealed, row.column = old.rev, old.sealed, old.column
+        if self.rng.random() < 0.5:
+            row.chunks = old.chunks
+
+    def file_gone(self):
+        """Removes the row of an attachment, and by chance its chunks."""
+        if row := self._file():
+            del self.store.attachments[row.number]
+            if self.rng.random() < 0.5:
+                self.store.left_over |= {self.store.chunk_number(row, index): ct for index, ct in row.chunks.items()}
+
+    def file_moved(self):
+        if (row := self._file()) and self.store.records:
+            row.column = self.rng.choice(sorted(self.store.records))
+
+    def chunk_changed(self):
+        """A chunk is cut or gone, or replaced: by one of the same or another attachment, now or in a copy, or in a store with
+        the same numbers."""
+        row = self._file()
+        if row is None or not row.chunks:
+            return
+        index = self.rng.choice(sorted(row.chunks))
+        other = self._file(self._moment().writer) or row
+        act = self.rng.choice(("cut", "gone", "exchanged", "old", "foreign"))
+        if act == "gone":
+            del row.chunks[index]
+        elif act == "cut":
+            row.chunks[index] = row.chunks[index][: self.rng.randrange(len(row.chunks[index]))]
+        elif act == "exchanged":
+            row.chunks[index] = other.chunks[self.rng.choice(sorted(other.chunks))]
+        elif act == "old":
+            copies = [moment.writer.attachments.get(row.number) for moment in self.moments]
+            row.chunks[index] = self.rng.choice([copy for copy in copies if copy and index in copy.chunks] or [row]).chunks[index]
+        else:
+            stranger, content = Writer("another store"), self.random(max(0, len(row.chunks[index]) - 40))
+            row.chunks[index] = stranger.sealed_chunk(row, index, content, index == max(row.chunks))
 
     def restored_set(self):
         """Makes the store take another identity with its next write."""
@@ -296,6 +345,16 @@ class Insider:
         forger.seal_deletion(deletion)
         self.store.deletions[gone] = deletion
 
+    def file_forged(self):
+        """An attachment of a document that there is, new or in the place of another."""
+        forger, row, old = self._of_epoch(self._forger()), self._row(), self._file()
+        if row is None:
+            return
+        forger.records, forger.generation = self.store.records, self.now.writer.generation - 1
+        forger.next_attachment = old.number if old and self.rng.random() < 0.7 else self.store.next_attachment
+        new = forger.attach(row.id, b"forged.bin", self.random(self.rng.choice((10, 5000))), chunk_size=LEAST_CHUNK)
+        self.store.attachments[new.number] = new
+
     def _of_epoch(self, forger):
         """The forger, whose active epoch is one of the insider's."""
         forger.active = self.rng.choice(sorted(self.keys))
@@ -357,6 +416,7 @@ class Insider:
         held._commit_header = held._settle = lambda *_: None
         held.records = {id: row for id, row in self.store.records.items() if row.epoch in held.epochs}
         held.collections, held.deletions = self.store.collections, self.store.deletions
+        held.attachments, held.next_attachment = self.store.attachments, self.store.next_attachment
         held.sealed_replicas = self.store.sealed_replicas
         held.commit()
         self.store.sealed_state = held.sealed_state

@@ -4,6 +4,7 @@ import hashlib
 import random
 from dataclasses import dataclass
 
+from attackkit.attachmentstores import LEAST_CHUNK
 from attackkit.keys import Random
 from attackkit.positions import place
 from attackkit.secrets import IDENTITY, KEY, NEXT, PASSPHRASE, RECIPIENT, REMOVED, key_line, value
@@ -28,11 +29,17 @@ class Moment:
         return self.writer.rk_generation
 
 
+def file_of(row):
+    """An attachment as its owner finds it."""
+    return row.document, row.number, row.name.decode(), row.digest.hex()
+
+
 class History:
-    """`moments` in order; `versions` by id: every row that the store ever held, with the moment that wrote it."""
+    """`moments` in order; `versions` by id: every row that the store ever held, with the moment that wrote it; `files`:
+    the attachments that it ever held, each with the root key under which its row was sealed, and the row's `rev`."""
 
     def __init__(self, seed):
-        self.rng, self.moments, self.versions = random.Random(seed), [], {}
+        self.rng, self.moments, self.versions, self.files = random.Random(seed), [], {}, set()
         rng = self.rng
         self.writer = Writer(seed, titles=rng.choice((SEALED, SEALED, CLEAR)), padded=rng.random() < 0.7)
         self.key, self.secrets, self.texts = KEYS[0], {}, 0
@@ -42,6 +49,8 @@ class History:
         self.writer.add_collection(2, b"More", FOLDED)
         for _ in range(rng.randint(4, 7)):
             self._add()
+        for _ in range(3):
+            self._attach()
         self._commit("filled")
         for _ in range(rng.randint(2, 3)):
             self._live()
@@ -67,6 +76,7 @@ class History:
             known = self.versions.setdefault(record.id, [])
             if all(record.head != other.head for _, other in known):
                 known.append((moment.index, record))
+        self.files |= {(moment.root, row.rev, file_of(row)) for row in writer.attachments.values()}
 
     def _text(self):
         self.texts += 1
@@ -76,10 +86,17 @@ class History:
         key = f"key {self.texts}".encode() if self.rng.random() < 0.5 else None
         self.writer.add(self.rng.choice((1, 1, 2)), self._text(), title=f"Title {self.texts}".encode(), key=key)
 
+    def _attach(self):
+        self.texts += 1
+        content = hashlib.shake_128(f"content {self.texts}".encode()).digest(self.rng.choice((0, 10, 5000, 10_000)))
+        self.writer.attach(
+            self.rng.choice(sorted(self.writer.records)), f"file {self.texts}".encode(), content, chunk_size=LEAST_CHUNK)
+
     def _write(self):
         """A user's commit of one change."""
         writer, rng = self.writer, self.rng
-        act = rng.choice(("add", "text", "text", "title", "move", "delete", "rename", "slot", "replica"))
+        act = rng.choice(("add", "text", "text", "title", "move", "delete", "rename", "slot", "replica", "attach",
+                          "detach", "rename file"))
         id = rng.choice(sorted(writer.records)) if writer.records else None
         if act == "add" or id is None or act == "delete" and len(writer.records) < 4:
             self._add()
@@ -92,6 +109,13 @@ class History:
             writer.change(id, pos=place(rng.randrange(1, 2**40)))
         elif act == "delete":
             writer.delete(id)
+        elif act == "attach" or act in ("detach", "rename file") and not writer.attachments:
+            self._attach()
+        elif act == "detach":
+            writer.remove_attachment(rng.choice(sorted(writer.attachments)), keeps_chunks=rng.random() < 0.3)
+        elif act == "rename file":
+            self.texts += 1
+            writer.rename_attachment(rng.choice(sorted(writer.attachments)), f"file {self.texts}".encode())
         elif act == "rename":
             self.texts += 1
             writer.change_collection(rng.choice((1, 2)), name=f"Name {self.texts}".encode())
@@ -127,8 +151,16 @@ class History:
                 self._commit("rekey batch")
                 if rng.random() < 0.4:
                     self._write()
+        while number := next((n for n, row in writer.attachments.items() if self._has_old_key(row)), None):
+            writer.reseal_chunks(number, 2)
+            self._commit("rekey batch of chunks")
+            if rng.random() < 0.2:
+                self._write()
         writer.end_rekey()
         self._commit("rekey ended")
+
+    def _has_old_key(self, row):
+        return row.key_epoch < self.writer.target or len(row.keys) > 1
 
     def _left(self):
         return [id for id, record in sorted(self.writer.records.items())

@@ -5,6 +5,8 @@ the checks of pin and anchor. Otherwise header and state are those of one moment
 - every document that dbtool gives out is, in all its parts, one of the store's history, or a forged one that
   FORMAT, "Closed epochs" accepts at that moment;
 - verify, an export to a store and the end of a rekey succeed only with exactly the documents of that moment;
+- every attachment that it lists is one of the history that the state knows, and every content that it gives out whole is the
+  listed one's; a sound store has exactly those of that moment;
 - a set that differs stays different after every write;
 - the pin of now accepts moments of its root key and phase, and later ones; the anchor of now accepts now alone.
 """
@@ -20,12 +22,18 @@ from attackkit.layout import IS_VALUE
 from attackkit.readers import Dbtool, SecondReader
 from attackkit.secrets import NEXT
 
+from .history import file_of
 from .sessions import Session
 
 # The permitted answers of reading; any other answer, a signal, or a second of CPU time is a finding.
 READING = {"ok", "damaged", "mismatch", "rolled-back", "cannot-unlock", "refused", "newer", "missing", "unfinished"}
 WRITING = READING | {"exit 1", "exit 3", "exit 13", "read-only"}
 EPOCHS = "SELECT DISTINCT epoch FROM coffer_record"
+
+
+def contents_of(files):
+    """The names and digests of attachments, whose numbers another store doesn't have."""
+    return sorted((name, digest) for _, _, name, digest in files)
 
 
 class Owner(Dbtool):
@@ -62,8 +70,9 @@ class Trial:
             self.find("Exit codes", f"{verb} {' '.join(options)[:60]}: {kind}")
         return kind, output
 
-    def go(self, versions):
-        """`versions`: every row of the history."""
+    def go(self, versions, files):
+        """`versions`: every row of the history; `files`: its attachments."""
+        self.files = files
         self.versions = {
             id: [record for index, record in known if index <= self.now.index] for id, known in versions.items()}
         before = self.path.read_bytes()
@@ -78,6 +87,7 @@ class Trial:
         self._pins_and_anchors()
         if self.moment:
             self._read()
+            self._read_attachments()
         if self.path.read_bytes() != before:
             self.find("Reading", "the file was changed")
         if self.moment:
@@ -251,6 +261,37 @@ class Trial:
             if collection["name"] not in names:
                 self.find("Collections", f"a name that no key holder gave: {collection['name']!r}")
 
+    def _read_attachments(self):
+        writer = self.moment.writer
+        known = {file for root, rev, file in self.files if root == self.moment.root and rev <= writer.generation}
+        listed, kind = self._listed(self.owner)
+        for file in listed - known:
+            self.find("Attachments", f"{file} is listed, which the store of {self.moment.label} never had")
+        kinds = {kind}
+        for document, number, name, digest in sorted(listed):
+            kind, content = self.owner.run_bytes("attachment get", str(document), f"#{number}")
+            kinds.add(kind)
+            if kind not in READING or kind == "ok" and hashlib.sha256(content).hexdigest() != digest:
+                self.find("Attachments", f"attachment get {document} #{number} ({name}): {kind}, or another content")
+        if self.verdict == "ok" and not (kinds == {"ok"} and listed == self._files_of(writer)):
+            self.find("Attachments", f"sound, and the attachments are not those of {self.moment.label}: {kinds} {listed}")
+
+    def _listed(self, owner):
+        """The attachments that a store lists, of each document if the whole list fails, and the outcome."""
+        lists = [owner.run("attachment ls", "--json")]
+        kind = lists[0][0]
+        if kind != "ok":
+            lists = [owner.run("attachment ls", str(id), "--json") for id in sorted(self.moment.writer.records)]
+        for found, _ in lists:
+            if found not in READING:
+                self.find("Exit codes", f"attachment ls: {found}")
+        return {(one["document"], one["number"], one["name"], one["sha256"])
+                for found, output in lists if found == "ok" for one in json.loads(output)}, kind
+
+    @staticmethod
+    def _files_of(writer):
+        return set(map(file_of, writer.attachments.values()))
+
     def _second_reader(self):
         """Checks that the second reader opens and verifies the file as dbtool does; gives the ids that it reads."""
         second = SecondReader()
@@ -346,9 +387,13 @@ class Trial:
         kind, _ = self.ask(
             owner, "copy", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
         if kind == "ok":
-            documents, kind = Owner(self.program).with_key(new, "key", NEXT).everything()
+            copy = Owner(self.program).with_key(new, "key", NEXT)
+            documents, kind = copy.everything()
             if kind != "ok" or not self._is_exact(documents):
                 self.find("Writing", f"copy made a sound store of other documents ({kind})")
+            listed, kind = self._listed(copy)
+            if kind != "ok" or contents_of(listed) != contents_of(self._files_of(self.moment.writer)):
+                self.find("Writing", f"copy made a sound store of other attachments ({kind})")
 
     def _salvage(self, owner):
         """Salvage keeps rows that closed epochs refuse, and must list them; a set that matches must be the moment's."""
@@ -357,7 +402,11 @@ class Trial:
         if not new.exists():
             return
         report = json.loads(output)
-        documents, _ = Owner(self.program).with_key(new, "key", NEXT).everything()
+        salvaged = Owner(self.program).with_key(new, "key", NEXT)
+        documents, _ = salvaged.everything()
+        known = {file for root, _, file in self.files if root == self.moment.root}
+        if not set(contents_of(self._listed(salvaged)[0])) <= set(contents_of(known)):
+            self.find("Salvage", "attachments come along that the store never had")
         if kind == "ok" and report["set"] != "matches":
             self.find("Salvage", f"done, and the set is {report['set']}")
         left = {document["id"] for document in report["left"]}
@@ -368,9 +417,10 @@ class Trial:
             writer = self.moment.writer
             rows = [row for row in (*self.versions.get(id, []), *self.insider.forged.get(id, []))
                     if row.epoch in writer.epochs and self._fits(found, row, writer)]
-            if not rows:
+            # An empty document holds the attachments of a lost one.
+            if not rows and found["text"]:
                 self.find("Salvage", f"{id} comes along as {found['text'][:40]!r}, which no key of the store sealed")
-            elif not self._is_allowed(id, found, True) and id not in listed:
+            elif rows and not self._is_allowed(id, found, True) and id not in listed:
                 bounds = ", ".join(f"epoch {row.epoch}, rev {row.rev}" for row in rows)
                 self.find("Salvage", f"{id} breaks the rules of closed epochs, and isn't listed ({bounds}; target"
                           f" {writer.target}, cursor {writer.cursor})")

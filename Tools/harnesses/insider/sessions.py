@@ -40,7 +40,8 @@ def replace(path, other, tables):
             db.execute(f"DELETE FROM coffer_{table}")
         for table in tables:
             for row in rows[table]:
-                db.execute(f"INSERT INTO coffer_{table} VALUES({','.join('?' * len(row))})", row)
+                # The attacked file may have a lookup twice, which SQLite doesn't write.
+                db.execute(f"INSERT OR REPLACE INTO coffer_{table} VALUES({','.join('?' * len(row))})", row)
         db.execute("COMMIT")
         return True
     except sqlite3.OperationalError as error:
