@@ -133,6 +133,10 @@ _EACH = {
     "rekey-attached": _on(
         "rekey", "--batch", "4", *NEW, keys=NEW_KEY, changes_key=True, before=ATTACHED,
         resume=("rekey", STORE, "--batch", "4", "--resume", *NEXT)),
+    "copy-attached": _on("copy", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}, before=ATTACHED),
+    "restore-attached": _on(
+        "restore", "copy.coffer", "5", reads="copy.coffer",
+        before=(*ATTACHED, ("backup", STORE, "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
     "index-add": _on("index add", "-c", "one", "words", "substrings", "titles"),
     "index-update": _on("index update", before=(
         ("index", "add", STORE, *PRIMARY, "-c", "two", "words", "titles"), ("rm", STORE, *PRIMARY, "3")),

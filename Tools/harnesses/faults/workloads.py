@@ -177,6 +177,12 @@ _EACH = {
     "rekey-attached": _rekey(before=ATTACHED),
     "copy-attached": _verb("copy", "out.coffer", *NEW, outputs=("out.coffer",), before=ATTACHED),
     "merge-attached": _verb("merge", "other.coffer", reads="other.coffer", before=_OTHER_ATTACHED),
+    "restore-attached": _verb(
+        "restore", "earlier.coffer", "5", reads="earlier.coffer",
+        before=(*ATTACHED, ["backup", STORE, "earlier.coffer"], ["rm", STORE, *PRIMARY, "5"])),
+    "compact-attached": dict(
+        command=["compact", STORE], before=(*ATTACHED, ["attachment", "rm", STORE, *PRIMARY, "5", "file"])),
+    "export-text-attached": _export("out.text", "--to", "text") | dict(before=ATTACHED),
     "key-add": dict(command=["key", "add", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, BOTH)),
     "key-add-phrase": dict(command=["key", "add", STORE, *PRIMARY, *NEW_PHRASE], keys=(OLD_KEY, OLD_KEY | BY_PHRASE)),
     "key-passwd": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, NEW_KEY)),

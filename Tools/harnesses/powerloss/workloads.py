@@ -52,6 +52,9 @@ _EACH = [
     Workload("rekey", (["rekey", STORE, "--batch", "2", *PRIMARY, *NEW], ["put", STORE, "--text", "later", *NEXT])),
     Workload("attach", (_ATTACH, ["attachment", "rm", STORE, "4", FILE.name, *PRIMARY])),
     Workload("rekey-attached", (["rekey", STORE, "--batch", "2", *PRIMARY, *NEW],), before=(*BASE, _ATTACH)),
+    Workload("merge-attached", (["merge", STORE, "copy.coffer", *PRIMARY],), outputs=("copy.coffer",), before=(
+        *BASE, ["copy", STORE, "copy.coffer", "--editable", *PRIMARY],
+        ["attachment", "add", "copy.coffer", "4", FILE, *PRIMARY])),
     Workload("compact", (["rm", STORE, "4", *PRIMARY], ["compact", STORE])),
     Workload("create", (["create", STORE, "--test", *PRIMARY], _put()), before=()),
     Workload("keygen", (["keygen", "new.key"],), outputs=("new.key",), has_few_states=True),
