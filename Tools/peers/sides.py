@@ -1,13 +1,15 @@
-"""The sides that do the same works: ours, plain SQLite from C, and other SQLites through Python packages.
+"""The sides that do the same works: ours, plain SQLite from C, other SQLites through Python packages, and files.
 
 Does: builds or installs each, and runs works on files in the bench's folder, a process for each. A missing side is
 reported with its reason. Knows: packages, keys, settings. Does not know: what the times are compared with.
 """
 
 import os
+import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[1]
@@ -134,6 +136,37 @@ class Plain(SQLite):
     def sql(self):
         """The SQL of each work by its name."""
         return dict(line.split("\t") for line in self.bench.run([self.program, "sql"]).stdout.splitlines())
+
+
+class Files:
+    """Plain files, each with a text. System calls of this process write and read them."""
+
+    part = 256 << 10
+
+    def __init__(self, bench):
+        self.folder = bench.folder / "files"
+
+    def timed(self, work, shape, count):
+        """Wall and CPU seconds of reading the files, or of writing them until the disk has confirmed all."""
+        if not work.is_unchanged:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+        block, buffer = random.Random(1).randbytes(shape.text_bytes + count), bytearray(self.part)
+        os.sync()
+        wall, cpu = time.monotonic(), time.process_time()
+        for number in range(count):
+            if work.is_unchanged:
+                with open(self.folder / str(number), "rb", buffering=0) as file:
+                    while file.readinto(buffer):
+                        pass
+            else:
+                with open(self.folder / str(number), "wb", buffering=0) as file:
+                    file.write(memoryview(block)[number:number + shape.text_bytes])
+        for path in () if work.is_unchanged else (*self.folder.iterdir(), self.folder):
+            descriptor = os.open(path, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
+        return time.monotonic() - wall, time.process_time() - cpu
 
 
 class Peer(SQLite):

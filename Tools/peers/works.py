@@ -49,6 +49,11 @@ class Work:
 
 # The works of attachments, beside plain SQLite with the same rows of chunks.
 ATTACHMENT_WORKS = ["attach", "attach-read", "attach-range"]
+# Those that are also measured beside plain files with the same contents.
+FILE_WORKS = {
+    "attach": "attach 1 GiB, 10 MiB each (beside writing files)",
+    "attach-read": "read 1 GiB of attachments (beside reading files)",
+}
 # Lists of documents of which some have an attachment, beside the same documents without any: the work, what they are, the
 # store, the ratio to hold.
 LISTS = [
