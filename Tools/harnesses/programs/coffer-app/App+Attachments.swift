@@ -62,7 +62,8 @@ extension App {
   }
 
   static func printAttachments(_ url: URL, _ key: StoreKey) throws {
-    try open(url, key).read { tx in
+    var release = releases - 1
+    try start(url, key, &release, .nullDevice).read { tx in
       for header in try tx.headers(in: notes) {
         let found = try compareAttachments(of: header.id, tx)
         guard !found.isEmpty, let key = header.key else { continue }

@@ -30,109 +30,88 @@ struct App {
   private static let keys = 1500
 
   private let number: Int
-  private let (url, key): (URL, StoreKey)
-  private let log: FileHandle
-  private var random: SystemRandomNumberGenerator
-  private var version = 1
-  private var store: DocumentStore
+  let (url, key): (URL, StoreKey)
+  let log: FileHandle
+  var version: Int
+  var release: Int
+  var store: DocumentStore
 
-  init(_ number: Int, _ url: URL, _ key: StoreKey, log: String) throws {
-    (self.number, self.url, self.key) = (number, url, key)
-    _ = FileManager.default.createFile(atPath: log, contents: nil)
-    self.log = try FileHandle(forWritingTo: URL(filePath: log))
-    random = SystemRandomNumberGenerator()
-    store = try Self.open(url, key)
+  init(_ number: Int, _ url: URL, _ key: StoreKey, log: FileHandle) throws {
+    (self.number, self.url, self.key, self.log) = (number, url, key, log)
+    (version, release) = (1 + number % 3, 0)
+    store = try Self.start(url, key, &release, log)
   }
 
-  static func create(_ url: URL, _ key: StoreKey, journal: CreateOptions.Journal) throws {
+  static func create(_ url: URL, _ key: StoreKey, journal: CreateOptions.Journal, log: FileHandle) throws {
     var creation = CreateOptions()
     (creation.isTest, creation.journal) = (true, journal)
     var options = OpenOptions()
     options.allowsTestKeys = true
     let store = try DocumentStore.create(at: url, keys: [key], creation: creation, options: options)
-    try store.write { try $0.create(notes) }
+    // All keys, so that the store grows little later.
+    let (generation, lines) = try store.write { tx in
+      var lines: [Line] = []
+      for number in 0..<keys {
+        let note = Note1(title: text(3), body: text(20))
+        try tx.put(note, into: notes, key: DocumentKey("k\(number)"))
+        lines.append(("k\(number)", ["title": note.title, "body": note.body]))
+      }
+      for number in 0..<cardKeys { lines.append(try put(Card1.self, "c\(number)", tx)) }
+      return (tx.generation, lines)
+    }
+    try log.write(generation, lines)
     try store.close()
   }
 
-  static func open(_ url: URL, _ key: StoreKey) throws -> DocumentStore {
-    var options = OpenOptions()
-    options.allowsTestKeys = true
-    options.wait = .seconds(60)
-    return try DocumentStore.open(at: url, key: key, options: options)
-  }
-
   mutating func run(commits: Int) throws {
-    let steps = max(commits / 40, 10)
     for commit in 0..<commits {
-      if number == 0 { try changeIndexes(at: commit * 20 / commits, commit: commit, of: commits) }
-      try write(commit)
-      if commit.isMultiple(of: 20) { try compare() }
-      if commit.isMultiple(of: steps) { try sample(commit) }
-      // Another version of the app is started.
-      if (commit + 1).isMultiple(of: max(commits / 12, 1)) {
-        try store.close()
-        version = version % 3 + 1
-        store = try Self.open(url, key)
-      }
+      let twentieth = commit * 20 / commits
+      if twentieth != (commit - 1) * 20 / commits { try restart(twentieth) }
+      try asNewestRelease { try $0.write(commit) }
+      if commit.isMultiple(of: 20) { try asNewestRelease { try $0.compare() } }
+      if commit * 40 / commits != (commit - 1) * 40 / commits { try sample(commit) }
     }
     try sample(commits)
     try store.close()
   }
 
-  // MARK: Indexes
-
-  /// Declares indexes, replaces them by others and drops them, at fixed twentieths of the run.
-  private func changeIndexes(at twentieth: Int, commit: Int, of commits: Int) throws {
-    guard commit == 0 || (commit - 1) * 20 / commits != twentieth else { return }
-    let stars: DocumentIndex = .field("stars", "$.stars", as: .number)
-    let title: DocumentIndex = .field("head", "$.title", as: .folded)
-    let sets: [Int: [DocumentIndex]] = [
-      1: [.words(), stars], 7: [.words(in: "$.body"), .titles, stars, title, .fields(["head", "stars"])],
-      13: [.substrings, stars], 16: [], 17: [.words(keepingDiacritics: true), stars, .titles],
-    ]
-    guard let indexes = sets[twentieth] else { return }
-    _ = try store.write { try $0.setIndexes(indexes, of: Self.notes) }
+  static func text(_ count: Int) -> String {
+    (0..<count).map { _ in words[Int.random(in: 0..<words.count)] }.joined(separator: " ")
   }
 
   // MARK: Commits
 
-  private mutating func number(below bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
-
-  private mutating func text(_ count: Int) -> String {
-    (0..<count).map { _ in Self.words[number(below: Self.words.count)] }.joined(separator: " ")
-  }
-
-  private mutating func write(_ commit: Int) throws {
-    let count = number(below: 12) == 0 ? 10 : 1
+  private func write(_ commit: Int) throws {
+    let count = Int.random(in: 0..<12) == 0 ? 10 : 1
     var edits: [(key: String, value: Note3, kind: Int)] = []
     for _ in 0..<count {
       let value = Note3(
-        title: text(3), body: text(4 + number(below: 30)), stars: number(below: 4) == 0 ? nil : number(below: 6),
-        tags: number(below: 3) == 0 ? nil : [text(1), text(1)])
-      edits.append(("k\(number(below: Self.keys))", value, number(below: 14)))
+        title: Self.text(3), body: Self.text(.random(in: 4..<34)),
+        stars: Int.random(in: 0..<4) == 0 ? nil : .random(in: 0..<6),
+        tags: Int.random(in: 0..<3) == 0 ? nil : [Self.text(1), Self.text(1)])
+      edits.append(("k\(Int.random(in: 0..<Self.keys))", value, .random(in: 0..<14)))
     }
     let (version, number) = (version, number)
+    let card = Bool.random() ? "c\(Int.random(in: 0..<Self.cardKeys))" : nil
     let (generation, lines) = try store.write { [edits] tx in
-      var lines: [(String, [String: Any]?)] = []
+      var lines: [Line] = []
       for edit in edits {
         if let line = try Self.apply(edit.kind, edit.key, edit.value, version, tx) { lines.append(line) }
       }
+      if let card { lines += try Self.editCard(card, version, tx) }
       // Each commit changes something, so it has a generation of its own.
       let own = Note1(title: "app \(number)", body: "commit \(commit)")
       try tx.put(own, into: Self.notes, key: DocumentKey(own.title))
       lines.append((own.title, ["title": own.title, "body": own.body]))
       return (tx.generation, lines)
     }
-    let object: [String: Any] = [
-      "generation": generation, "edits": lines.map { [$0.0, $0.1 as Any? ?? NSNull()] as [Any] },
-    ]
-    try write(object)
+    try log.write(generation, lines)
   }
 
   /// Changes one document as a version of the app, and returns the members that are set.
   private static func apply(
     _ kind: Int, _ key: String, _ value: Note3, _ version: Int, _ tx: borrowing WriteTransaction
-  ) throws -> (String, [String: Any]?)? {
+  ) throws -> Line? {
     let id = try tx.id(forKey: DocumentKey(key), in: notes)
     switch (kind, id) {
     case (0, let id?):
@@ -179,9 +158,8 @@ struct App {
   // MARK: Comparisons
 
   /// Compares a search, a query and the counts with the documents of the same read.
-  private mutating func compare() throws {
-    let word = Self.words[number(below: Self.words.count)]
-    let least = number(below: 6)
+  private func compare() throws {
+    let (word, least) = (Self.text(1), Int.random(in: 0..<6))
     try store.read { tx in
       var (whole, inBody, rated, all) = (0, 0, 0, 0)
       for note in try tx.values(Note3.self, in: Self.notes) {
@@ -193,7 +171,7 @@ struct App {
         if let stars = value.stars, stars >= least { rated += 1 }
         all += 1
       }
-      if let header = try tx.headers(in: Self.notes).randomElement(using: &random) {
+      if let header = try tx.headers(in: Self.notes).randomElement() {
         _ = try Self.compareAttachments(of: header.id, tx)
       }
       guard try tx.count(in: Self.notes) == all else { throw Difference("the count") }
@@ -211,6 +189,7 @@ struct App {
         default: break
         }
       }
+      try Self.compareCards(version, tx)
     }
   }
 
@@ -234,10 +213,23 @@ struct App {
     var now = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now)
     let seconds = Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
-    try write(["commit": commit, "rss": number("VmRSS") / 1024, "threads": number("Threads"), "cpu": seconds])
+    try log.write(["commit": commit, "rss": number("VmRSS") / 1024, "threads": number("Threads"), "cpu": seconds])
+  }
+}
+
+/// A document and the members that an edit set, or `nil` for a deletion.
+typealias Line = (document: String, members: [String: Any]?)
+
+extension FileHandle {
+  func write(_ generation: UInt64, _ lines: [Line], migration: String? = nil) throws {
+    var object: [String: Any] = [
+      "generation": generation, "edits": lines.map { [$0.document, $0.members as Any? ?? NSNull()] as [Any] },
+    ]
+    object["migration"] = migration
+    try write(object)
   }
 
-  private func write(_ object: [String: Any]) throws {
-    try log.write(contentsOf: JSONSerialization.data(withJSONObject: object) + [0x0A])
+  func write(_ object: [String: Any]) throws {
+    try write(contentsOf: JSONSerialization.data(withJSONObject: object) + [0x0A])
   }
 }
