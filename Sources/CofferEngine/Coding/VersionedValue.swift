@@ -57,12 +57,17 @@ public struct OlderValue<Value: VersionedValue> {
   let opened: OpenedDocument
   let values: CodableValues
 
-  /// Decodes the value as a type that matches its schema version.
+  /// Decodes the value as a type that matches its schema version. If the type is a ``VersionedValue``, its
+  /// ``VersionedValue/defaults`` supply missing members.
   ///
   /// - Returns: The older value.
   /// - Throws: `notDecodable`.
   public func decode<Old: Decodable>(as type: Old.Type) throws(StoreError) -> Old {
-    try values.decode(type, opened)
+    guard let versioned = type as? any VersionedValue.Type else { return try values.decode(type, opened) }
+    guard let old = try values.decodeFilled(versioned, opened) as? Old else {
+      preconditionFailure("internal error: a value of another type than asked for")
+    }
+    return old
   }
 
   /// Decodes the value as the current type, with missing members from ``VersionedValue/defaults``.

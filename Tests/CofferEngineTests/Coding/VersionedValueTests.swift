@@ -84,6 +84,29 @@ struct VersionedValueTests {
     }
   }
 
+  @Test func olderTypeSuppliesItsDefaults() throws {
+    struct Older: VersionedValue {
+      static var defaults: Older? { Older(name: "") }
+      var name: String
+      var isPinned = true
+    }
+    struct Newer: VersionedValue {
+      static let schema = 2
+      var title: String
+      var isPinned: Bool
+
+      static func migrate(_ old: OlderValue<Newer>) throws -> Newer {
+        let older = try old.decode(as: Older.self)
+        return Newer(title: older.name, isPinned: older.isPinned)
+      }
+    }
+    try withTestStore { test in
+      try fill(test)
+      let newer = try test.store.read { try $0.value(Newer.self, of: 1) }
+      #expect(newer.title == "one" && newer.isPinned)
+    }
+  }
+
   @Test func writesCurrentForm() throws {
     try withTestStore { test in
       try fill(test)
