@@ -251,6 +251,24 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  @Test func readsWaitForReaderWithoutThreads() async throws {
+    var options = OpenOptions.testing
+    options.maximumReaders = 1
+    let test = try TestStore(options: options)
+    let meeting = Meeting()
+    let reading = Background { [store = test.store] in try store.read { _ in meeting.stop() } }
+    meeting.waitForArrival()
+    let before = threadCount
+    let readers = (0..<10_000).map { _ in Task { try await test.store.read { $0.documentCount } } }
+    let turns = test.store.engine.connections.readerTurns
+    await yieldUntil { turns.waiterCount >= readers.count }
+    // Other tests of this process use threads, too.
+    #expect(threadCount < before + 150)
+    meeting.letGo()
+    try reading.value()
+    for reader in readers { #expect(try await reader.value == 0) }
+  }
+
   @Test func closingEndsWaitsOfTasks() async throws {
     var options = OpenOptions.testing
     options.maximumReaders = 1
