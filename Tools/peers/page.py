@@ -6,22 +6,26 @@ were measured. Tools/docs draws the plots, from these tables.
 
 import sys
 
-BEGIN, END = "<!-- begin: Tools/bench -->", "<!-- end: Tools/bench -->"
+# The values that a server reports.
+VALUES = {"cpu": "s of CPU", "wall": "s", "peak": "MiB of memory", "median": "ms late", "latest": "ms late at most"}
 
 
 def rewrite(page, result):
     """Puts the results between the page's marker lines."""
-    text = page.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"bench: {page} has no lines {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{section(result)}\n{END}{after}")
+    mark = "Tools/bench servers -->" if "servers" in result else "Tools/bench -->"
+    text, begin, end = page.read_text(), f"<!-- begin: {mark}", f"<!-- end: {mark}"
+    before, has_begin, rest = text.partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not has_begin or not has_end:
+        sys.exit(f"bench: {page} has no lines {begin} and {end}")
+    page.write_text(f"{before}{begin}\n\n{section(result)}\n{end}{after}")
 
 
 def section(result):
     if "attachments" in result:
         return "\n".join([*_run(result), *_attachments(result)])
+    if "servers" in result:
+        return "\n".join([*_run(result), *_servers(result)])
     parts = [*_run(result)]
     if result["tables"]:
         parts += [
@@ -71,6 +75,17 @@ def _attachments(result):
         f"A file with {file['contents']:,} bytes of contents, in attachments of 10 MiB, has {file['bytes']:,} bytes: "
         f"{100 * (file['bytes'] / file['contents'] - 1):.1f} % more, and at most "
         f"{100 * (file['limit'] - 1):.0f} % more.", ""]
+
+
+def bound(row):
+    """The bound of a server's value: a ratio, or a size."""
+    return "" if row["bound"] is None else f"≤ {row['bound']}{' MiB' if row['value'] == 'peak' else ''}"
+
+
+def _servers(result):
+    return _table(["work", "value", "GRDB", "Coffer", "ratio", "bound"], (
+        [row["what"], VALUES[row["value"]], _short(row["grdb"]), _short(row["ours"]),
+         f"{row['ours'] / row['grdb']:.2f}", bound(row) or "–"] for row in result["servers"]))
 
 
 def _spread(row):
