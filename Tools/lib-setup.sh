@@ -69,6 +69,21 @@ as_root() {
   fi
 }
 
+# Prints the line with the commit of the code that runs, which ends in "+" if the code has changed since.
+say_commit() {
+  commit=$("$python" -B -c "import sys; sys.path.append('Tools/generators'); import figures; print(figures.commit() or '+')")
+  printf 'Commit: %s\n' "$commit"
+}
+
+# record RESULT: prints the closing line of a full run, and writes it into Tools/figures.json and the pages.
+record() {
+  printf '%s\n' "$1"
+  case $commit in
+    *+) ;;
+    *) printf 'Commit: %s\n%s\n' "$commit" "$1" | "$python" Tools/generators/make-figures /dev/stdin ;;
+  esac
+}
+
 # Builds the dbtool that people use and sets $dbtool to its path. It contains Swift's libraries: it starts in two thirds
 # of the time that it takes with shared ones, and needs no toolchain where it runs. Its table of addresses is read-only
 # from the start, and no id of the build is in it: two builds have the same bytes, once Tools/install has stripped them.

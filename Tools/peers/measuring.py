@@ -7,10 +7,9 @@ how a side does a work, or how results look.
 import os
 import platform
 import statistics
-import subprocess
 from pathlib import Path
 
-from peers import sides
+import figures
 from peers.works import CURVE_COUNT, CURVE_WORKS, CURVES, ORDINARY, WORKS, Shape
 
 
@@ -51,7 +50,7 @@ def described(bench, ours, plain, found, missing, options):
 
 def heading(rounds, documents):
     """Where and how it was measured."""
-    return {"machine": machine(), "commit": commit(), "rounds": rounds, "documents": documents}
+    return {"machine": machine(), "commit": figures.commit(), "rounds": rounds, "documents": documents}
 
 
 def table(result, ours, plain, found, names, cache, options, progress):
@@ -96,8 +95,3 @@ def machine():
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return {"processor": processor, "cores": os.cpu_count(), "memory": f"{memory:.0f} GiB", "system": system,
             "kernel": platform.release().split("-")[0], "load": round(os.getloadavg()[0], 1)}
-
-
-def commit():
-    done = subprocess.run(["git", "-C", sides.ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else None

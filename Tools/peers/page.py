@@ -1,24 +1,22 @@
 """Fills the part of a Markdown page between two marker lines with measured results.
 
-Does: tables, settings, SQL. Knows: the JSON that measuring.py makes. Does not know: the page around it, how results
-were measured. Tools/docs draws the plots, from these tables.
+Does: tables, settings, SQL, and their rows in Tools/figures.json. Knows: the JSON that measuring.py makes. Does not know:
+the page around it, how results were measured. Tools/docs draws the plots, from these tables.
 """
 
-import sys
+import figures
+from peers import sides
 
 # The values that a server reports.
 VALUES = {"cpu": "s of CPU", "wall": "s", "peak": "MiB of memory", "median": "ms late", "latest": "ms late at most"}
 
 
-def rewrite(page, result):
-    """Puts the results between the page's marker lines."""
-    mark = "Tools/bench servers -->" if "servers" in result else "Tools/bench -->"
-    text, begin, end = page.read_text(), f"<!-- begin: {mark}", f"<!-- end: {mark}"
-    before, has_begin, rest = text.partition(begin)
-    _, has_end, after = rest.partition(end)
-    if not has_begin or not has_end:
-        sys.exit(f"bench: {page} has no lines {begin} and {end}")
-    page.write_text(f"{before}{begin}\n\n{section(result)}\n{end}{after}")
+def rewrite(result):
+    """Puts the results between the marker lines of their page, and into Tools/figures.json."""
+    name = next((f"bench {kind}" for kind in ("attachments", "servers") if kind in result), "bench peers")
+    page = sides.ROOT / figures.MEASUREMENTS[name]
+    page.write_text(figures.filled(page.read_text(), f"Tools/{name}", f"\n{section(result)}\n"))
+    figures.keep({name: {"commit": result["commit"], "result": figures.measured(section(result))}})
 
 
 def section(result):
