@@ -5,6 +5,8 @@
 python=python3
 # The folder of release builds. It's another one than `swift build`'s own, so that both can run at the same time.
 scratch=.build/programs
+# The options of every build in that folder; with others, all would be compiled again. Nothing reads debug information.
+release="-c release --static-swift-stdlib -debug-info-format none --scratch-path $scratch"
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -89,7 +91,8 @@ record() {
 # from the start, and no id of the build is in it: two builds have the same bytes, once Tools/install has stripped them.
 release_dbtool() {
   dbtool=$PWD/$scratch/release/dbtool
-  swift build -c release --static-swift-stdlib --scratch-path "$scratch" --product dbtool \
+  # shellcheck disable=SC2086 # a list of words
+  swift build $release --product dbtool \
     -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker --build-id=none "$@"
 }
 

@@ -30,7 +30,8 @@ def dbtool():
 def released(product):
     """Builds a program as lib-setup.sh builds dbtool, because other options would compile everything twice."""
     scratch = TOOLS.parent / ".build/programs"
-    options = ["-c", "release", "--static-swift-stdlib", "--scratch-path", scratch, "--product", product]
+    options = [
+        "-c", "release", "--static-swift-stdlib", "-debug-info-format", "none", "--scratch-path", scratch, "--product", product]
     command = ["swift", "build", *options, "--package-path", TOOLS.parent]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
