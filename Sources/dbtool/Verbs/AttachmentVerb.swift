@@ -45,7 +45,8 @@ struct AttachmentAddVerb: ParsableCommand {
     abstract: "Attach files to a document.",
     discussion: """
       All of them, or none. Each keeps its name and its date; the media type follows from the name. Standard input \
-      ('-') and pipes are read to their end before the store is locked, into a sealed file without a name.
+      ('-') and pipes are read to their end before the store is locked, into a sealed file without a name. If the \
+      program that writes to a pipe fails, the part that it wrote is attached: if it can fail, let it write a file.
 
         dbtool attachment add texts.coffer 17 photo.jpeg scan.pdf
         arecord -f cd | dbtool attachment add texts.coffer 17 - --name memo.wav
