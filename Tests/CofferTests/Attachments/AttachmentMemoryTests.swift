@@ -62,9 +62,9 @@ struct AttachmentMemoryTests {
         let test = try TestStore { $0.journal = journal }
         let id = try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
         _ = try test.attachZeros(200 << 20, to: id, name: "large")
-        try Memory.expectLittleMore("compacting", below: 20 << 20) { try test.store.compact() }
+        try Memory.expectLittleMore("compacting", below: 20_000_000) { try test.store.compact() }
         try test.store.close()
-        try Memory.expectLittleMore("compacting a file", below: 20 << 20) { try DocumentStore.compact(at: test.url) }
+        try Memory.expectLittleMore("compacting a file", below: 20_000_000) { try DocumentStore.compact(at: test.url) }
       }
     }
   }
