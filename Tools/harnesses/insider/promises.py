@@ -264,6 +264,8 @@ class Trial:
     def _read_attachments(self):
         writer = self.moment.writer
         known = {file for root, rev, file in self.files if root == self.moment.root and rev <= writer.generation}
+        if "files" in self.faults:
+            known = set()
         listed, kind = self._listed(self.owner)
         for file in listed - known:
             self.find("Attachments", f"{file} is listed, which the store of {self.moment.label} never had")
