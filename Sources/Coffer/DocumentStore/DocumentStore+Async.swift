@@ -62,13 +62,23 @@ extension DocumentStore {
   /// ```
   ///
   /// Canceling the task stops the calls at their next row, batch or wait for a lock. The store is then the same as
-  /// after an error. Each call takes one thread until it ends. A process uses up to 64 threads for such calls.
+  /// after an error. Each call takes one thread until it ends. A process uses up to 64 threads for such calls, and
+  /// further calls wait without a thread.
   ///
+  /// ```swift
+  /// try await store.perform(writing: true) { try $0.keys.remove(slot: 2) }
+  /// ```
+  ///
+  /// - Parameter writing: Whether the calls write, so that they wait for other writers. Such calls run one after another
+  ///   on one thread for each file, and those that wait for it have no thread. Without `writing`, a call that waits for
+  ///   a writer keeps one of the 64 threads, so many of them delay calls that only read.
   /// - Returns: The result of the closure.
   /// - Throws: The closure's errors, or `CancellationError`.
   @discardableResult
-  public func perform<T: Sendable>(_ work: @escaping @Sendable (DocumentStore) throws -> T) async throws -> T {
-    try await offCooperativePool(.calls) { try work(self) }
+  public func perform<T: Sendable>(
+    writing: Bool = false, _ work: @escaping @Sendable (DocumentStore) throws -> T
+  ) async throws -> T {
+    try await offCooperativePool(writing ? engine.writingCalls : .calls) { try work(self) }
   }
 
   /// Runs calls that don't need an open store on a separate thread.

@@ -242,7 +242,7 @@ public struct FolderSyncReports: AsyncSequence, Sendable {
         let (folder, policy) = (reports.folder, reports.policy)
         let report: FolderSyncReport
         do {
-          report = try await reports.store.perform { try $0.exchange(with: folder, policy: policy) }
+          report = try await reports.store.perform(writing: true) { try $0.exchange(with: folder, policy: policy) }
         } catch let error as StoreError where error.code == .locked || error.code == .suspended && last != nil {
           continue
         }

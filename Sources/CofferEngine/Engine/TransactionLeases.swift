@@ -64,6 +64,9 @@ extension StoreEngine {
     return try await FairTurn(of: connections.locks.writers, owner: ObjectIdentifier(connections))
   }
 
+  /// The thread for calls that write, which tasks wait for without a thread.
+  package var writingCalls: FairSemaphore { connections.locks.writingCalls }
+
   /// Ends a write transaction that has just begun if the store was closed or suspended during its wait for the lock.
   fileprivate func noteBeginning(of transaction: StoreTransaction) throws(StoreError) {
     do throws(StoreError) {

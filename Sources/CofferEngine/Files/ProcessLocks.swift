@@ -30,6 +30,8 @@ package final class ProcessLocks: Sendable {
   private static let all = Mutex<[FileIdentity: Entry]>([:])
 
   package let writers = FairSemaphore()
+  /// The thread for calls that write and that tasks wait for.
+  let writingCalls = FairSemaphore()
   /// The thread inside `write`, or 0.
   let writer = Atomic<UInt>(0)
   /// The nesting depth of each thread inside `read` in rollback journal mode.

@@ -33,7 +33,8 @@ package func offCooperativePool<T: Sendable>(
 }
 
 extension FairSemaphore {
-  /// The threads of this process for calls that tasks wait for, apart from the scopes of `read` and `write`.
+  /// The threads of this process for calls that tasks wait for, apart from the scopes of `read` and `write`, and from
+  /// calls that are known to write (``StoreEngine/writingCalls``).
   package static let calls = FairSemaphore(count: 64)
   /// The threads of this process that open stores, each of which can need a lot of memory.
   package static let openings = FairSemaphore(count: 16)

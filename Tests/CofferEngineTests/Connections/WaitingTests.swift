@@ -269,6 +269,31 @@ struct WaitingTests {
     for reader in readers { #expect(try await reader.value == 0) }
   }
 
+  @Test func writingCallsWaitForTheirTurnWithoutThreads() async throws {
+    let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
+    let holder = Holder(test.store)
+    let (store, notes) = (test.store, test.notes)
+    let before = threadCount
+    let tasks = (0..<300).map { number in
+      Task {
+        try await store.perform(writing: true) { store in
+          try store.write { _ = try $0.insert(Document(text: "\(number)"), into: notes) }
+        }
+      }
+    }
+    let locks = store.engine.connections.locks
+    // The first call waits for the writer with its thread.
+    await yieldUntil { locks.writingCalls.waiterCount == 299 && locks.writers.waiterCount == 1 }
+    // Other tests of this process use threads, too.
+    #expect(threadCount < before + 150)
+    // Calls that read don't wait for them.
+    #expect(try await store.perform { try $0.verify().isSound })
+    holder.end()
+    for task in tasks { try await task.value }
+    #expect(try await store.read { $0.documentCount } == 301)
+    try test.expectSound()
+  }
+
   @Test func closingEndsWaitsOfTasks() async throws {
     var options = OpenOptions.testing
     options.maximumReaders = 1
