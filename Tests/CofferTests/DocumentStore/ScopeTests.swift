@@ -50,31 +50,99 @@ struct ScopeTests {
   @Test(arguments: [CreateOptions.Journal.rollback, .writeAheadLog])
   func rejectsCallsInsideScope(_ journal: CreateOptions.Journal) throws {
     let test = try TestStore { $0.journal = journal }
-    let (store, notes) = (test.store, test.notes)
+    let (store, notes, place) = (test.store, test.notes, test.place)
     try store.write { try $0.insert(Document(title: "1", text: "a"), into: notes) }
     let other = try DocumentStore.openEditableCopy(
-      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
-    let calls: [() throws -> Void] = [
-      { try store.read { _ in } }, { try store.write { _ = try $0.insert(Document(text: "x"), into: notes) } },
-      { _ = try store.verify() }, { try store.keys.add(.published("next")) }, { _ = try store.rekey { _ in } },
-      { try store.index(notes, .words()) }, { try store.updateIndexes() }, { _ = try store.indexedFields(of: notes) },
-      { _ = try store.differences(to: store) }, { _ = try store.merge(other) }, { try store.close() },
-      { try store.compact() }, { try store.backup(to: test.place.file("backup.coffer")) },
+      of: test.url, at: place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    // All of these calls would succeed outside the scope, or fail for another reason than the scope.
+    let (signing, customers) = (try Publishing.key, [try Self.customer])
+    try store.makeRelease(signedBy: signing)
+    let published = place.file("public")
+    try store.publishRelease(to: published, for: customers, signedBy: signing)
+    let source = ReleaseSource(
+      at: published, by: signing.publisher, as: customers[0].name, key: .published("identity"))
+    let folder = SyncFolder(at: place.file("carried"))
+    let keys: [StoreKey] = [.published("primary")]
+    try store.startSyncing(by: folder, keys: keys, label: "laptop")
+    let device = try #require(try store.syncStatus(of: folder).devices.first).id
+
+    let calls: [(name: String, call: () throws -> Void)] = [
+      ("read", { try store.read { _ in } }),
+      ("write", { try store.write { _ = try $0.insert(Document(text: "x"), into: notes) } }),
+      ("close", { try store.close() }),
+      ("suspend", { try store.suspend(within: .zero) }),
+      ("unlock", { try store.unlock(with: .published("primary")) }),
+      ("verify", { _ = try store.verify() }),
+      ("repairHeader", { try store.repairHeader() }),
+      ("anchor", { _ = try store.anchor() }),
+      ("keys.list", { _ = try store.keys.list() }),
+      ("keys.add", { try store.keys.add(.published("next")) }),
+      ("keys.add", { try store.keys.add(try Recipient.stranger()) }),
+      ("keys.remove", { try store.keys.remove(slot: 1) }),
+      ("keys.replace", { try store.keys.replace(with: .published("next")) }),
+      ("rekey", { _ = try store.rekey { _ in } }),
+      ("rekeyStatus", { _ = try store.rekeyStatus() }),
+      ("indexedFields", { _ = try store.indexedFields(of: notes) }),
+      ("updateIndexes", { try store.updateIndexes() }),
+      ("compact", { try store.compact() }),
+      ("backup", { try store.backup(to: place.file("backup.coffer")) }),
+      ("copy", { _ = try store.copy(to: place.file("another.coffer"), keys: keys) }),
+      ("makeEditableCopy", { _ = try store.makeEditableCopy(at: place.file("editable.coffer"), keys: keys) }),
+      ("differences", { _ = try store.differences(to: other) }),
+      ("merge", { _ = try store.merge(other) }),
+      ("restore", { try store.restore([1], from: other) }),
+      ("makeRelease", { try store.makeRelease(signedBy: signing) }),
+      ("publishRelease", { try store.publishRelease(to: published, for: customers, signedBy: signing) }),
+      ("planUpdate", { _ = try store.planUpdate(from: source) }),
+      ("update", { try store.update(from: source) }),
+      ("changes", { _ = try store.changes(sinceReleaseOf: source) }),
+      ("startSyncing", { try store.startSyncing(by: folder, keys: keys, label: "laptop") }),
+      ("exchange", { _ = try store.exchange(with: folder) }),
+      ("makeInvitation", { _ = try store.makeInvitation(to: folder, keys: keys) }),
+      ("removeDevice", { _ = try store.removeDevice(device, from: folder, keys: keys) }),
+      ("syncStatus", { _ = try store.syncStatus(of: folder) }),
+      ("stopSyncing", { try store.stopSyncing() }),
     ]
-    for (number, call) in calls.enumerated() {
+    for (name, call) in calls {
       try store.read { reader in
-        Self.expectMisuse("call \(number) in read", call)
+        Self.expectMisuse("\(name) in read", call)
         let titles = try reader.headers(in: notes).map(\.title)
         #expect(titles == ["1"])
       }
       try store.write { writer in
-        Self.expectMisuse("call \(number) in write", call)
+        Self.expectMisuse("\(name) in write", call)
         let titles = try writer.headers(in: notes).map(\.title)
         #expect(titles == ["1"])
       }
     }
+    for name in ["backup", "another", "editable"] {
+      #expect(!FileManager.default.fileExists(atPath: place.file("\(name).coffer").path))
+    }
+    // These calls don't use the file themselves.
+    let others: Set = ["observe", "parts", "perform", "resume", "sync"]
+    #expect(try Self.publicCalls() == others.union(calls.map(\.name)))
     try other.close()
     #expect(try store.verify().isSound)
+  }
+
+  private static var customer: ReleaseCustomer {
+    get throws { try ReleaseCustomer(name: "anna", recipient: Recipient(identity: PublishedKeys.url("identity"))) }
+  }
+
+  /// The names of the calls of a store and its keys, from the sources.
+  private static func publicCalls() throws -> Set<String> {
+    let folder = SecondReader.project.appending(path: "Sources/Coffer")
+    var names: Set<String> = []
+    for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".swift") {
+      var prefix: String?
+      for line in try String(contentsOf: folder.appending(path: path), encoding: .utf8).split(separator: "\n") {
+        if let type = line.prefixMatch(of: /(?:[a-z]+ )*(?:class|struct|enum|extension) (\w+)/)?.1 {
+          prefix = ["DocumentStore": "", "KeySlots": "keys."][String(type)]
+        }
+        if let prefix, let name = line.prefixMatch(of: #/  public func (\w+)/#)?.1 { names.insert(prefix + name) }
+      }
+    }
+    return names
   }
 
   private static func expectMisuse(_ name: String, _ call: () throws -> Void) {
