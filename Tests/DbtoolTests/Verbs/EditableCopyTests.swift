@@ -14,6 +14,22 @@ import Testing
     try sandbox.succeed("export", store).text
   }
 
+  /// One of several copies to one name is made, and the others leave it as it is.
+  @Test func concurrentCopiesMakeOneStore() throws {
+    let sandbox = try filled()
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let children = try (0..<8).map { _ in
+      try Child(
+        ["copy", "s.coffer", "c.coffer", "--editable"], in: sandbox,
+        streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    }
+    #expect(children.map { $0.wait() }.sorted() == [0] + Array(repeating: 1, count: 7))
+    #expect(try texts(sandbox, "c.coffer") == texts(sandbox, "s.coffer"))
+    try sandbox.succeed("verify", "c.coffer")
+    #expect(try sandbox.names().filter { $0.contains("coffer") } == ["c.coffer", "s.coffer"])
+  }
+
   @Test func copiesDocumentsAndSeparatesNewIDs() throws {
     let sandbox = try filled()
     let before = try sandbox.read("s.coffer")
