@@ -2,18 +2,6 @@ import CofferDocuments
 import CofferTestSupport
 import Foundation
 
-enum Corpora {
-  static var folder: URL? { SharedCorpora.existingFolder }
-  static let areAbsent = SharedCorpora.areAbsent
-
-  static func files(in name: String) throws -> [URL] {
-    guard let folder else { return [] }
-    return try FileManager.default.contentsOfDirectory(
-      at: folder.appending(path: name), includingPropertiesForKeys: nil
-    ).sorted { $0.path() < $1.path() }
-  }
-}
-
 /// Scans a text as a single JSON value.
 func scan(_ text: some Sequence<UInt8>) throws(JSONError) -> JSONScanner.Kind {
   let bytes = Array(text)

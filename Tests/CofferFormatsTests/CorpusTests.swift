@@ -1,4 +1,5 @@
 import CofferDocuments
+import CofferTestSupport
 import CofferText
 import Foundation
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @testable import CofferFormats
 
 /// Shared public test files. The tests are skipped if the files aren't available.
-@Suite(.enabled(if: Corpora.folder != nil, Corpora.areAbsent)) struct CorpusTests {
+@Suite struct CorpusTests {
   private func rows(_ bytes: [UInt8]) throws -> [[String: String]] {
     // These files don't have a text column, so each text is a whole row.
     let source = DelimitedSource(MemoryByteSource(bytes), dialect: .csv)
@@ -15,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func readsCSVSpectrum() throws {
+  @Test(.corpora("csv-spectrum")) func readsCSVSpectrum() throws {
     for name in try Corpora.names(in: "csv-spectrum/csvs") {
       let json = try Corpora.bytes("csv-spectrum/json/\(name.dropLast(4)).json")
       let bytes = try Corpora.bytes("csv-spectrum/csvs/\(name)")
@@ -37,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func readsSwiftCSVFiles() throws {
+  @Test(.corpora("csv-swiftcsv")) func readsSwiftCSVFiles() throws {
     let large = try rows(try Corpora.bytes("csv-swiftcsv/large.csv"))
     #expect(large.count == 10_000)
     #expect(large[1] == ["id": "2", "name": "name2", "age": "20", "job": "job2"])
@@ -52,11 +53,14 @@ import Testing
     #expect(throws: FormatError(.malformed, "")) { try rows(try Corpora.bytes("csv-swiftcsv/empty_fields.csv")) }
   }
 
-  @Test(arguments: [
-    ("unterminated-quote.csv", FormatError.Code.malformed), ("ragged.csv", .malformed), ("truncated.jsonl", .malformed),
-    ("deep-100k.json", .malformed), ("lone-surrogate.json", .malformed), ("billion-laughs.plist", .malformed),
-    ("bplist-self-ref.plist", .malformed),
-  ])
+  @Test(
+    .corpora("hostile-import"),
+    arguments: [
+      ("unterminated-quote.csv", FormatError.Code.malformed), ("ragged.csv", .malformed),
+      ("truncated.jsonl", .malformed), ("deep-100k.json", .malformed),
+      ("lone-surrogate.json", .malformed), ("billion-laughs.plist", .malformed),
+      ("bplist-self-ref.plist", .malformed),
+    ])
   func rejectsHostileInputs(name: String, code: FormatError.Code) throws {
     do {
       let source = try InputSource(opening: Corpora.path("hostile-import/\(name)"))
@@ -66,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func rejectsHostileJSONLines() throws {
+  @Test(.corpora("hostile-import")) func rejectsHostileJSONLines() throws {
     for name in ["deep-100k.json", "lone-surrogate.json"] {
       let bytes = try Corpora.bytes("hostile-import/\(name)")
       #expect(failure(NDJSONSource(MemoryByteSource(bytes)))?.code == .malformed)
@@ -75,13 +79,13 @@ import Testing
     #expect(try drafts(marked).map(\.text) == [#"[{"title":"a","txt":"b"}]"#])
   }
 
-  @Test func readsJSONWithByteOrderMark() throws {
+  @Test(.corpora("hostile-import")) func readsJSONWithByteOrderMark() throws {
     let source = try InputSource(opening: Corpora.path("hostile-import/bom.json"))
     #expect(try drafts(source).map(\.text) == [#"{"title":"a","txt":"b"}"#])
   }
 
   /// Reads the suite as JSON texts, with a document for each array element.
-  @Test func readsTestSuiteElements() throws {
+  @Test(.corpora("jsontestsuite")) func readsTestSuiteElements() throws {
     for name in try Corpora.names(in: "jsontestsuite/test_parsing") {
       let bytes = try Corpora.bytes("jsontestsuite/test_parsing/\(name)")
       let read = try? drafts(JSONSource(MemoryByteSource(bytes)))
@@ -101,7 +105,7 @@ import Testing
   }
 
   /// Reads the suite as JSON lines, which keep their exact text.
-  @Test func preservesTestSuiteTexts() throws {
+  @Test(.corpora("jsontestsuite")) func preservesTestSuiteTexts() throws {
     for name in try Corpora.names(in: "jsontestsuite/test_parsing") {
       let bytes = try Corpora.bytes("jsontestsuite/test_parsing/\(name)")
       guard !bytes.contains(UInt8(ascii: "\n")) || bytes.last == UInt8(ascii: "\n") else { continue }
@@ -115,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func readsUTF16Spreadsheet() throws {
+  @Test(.corpora("utf16")) func readsUTF16Spreadsheet() throws {
     let source = try InputSource(opening: Corpora.path("utf16/derived/excel-unicode-text.tsv"))
     #expect(source.format == .tsv)
     let read = try drafts(source)
@@ -129,9 +133,9 @@ import Testing
   }
 }
 
-@Suite(.enabled(if: Corpora.folder != nil, Corpora.areAbsent)) struct PropertyListCorpusTests {
+@Suite struct PropertyListCorpusTests {
   /// Compares equal values in five encodings.
-  @Test func readsEqualValuesFromAllForms() throws {
+  @Test(.corpora("plist-cpython")) func readsEqualValuesFromAllForms() throws {
     let texts = try [
       "testdata-FMT_XML", "testdata-FMT_BINARY", "xml-utf-16", "xml-utf-16-le", "xml-utf-16-be",
     ].map { name in
@@ -143,7 +147,7 @@ import Testing
     #expect(failure(wide)?.code == .undecodable)
   }
 
-  @Test func reportsOffsetOfInvalidPropertyLists() throws {
+  @Test(.corpora("plist-cpython")) func reportsOffsetOfInvalidPropertyLists() throws {
     for name in try Corpora.names(in: "plist-cpython") where name.hasPrefix("invalid") {
       let error = failure(try InputSource(opening: Corpora.path("plist-cpython/\(name)")))
       #expect(error?.code == .malformed || error?.code == .undecodable, "\(name)")
@@ -151,12 +155,16 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("Array", "[\"baa\",\"baa\",\"black\",\"sheep\"]"), ("OrderedSet", "[\"valgeir\",\"nico\",\"puzzle\"]"),
-    ("UUID", "\"0AD863BA-7584-40CF-8896-BD87B3280C34\""),
-    ("URL", "{\"$class\":\"NSURL\",\"NS.base\":\"https://www.example.com\",\"NS.relative\":\"foo.xml\"}"),
-    ("Range", "{\"$class\":\"NSValue\",\"NS.rangeval.length\":98345,\"NS.rangeval.location\":97345,\"NS.special\":4}"),
-  ])
+  @Test(
+    .corpora("plist-corelibs"),
+    arguments: [
+      ("Array", "[\"baa\",\"baa\",\"black\",\"sheep\"]"), ("OrderedSet", "[\"valgeir\",\"nico\",\"puzzle\"]"),
+      ("UUID", "\"0AD863BA-7584-40CF-8896-BD87B3280C34\""),
+      ("URL", "{\"$class\":\"NSURL\",\"NS.base\":\"https://www.example.com\",\"NS.relative\":\"foo.xml\"}"),
+      (
+        "Range", "{\"$class\":\"NSValue\",\"NS.rangeval.length\":98345,\"NS.rangeval.location\":97345,\"NS.special\":4}"
+      ),
+    ])
   func readsFoundationArchives(name: String, expected: String) throws {
     let source = try InputSource(opening: Corpora.path("plist-corelibs/NSKeyedUnarchiver-\(name)Test.plist"))
     #expect(source.format == .keyedArchive)

@@ -6,26 +6,6 @@ import Synchronization
 
 @testable import CofferFormats
 
-enum Corpora {
-  /// The public test data folder, or `nil` if it isn't available.
-  static var folder: URL? { SharedCorpora.existingFolder }
-
-  static var isAbsent: Bool { folder == nil }
-  static let areAbsent = SharedCorpora.areAbsent
-
-  static func path(_ name: String) -> String {
-    folder!.appending(path: name).path()
-  }
-
-  static func names(in directory: String) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: path(directory)).sorted()
-  }
-
-  static func bytes(_ name: String) throws -> [UInt8] {
-    [UInt8](try Data(contentsOf: URL(filePath: path(name))))
-  }
-}
-
 /// A directory removed at the end of the test.
 final class TemporaryDirectory {
   let path: String

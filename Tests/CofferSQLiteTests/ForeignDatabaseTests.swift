@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -12,11 +13,11 @@ import Testing
   }
 
   @Test(
-    .enabled(if: Corpora.root != nil, Corpora.areAbsent),
+    .corpora("sqlite-made"),
     arguments: ["utf-8", "utf-16le", "utf-16be"], [512, 4096, 65536])
   func readsEveryTextEncoding(encoding: String, pageSize: Int) throws {
     let rows = try Data(contentsOf: URL(fileURLWithPath: Corpora.path("sqlite-made/rows.json")))
-    let path = try Corpora.path("sqlite-made/records-\(encoding)-\(pageSize).db")
+    let path = Corpora.path("sqlite-made/records-\(encoding)-\(pageSize).db")
     let result = try Database(path, mode: .readOnly).query("SELECT id, title, txt FROM records ORDER BY id")
     let records = result.rows.map { Record(id: $0[0].integer ?? 0, title: $0[1].text, txt: $0[2].text) }
     #expect(try records == JSONDecoder().decode([Record].self, from: rows))
@@ -45,12 +46,12 @@ import Testing
   }
 
   /// Malformed databases must not cause a crash or endless loop. SQLite decides about rows and errors.
-  @Test(.enabled(if: Corpora.root != nil, Corpora.areAbsent))
+  @Test(.corpora("sqlite-malformed.tar.xz"))
   func readsOrRejectsMalformedDatabases() throws {
     let scratch = try Scratch()
     let tar = Process()
     tar.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    tar.arguments = ["tar", "xJf", try Corpora.path("sqlite-malformed.tar.xz"), "-C", scratch.path]
+    tar.arguments = ["tar", "xJf", Corpora.path("sqlite-malformed.tar.xz"), "-C", scratch.path]
     try tar.run()
     tar.waitUntilExit()
     let names = try FileManager.default.contentsOfDirectory(atPath: scratch.file("sqlite-malformed"))

@@ -43,11 +43,3 @@ func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async thr
     Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
   }
 }
-
-/// The shared corpora, if available.
-enum Corpora {
-  static var root: String? { SharedCorpora.existingFolder?.path }
-  static let areAbsent = SharedCorpora.areAbsent
-
-  static func path(_ name: String) throws -> String { try #require(root) + "/" + name }
-}

@@ -1,4 +1,5 @@
 import CofferSealing
+import CofferTestSupport
 import Testing
 
 /// Tests the cipher of XAES and key slots with vectors that have a 96-bit nonce and a 128-bit tag.
@@ -9,7 +10,7 @@ import Testing
   private static let nistOpening = "nist-cavp/ciphers/AES/GCM/gcmDecrypt256.rsp"
   private static let nistSealing = "nist-cavp/ciphers/AES/GCM/gcmEncryptExtIV256.rsp"
 
-  @Test(.enabled(if: Corpora.has(nistOpening), Corpora.areAbsent))
+  @Test(.corpora(nistOpening))
   func opensOrRejectsNISTVectors() throws {
     let cipher = AES256GCM()
     var opened = 0
@@ -23,7 +24,7 @@ import Testing
     #expect(opened > 100 && refused > 100)
   }
 
-  @Test(.enabled(if: Corpora.has(nistSealing), Corpora.areAbsent))
+  @Test(.corpora(nistSealing))
   func sealsNISTVectors() throws {
     let cipher = AES256GCM()
     var count = 0
@@ -36,7 +37,7 @@ import Testing
     #expect(count > 100)
   }
 
-  @Test(.enabled(if: Corpora.has(wycheproof), Corpora.areAbsent))
+  @Test(.corpora(wycheproof))
   func handlesWycheproofVectors() throws {
     let cipher = AES256GCM()
     let groups = try Corpora.json(Self.wycheproof, as: Wycheproof<Case>.self).testGroups

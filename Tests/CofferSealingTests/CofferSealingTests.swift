@@ -12,27 +12,15 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Test data outside the package.
-enum Corpora {
-  static var folder: String { SharedCorpora.folder.path }
+let isLongRun = ProcessInfo.processInfo.environment["COFFER_LONG"] == "1"
 
-  static let areAbsent = SharedCorpora.areAbsent
-  static let isLongRun = ProcessInfo.processInfo.environment["COFFER_LONG"] == "1"
-
-  static func has(_ path: String) -> Bool {
-    FileManager.default.fileExists(atPath: "\(folder)/\(path)")
-  }
-
-  static func data(_ path: String) throws -> Data {
-    try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(path)"))
-  }
-
+extension Corpora {
   static func json<T: Decodable>(_ path: String, as type: T.Type = T.self) throws -> T {
-    try JSONDecoder().decode(type, from: data(path))
+    try JSONDecoder().decode(type, from: Data(bytes(path)))
   }
 
   static func lines(_ path: String) throws -> [Substring] {
-    String(decoding: try data(path), as: UTF8.self).split(whereSeparator: \.isNewline)
+    String(decoding: try bytes(path), as: UTF8.self).split(whereSeparator: \.isNewline)
   }
 }
 

@@ -1,4 +1,5 @@
 import CofferSealing
+import CofferTestSupport
 import Testing
 
 @Suite struct HKDFTests {
@@ -40,7 +41,7 @@ import Testing
     Hex(bytes: (0..<80).map { first + $0 })
   }
 
-  @Test(.enabled(if: Corpora.has(wycheproof), Corpora.areAbsent))
+  @Test(.corpora(wycheproof))
   func wycheproofVectors() throws {
     var count = 0
     for test in try Corpora.json(Self.wycheproof, as: Wycheproof<Case>.self).testGroups.flatMap(\.tests) {
@@ -85,7 +86,7 @@ import Testing
     #expect(derived.bytes == Hex(expected).bytes)
   }
 
-  @Test(.enabled(if: Corpora.isLongRun, "takes 1 GiB of memory: set COFFER_LONG=1"))
+  @Test(.enabled(if: isLongRun, "takes 1 GiB of memory: set COFFER_LONG=1"))
   func rfc7914WithAGibibyte() throws {
     let derived = try scrypt(
       Secret("pleaseletmein"), salt: Array("SodiumChloride".utf8), cost: ScryptCost(logN: 20, r: 8, p: 1),
@@ -191,7 +192,7 @@ import Testing
     #expect(try key.authenticate(message) == first)
   }
 
-  @Test(.enabled(if: Corpora.has(wycheproof), Corpora.areAbsent))
+  @Test(.corpora(wycheproof))
   func wycheproofVectors() throws {
     var count = 0
     for test in try Corpora.json(Self.wycheproof, as: Wycheproof<Case>.self).testGroups.flatMap(\.tests) {

@@ -1,4 +1,5 @@
 import CofferSealing
+import CofferTestSupport
 import Testing
 
 @Suite struct X25519Tests {
@@ -70,7 +71,7 @@ import Testing
     #expect(here.isEqual(to: there))
   }
 
-  @Test(.enabled(if: Corpora.has(wycheproof), Corpora.areAbsent))
+  @Test(.corpora(wycheproof))
   func wycheproofVectors() throws {
     var shared = 0
     var refused = 0

@@ -99,7 +99,7 @@ import Testing
       try accumulated(rounds: 10_000) == Hex("e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939").bytes)
   }
 
-  @Test(.enabled(if: Corpora.isLongRun, "a million rounds: set COFFER_LONG=1"))
+  @Test(.enabled(if: isLongRun, "a million rounds: set COFFER_LONG=1"))
   func matchesMillionAccumulatedRounds() throws {
     #expect(
       try accumulated(rounds: 1_000_000)

@@ -2,5 +2,5 @@
 //
 // Does: checks small vectors with every split into chunks, random bytes with the standard library's decoders, and
 //       whole files with their manifests.
-// Knows: the folder of the shared corpora (Support/Corpora.swift). Tests that require missing corpora are skipped.
+// Knows: the folder of the shared corpora (Corpora.swift). Tests that require missing corpora are skipped.
 // Does not know: performance.

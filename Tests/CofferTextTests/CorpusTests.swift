@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferText
 import Foundation
 import Testing
@@ -22,7 +23,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: Corpora.has("utf16/manifest.json"), Corpora.areAbsent))
+  @Test(.corpora("utf16/manifest.json"))
   func decodesUTF16LikeManifest() throws {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: Corpora.has("libxml2-utf16/test"), Corpora.areAbsent))
+  @Test(.corpora("libxml2-utf16/test"))
   func decodesBothByteOrdersEqually() throws {
     let little = try Corpora.bytes("libxml2-utf16/test/text-4-byte-UTF-16-LE.xml")
     let big = try Corpora.bytes("libxml2-utf16/test/text-4-byte-UTF-16-BE.xml")

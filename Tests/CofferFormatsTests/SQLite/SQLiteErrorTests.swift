@@ -1,5 +1,6 @@
 import CofferDocuments
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -192,7 +193,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: !Corpora.isAbsent, Corpora.areAbsent)) func survivesMalformedDatabases() throws {
+  @Test(.corpora("sqlite-malformed.tar.xz")) func survivesMalformedDatabases() throws {
     let directory = try TemporaryDirectory()
     let tar = Process()
     tar.executableURL = URL(filePath: "/usr/bin/env")

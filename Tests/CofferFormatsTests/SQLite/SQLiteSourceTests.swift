@@ -1,5 +1,6 @@
 import CofferDocuments
 import CofferSQLite
+import CofferTestSupport
 import CofferText
 import Foundation
 import Testing
@@ -30,7 +31,7 @@ import Testing
   }
 
   @Test(
-    .enabled(if: !Corpora.isAbsent), arguments: ["utf-8", "utf-16le", "utf-16be"], [512, 4096, 65536])
+    .corpora("sqlite-made"), arguments: ["utf-8", "utf-16le", "utf-16be"], [512, 4096, 65536])
   func readsRecordsInEveryEncoding(encoding: String, pageSize: Int) throws {
     struct Record: Decodable {
       let id: Int64
