@@ -60,9 +60,11 @@ package struct ChangeRing: Sendable, Equatable {
   /// - Parameters:
   ///   - mark: The preceding state's mark, of which the first ``markCount`` bytes are kept.
   ///   - changes: The changes, which are stored as `everything` if they don't fit.
+  /// - Returns: The number of bytes that the generation takes.
+  @discardableResult
   package mutating func append(
     _ generation: UInt64, markBefore mark: UnsafeRawBufferPointer, _ changes: RingChanges
-  ) {
+  ) -> Int {
     precondition(
       generation == self.generation + 1 && mark.count >= Self.markCount, "internal error: a ring has no gaps")
     let start = records.count
@@ -73,7 +75,9 @@ package struct ChangeRing: Sendable, Equatable {
       records.append(contentsOf: [0, 1, Self.everything])
     }
     self.generation = generation
+    let count = records.count - start
     dropOldest()
+    return count
   }
 
   /// Appends changes, or returns `false` if they are `everything` or don't fit.
@@ -144,6 +148,16 @@ package struct ChangeRing: Sendable, Equatable {
       var reader = RingReader(bytes)
       for _ in known - 1..<earlier { reader.skipRecord() }
       return [UInt8](bytes[reader.offset..<reader.offset + Self.markCount])
+    }
+  }
+
+  /// Returns the number of bytes of all generations after an earlier generation, or `nil` if the ring starts later.
+  package func byteCount(after earlier: UInt64) -> Int? {
+    guard known - 1 <= earlier, earlier <= generation else { return nil }
+    return records.withUnsafeBytes { bytes in
+      var reader = RingReader(bytes)
+      for _ in known - 1..<earlier { reader.skipRecord() }
+      return bytes.count - reader.offset
     }
   }
 

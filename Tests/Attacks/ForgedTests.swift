@@ -112,7 +112,7 @@ struct ForgedTests {
       try writer.willWrite()
       var ring = ChangeRing(after: last - 1)
       let entry = RingChanges.Entry(.deleted, in: 1, [1...StoreFormat.documentIDs.upperBound])
-      transaction.start.ring.mark(of: last - 1)!.withUnsafeBytes {
+      _ = transaction.start.ring.mark(of: last - 1)!.withUnsafeBytes {
         ring.append(last, markBefore: $0, .entries([entry]))
       }
       writer.state.ring = ring

@@ -83,6 +83,8 @@ struct ChangeRingModelTests {
       let earlier = ring.known - 1 + UInt64(random.number(below: model.count - kept + 1))
       #expect(ring.changes(after: earlier)?.map(\.generation) == (earlier..<generation).map { $0 + 1 })
       #expect(ring.changes(after: ring.known - 2) == nil)
+      let later = model[(kept + Int(earlier - (ring.known - 1)))...].map(\.byteCount).reduce(0, +)
+      #expect(ring.byteCount(after: earlier) == later && ring.byteCount(after: ring.known - 2) == nil)
       // A ring that is written and read accepts further changes like the original.
       let copy = try #require(RingBytes(ring).ring(known: ring.known, generation: generation))
       #expect(copy == ring)

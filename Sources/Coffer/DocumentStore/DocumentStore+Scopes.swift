@@ -47,7 +47,6 @@ extension DocumentStore {
       return result
     }
     write.finish()
-    engine.noteCommit(of: write.transaction)
     return result
   }
 }
@@ -62,7 +61,7 @@ extension StoreEngine {
     for _ in 0..<64 {
       do {
         let result = try readOnce(body, turn)
-        updateOutdatedIndexes(atLeast: Int(IndexGap.dueDocuments))
+        updateOutdatedIndexes(atLeast: IndexDebt.limit)
         return result
       } catch {
         guard canRepeatRead(after: error) else { throw error }

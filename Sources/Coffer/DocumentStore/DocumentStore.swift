@@ -44,6 +44,7 @@ public final class DocumentStore: Sendable {
     self.engine = engine
     self.opening = opening
     self.original = original
+    engine.beginIndexUpkeep()
   }
 
   /// A Boolean value that indicates whether writes are rejected, because of the options, the file's permissions, or a
@@ -72,7 +73,7 @@ public final class DocumentStore: Sendable {
   /// batches. The sequences of observers and subscribers end. A closure that waits for the closing thread causes a
   /// deadlock.
   ///
-  /// Indexes that reads had to update in memory, or that lack 256 documents or 64 commits, are updated in the file
+  /// Indexes that reads had to update in memory, or that lack 256 documents or about 60 commits, are updated in the file
   /// first, if the store is writable and no other writer is active. A store that's no longer referenced closes
   /// automatically, without that update.
   ///

@@ -24,6 +24,8 @@ package final class Session: Sendable {
   private let pauseCount = Atomic<UInt64>(0)
   /// The number of documents that readers had to add to indexes in memory since the last update in the file.
   package let outdatedIndexDocuments = Atomic<Int>(0)
+  /// What this process's commits have added since the indexes in the file were last looked at.
+  package let indexDebt = IndexDebt()
   let chunkSweep = Atomic<ChunkSweep>(.notDue)
   /// Whether a commit of this process left chunks over.
   let leavesChunks = Atomic<Bool>(false)

@@ -125,12 +125,6 @@ public final class _StoreTransaction {
   package var nextID: UInt64 { rowWriter?.nextID ?? start.nextID }
   /// Whether the store has attachments, without copying the state.
   var hasAttachments: Bool { (rowWriter?.state.attachmentCount ?? start.attachmentCount) > 0 }
-  /// The number of documents that this transaction has changed, which is `Int.max` if there are too many to list.
-  package var changedDocumentCount: Int {
-    guard let rowWriter, rowWriter.hasWritten else { return 0 }
-    guard case .entries(let entries) = rowWriter.changes.changes else { return .max }
-    return entries.reduce(0) { $0 + $1.ranges.reduce(0) { $0 + $1.count } }
-  }
   /// The limits that ``state`` sets for rows.
   package var limits: RowLimits { rowWriter?.limits ?? startLimits }
 
@@ -189,6 +183,7 @@ public final class _StoreTransaction {
   /// Seals the state and commits. A transaction without writes leaves the file unchanged.
   package func commit() throws(StoreError) {
     var announced: Announcement?
+    var indexDebt = 0
     do throws(StoreError) {
       if let failure = rowWriter?.failure { throw failure }
       try stop.check()
@@ -198,7 +193,7 @@ public final class _StoreTransaction {
       if let rowWriter, rowWriter.hasWritten {
         rowWriter.state.generation = rowWriter.revision
         try checkHighestID()
-        try note(rowWriter.changes, in: &rowWriter.state.ring)
+        indexDebt = try note(rowWriter.changes, in: &rowWriter.state.ring)
         try connection.write(rowWriter.state)
         announced = try announce(rowWriter)
       }
@@ -224,14 +219,21 @@ public final class _StoreTransaction {
     if let announced {
       connection.session.didCommit(announced)
       if let rowWriter { logger.committed(state.generation, rowWriter.changes.changes) }
+      if hasIndexes { connection.session.indexDebt.add(indexDebt) }
     }
   }
 
   /// Adds this transaction to the ring. A new root key empties the ring, because its earlier marks use another key.
-  private func note(_ changes: ChangeLog, in ring: inout ChangeRing) throws(StoreError) {
-    guard keys.session.root.generation == startRoot else { return ring.empty(after: start.generation + 1) }
-    let mark = try connection.mark(of: start)
-    mark.withUnsafeBytes { ring.append(start.generation + 1, markBefore: $0, changes.ringChanges) }
+  ///
+  /// - Returns: What the transaction adds to the store's ``IndexDebt``.
+  private func note(_ changes: ChangeLog, in ring: inout ChangeRing) throws(StoreError) -> Int {
+    guard keys.session.root.generation == startRoot else {
+      ring.empty(after: start.generation + 1)
+      return 0
+    }
+    let (mark, listed) = (try connection.mark(of: start), changes.ringChanges)
+    let count = mark.withUnsafeBytes { ring.append(start.generation + 1, markBefore: $0, listed) }
+    return IndexDebt.documents(of: listed, ringBytes: count)
   }
 
   /// A commit's announcement to the rest of the process.

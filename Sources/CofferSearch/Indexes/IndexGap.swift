@@ -14,10 +14,6 @@ package enum IndexGap {
   /// The maximum number of missing documents that each reader adds in memory without looking for the pages of others.
   static let privateUpdateLimit: UInt64 = 32
 
-  /// The number of missing documents, and of commits since the last update, from which the indexes in the file are
-  /// updated. Updating after each commit would write the same pages again and again.
-  package static let (dueDocuments, dueCommits): (UInt64, UInt64) = (256, 64)
-
   /// Returns the number of IDs, or `count` if all documents may have changed.
   func limit(of count: UInt64) -> UInt64 {
     switch self {

@@ -3,42 +3,26 @@ internal import CofferRecords
 internal import Dispatch
 internal import Synchronization
 
-/// Decides when an open store's indexes in the file are brought up to date.
+/// Brings an open store's indexes in the file up to date, one thread at a time.
 final class IndexUpkeep: SessionCompanion {
-  /// The number of this process's commits after which to look at the indexes.
-  private static let interval = 16
-
   let queue = DispatchQueue(label: "coffer.indexes", qos: .utility)
   /// Held by the thread that updates the indexes.
   let turn = Mutex<Void>(())
   private let isScheduled = Atomic<Bool>(false)
   private let isClosed = Atomic<Bool>(false)
-  private let commits = Atomic<Int>(0)
-  private let hasCommitted = Atomic<Bool>(false)
 
   init(_ options: OpenOptions) {}
 
-  /// Notes a commit.
-  ///
-  /// - Returns: Whether the caller must look at the indexes.
-  func note(documents: Int) -> Bool {
-    hasCommitted.store(true, ordering: .relaxed)
-    let count = commits.add(documents >= Int(IndexGap.dueDocuments) ? Self.interval : 1, ordering: .relaxed).newValue
-    guard count >= Self.interval, !isClosed.load(ordering: .relaxed),
-      !isScheduled.exchange(true, ordering: .acquiringAndReleasing)
-    else { return false }
-    commits.store(0, ordering: .relaxed)
-    return true
+  /// Runs work on the queue, unless other work waits there or the store is closed.
+  func schedule(_ work: @escaping @Sendable () -> Void) {
+    guard !isClosed.load(ordering: .relaxed), !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else {
+      return
+    }
+    queue.async {
+      self.isScheduled.store(false, ordering: .releasing)
+      work()
+    }
   }
-
-  /// Whether this process has made commits since it last looked at the indexes.
-  var hasNotedCommits: Bool { commits.load(ordering: .relaxed) > 0 }
-
-  /// Whether this process may write the indexes. A process that only searched doesn't, because the file would show that
-  /// somebody searched.
-  var mayWrite: Bool { hasCommitted.load(ordering: .relaxed) }
-
-  func begin() { isScheduled.store(false, ordering: .releasing) }
 
   func close() { isClosed.store(true, ordering: .relaxed) }
 
@@ -48,14 +32,12 @@ final class IndexUpkeep: SessionCompanion {
 extension StoreEngine {
   private var upkeep: IndexUpkeep { session.companion(IndexUpkeep.self) }
 
-  /// Notes a commit of this process. Now and then, brings the indexes in the file up to date on another thread.
-  package func noteCommit(of transaction: StoreTransaction) {
-    guard transaction.hasIndexes, transaction.hasWritten else { return }
-    guard upkeep.note(documents: transaction.changedDocumentCount) else { return }
-    upkeep.queue.async { [weak self] in
-      guard let self else { return }
-      self.upkeep.begin()
-      self.updateIndexesInFile(wait: .seconds(1), isDue: true)
+  /// From now on, brings the indexes in the file up to date on another thread after enough commits of this process.
+  package func beginIndexUpkeep() {
+    session.indexDebt.onLimit { [weak self] in
+      self?.upkeep.schedule { [weak self] in
+        self?.updateIndexesInFile(wait: .seconds(1), isDue: true)
+      }
     }
   }
 
@@ -70,7 +52,7 @@ extension StoreEngine {
   @discardableResult
   package func updateOutdatedIndexes(atLeast count: Int = 1) -> Bool {
     let outdated = session.outdatedIndexDocuments.load(ordering: .relaxed)
-    guard outdated >= count, upkeep.mayWrite, connections.canWriteImmediately else { return false }
+    guard outdated >= count, session.indexDebt.mayWrite, connections.canWriteImmediately else { return false }
     return updateIndexesInFile(wait: .zero) == true
   }
 
@@ -78,7 +60,7 @@ extension StoreEngine {
   package func updateIndexesBeforeClosing() {
     guard !isReadOnly, connections.canWriteImmediately else { return }
     waitForIndexUpkeep()
-    guard !updateOutdatedIndexes(), upkeep.hasNotedCommits else { return }
+    guard !updateOutdatedIndexes(), session.indexDebt.isOwed else { return }
     updateIndexesInFile(wait: .zero, isDue: true)
   }
 
@@ -98,7 +80,7 @@ extension StoreEngine {
   ///
   /// - Parameters:
   ///   - wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
-  ///   - isDue: Whether to write only indexes that lack many documents or commits.
+  ///   - isDue: Whether to write only indexes that lack many documents, or much of the ring.
   ///   - awaitsTurn: Whether to wait for another thread that updates the indexes.
   /// - Returns: Whether an index was written, or `nil` if the indexes couldn't be updated.
   @discardableResult
@@ -106,6 +88,7 @@ extension StoreEngine {
     guard !isReadOnly, !session.isClosing else { return nil }
     func update() -> Bool? {
       let outdated = session.outdatedIndexDocuments.exchange(0, ordering: .relaxed)
+      let debt = session.indexDebt.take()
       do throws(StoreError) {
         var hasWritten = false
         for part in IndexPart.all where try updateInFile(part, wait: wait, isDue: isDue) { hasWritten = true }
@@ -115,6 +98,7 @@ extension StoreEngine {
         switch error.code {
         case .locked, .cancelled, .suspended:
           session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
+          session.indexDebt.giveBack(debt)
         case .closed, .readOnly, .diskFull, .damaged, .misuse, .otherFormat:
           log.debug("an index wasn't updated: \(error.message)")
         default: log.warning("an index wasn't updated: \(error.message)")
@@ -162,8 +146,10 @@ extension StoreIndexes {
     let gap = try gap(since: contents)
     // It may have dates that another program couldn't read.
     if case .nothing = gap { return try isDue ? false : IndexDeclaration(root.declaration).hasOwnDates }
-    return !isDue || gap.limit(of: transaction.state.count) >= IndexGap.dueDocuments
-      || transaction.start.generation &- contents.generation >= IndexGap.dueCommits
+    guard isDue else { return true }
+    let ring = transaction.start.ring
+    return gap.limit(of: transaction.state.count) >= IndexDebt.limit
+      || ring.byteCount(after: contents.generation).map { $0 > ring.byteCount / 3 } ?? true
   }
 
   /// Returns an index's pages in memory, up to date in this transaction.

@@ -8,7 +8,7 @@ struct IndexVerb: ParsableCommand {
     abstract: "List, add, update, check or drop indexes.",
     discussion: """
       An index is sealed like the documents, and can always be dropped and made again. Verbs that write update an \
-      index once it lacks 256 documents or 64 commits. Until then, a search or query adds the changes in memory. \
+      index once it lacks 256 documents or about 60 commits. Until then, a search or query adds the changes in memory. \
       'index update' writes them to the file.
 
         dbtool index add texts.coffer -c notes words substrings titles

@@ -30,7 +30,7 @@ extension ChangeRing {
   }
 
   mutating func append(_ generation: UInt64, mark: [UInt8], _ changes: RingChanges) {
-    mark.withUnsafeBytes { append(generation, markBefore: $0, changes) }
+    _ = mark.withUnsafeBytes { append(generation, markBefore: $0, changes) }
   }
 
   /// The changes of every generation in the ring.

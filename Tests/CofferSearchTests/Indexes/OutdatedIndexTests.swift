@@ -171,16 +171,70 @@ import Testing
     #expect(try store.verify(.full).isSound)
   }
 
+  /// A commit of many documents that aren't neighbors takes as much of the state's list as twenty small ones.
+  @Test func largeCommitsBringIndexAlong() throws {
+    let test = try TestStore()
+    try test.store.write { tx in
+      for number in 0..<2000 { try tx.insert(Document(title: "\(number)", text: "hay \(number)"), into: test.notes) }
+    }
+    try test.store.index(test.notes, .words(), .titles)
+    for number in 1...16 {
+      try test.store.write { tx in
+        for step in 0..<120 {
+          try tx.update(DocumentID(number + 16 * step)) { $0.text = "needle \(number)" }
+        }
+      }
+      test.store.engine.waitForIndexUpkeep()
+      #expect(try IndexPart.all.allSatisfy { try missing(test.store, $0) < 500 }, "commit \(number)")
+    }
+    #expect(try test.store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 1920)
+    #expect(try test.store.verify(.full).isSound)
+  }
+
+  enum Commit: CaseIterable {
+    case merge, restore, migration
+  }
+
+  /// Each commit counts, also if it isn't one of `write`.
+  @Test(arguments: Commit.allCases) func closingBringsIndexAlong(after commit: Commit) throws {
+    var (test, store) = try indexed(documents: 400, memory: 8 << 20)
+    @Sendable func change(_ tx: borrowing WriteTransaction) throws {
+      for number in 1...300 { try tx.update(DocumentID(number)) { $0.text = "changed \(number)" } }
+    }
+    if commit == .migration {
+      try store.close()
+      var options = OpenOptions.testing
+      options.migrations = [Migration("texts") { try change($0) }]
+      store = try test.reopened(.published("primary"), options)
+    } else {
+      let copy = try DocumentStore.openEditableCopy(
+        of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+      try copy.write { try change($0) }
+      if commit == .merge {
+        #expect(try store.merge(copy).isMerged)
+      } else {
+        try store.restore((1...300).map { DocumentID($0) }, from: copy)
+      }
+    }
+    try store.close()
+    let other = try test.reopened()
+    #expect(try IndexPart.all.allSatisfy { try missing(other, $0) == 0 })
+    #expect(try other.read { try $0.search(ranked: "changed", in: test.notes) }.total == 300)
+    #expect(try other.verify(.full).isSound)
+  }
+
   /// An index that another program left far behind costs the documents that changed, once.
   @Test func indexFarBehindIsBroughtUpToDate() throws {
     let (test, store) = try indexed(documents: 3000, memory: 64 << 20)
     // A writer without this upkeep.
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
     for _ in 0..<250 {
-      try store.engine.write { transaction in
+      try writer.write { transaction in
         let tx = WriteTransaction(transaction)
         for _ in 0..<8 { try tx.insert(Document(text: "needle, late"), into: test.notes) }
       }
     }
+    try writer.connections.close()
     #expect(try missing(store) == 5000)
     #expect(try store.read { try $0.search(ranked: "late", in: test.notes) }.total == 2000)
     // A search alone writes nothing, and a process that also commits does.

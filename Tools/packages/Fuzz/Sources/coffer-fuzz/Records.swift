@@ -18,7 +18,7 @@ func readRing(_ input: [UInt8]) {
   var copy = ChangeRing(after: known - 1)
   for (generation, changes) in changes {
     guard let mark = ring.mark(of: generation - 1) else { fatalError("a generation without a mark") }
-    mark.withUnsafeBytes { copy.append(generation, markBefore: $0, changes) }
+    _ = mark.withUnsafeBytes { copy.append(generation, markBefore: $0, changes) }
   }
   precondition(copy == ring, "a ring that is another one when its changes are added again")
 }
