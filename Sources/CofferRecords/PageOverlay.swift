@@ -65,20 +65,27 @@ package struct PageOverlay: Sendable {
   }
 }
 
-/// The memory in bytes for index pages that all readers of an open store have changed.
+/// The memory in bytes for index pages that readers have changed.
 package final class PageBudget: Sendable, Equatable {
-  private let limit: Int
-  private let used = Atomic<Int>(0)
+  /// The memory in bytes that is in use, which several budgets can share.
+  package final class Usage: Sendable {
+    fileprivate let bytes = Atomic<Int>(0)
 
-  package init(_ limit: Int) {
-    self.limit = limit
+    package init() {}
+  }
+
+  private let limit: Int
+  private let usage: Usage
+
+  package init(_ limit: Int, of usage: Usage = Usage()) {
+    (self.limit, self.usage) = (limit, usage)
   }
 
   /// Whether more than half of the memory is in use.
-  package var isScarce: Bool { used.load(ordering: .relaxed) > limit / 2 }
+  package var isScarce: Bool { usage.bytes.load(ordering: .relaxed) > limit / 2 }
 
   fileprivate func take(_ count: Int) -> Bool {
-    guard used.wrappingAdd(count, ordering: .relaxed).newValue <= limit else {
+    guard usage.bytes.wrappingAdd(count, ordering: .relaxed).newValue <= limit else {
       giveBack(count)
       return false
     }
@@ -86,7 +93,7 @@ package final class PageBudget: Sendable, Equatable {
   }
 
   fileprivate func giveBack(_ count: Int) {
-    used.wrappingSubtract(count, ordering: .relaxed)
+    usage.bytes.wrappingSubtract(count, ordering: .relaxed)
   }
 
   package static func == (one: PageBudget, two: PageBudget) -> Bool { one === two }

@@ -46,7 +46,7 @@ package final class ConnectionPool: Sendable {
   /// This store's part in its open file, or `nil` while it has no connection because it's suspended or closed.
   let share: Mutex<FileShare?>
   /// The locks shared with other open stores of the same file.
-  let locks: ProcessLocks
+  var locks: ProcessLocks { session.locks }
   /// The file to read if it must remain unchanged, or `nil` for an ordinary store.
   package let original: OriginalFile?
   /// The folder of a temporary store, which is removed when the store closes.
@@ -63,8 +63,7 @@ package final class ConnectionPool: Sendable {
     _ file: StoreFile, session: Session, options: OpenOptions, original: OriginalFile? = nil,
     folder: PrivateFolder? = nil
   ) throws(StoreError) {
-    let locks = ProcessLocks.of(file.path)
-    try Self.configure(file, locks)
+    try Self.configure(file, session.locks)
     var first = Idle()
     first.readers = [try StoreConnection(file, session: session)]
     readerTurns = FairSemaphore(count: max(1, options.maximumReaders))
@@ -76,7 +75,6 @@ package final class ConnectionPool: Sendable {
     self.session = session
     isWriteAhead = file.isWriteAhead
     share = Mutex(try FileShare(file))
-    self.locks = locks
     idle = Mutex(first)
   }
 

@@ -36,7 +36,8 @@ package final class StoreEngine: Sendable {
     isReadOnly =
       options.isReadOnlyByChoice || original != nil || keys.header.readOnlyCompatible != 0
       || file.database.connection.isReadOnly
-    session = Session(keys: keys, generation: 0, options: options, path: opened.path)
+    session = Session(
+      keys: keys, generation: 0, options: options, path: opened.path, locks: ProcessLocks.of(file.path))
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options, original: original, folder: folder)
     // Verify the header and generation with the state before trusting any other data.

@@ -17,7 +17,7 @@ struct FileIdentity: Hashable {
   }
 }
 
-/// The writer queue of a file, shared by all stores that this process has opened on it.
+/// The writer queue of a file, and other state, shared by all stores that this process has opened on it.
 ///
 /// SQLite treats each open store like a separate process. Without this queue, writers would poll for the lock in random
 /// order, and a thread that writes to two stores would wait for itself. ``WriteAheadLock`` has its own registry because
@@ -42,6 +42,7 @@ package final class ProcessLocks: Sendable {
   /// The reads in WAL mode by their numbers, which rise in the order of their beginnings.
   private let logReads = Mutex<(active: Set<UInt64>, next: UInt64)>(([], 0))
   private let identity: FileIdentity?
+  private let companions = Mutex<[ObjectIdentifier: any FileCompanion]>([:])
 
   private init(_ identity: FileIdentity?) {
     self.identity = identity
@@ -63,6 +64,11 @@ package final class ProcessLocks: Sendable {
       all[identity] = Entry(locks: locks)
       return locks
     }
+  }
+
+  /// Returns the state that another target keeps on the file.
+  package func companion<Companion: FileCompanion>(_ type: Companion.Type) -> Companion {
+    companions.withLock { $0.companion(type) }
   }
 
   /// Runs work that writes to the file without an open store.

@@ -58,8 +58,9 @@ public struct OpenOptions: Sendable {
   /// an equal share, which it adjusts in its next operation. Up to four idle connections keep their previous share.
   /// Queries that group or join a million rows in index order are several times faster if the index fits.
   public var indexCacheBytes = 64 << 20
-  /// The maximum memory in bytes for the index pages that readers change, which all readers share. Beyond it, indexes
-  /// are updated in the file, or searches and queries throw `indexBehind` if that isn't possible.
+  /// The maximum memory in bytes for the index pages that readers change, which all readers of the file in this process
+  /// share. Beyond it, indexes are updated in the file, or searches and queries throw `indexBehind` if that isn't
+  /// possible.
   public var indexMemoryBytes = 64 << 20
   /// The strategies for encoding Codable values as JSON.
   public var values = ValueCoding()

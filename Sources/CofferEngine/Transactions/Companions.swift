@@ -7,13 +7,29 @@ package protocol ConnectionCompanion: AnyObject {
 
 /// State that a target above the engine keeps on an open store, shared by all its connections.
 package protocol SessionCompanion: AnyObject, Sendable {
-  init(_ options: OpenOptions)
+  /// - Parameter file: What the process shares among all open stores of the file.
+  init(_ options: OpenOptions, _ file: ProcessLocks)
 
   /// Releases what the companion keeps, when the store is closed.
   func close()
 
   /// Releases the memory that the companion can fill again, when the store is suspended.
   func releaseMemory()
+}
+
+/// State that a target above the engine shares among all stores that this process has opened on a file.
+package protocol FileCompanion: AnyObject, Sendable {
+  init()
+}
+
+extension [ObjectIdentifier: any FileCompanion] {
+  /// Returns the companion of a type, and makes it if it's missing.
+  mutating func companion<Companion: FileCompanion>(_ type: Companion.Type) -> Companion {
+    if let found = self[ObjectIdentifier(type)] as? Companion { return found }
+    let made = type.init()
+    self[ObjectIdentifier(type)] = made
+    return made
+  }
 }
 
 extension [ObjectIdentifier: any ConnectionCompanion] {
@@ -28,9 +44,11 @@ extension [ObjectIdentifier: any ConnectionCompanion] {
 
 extension [ObjectIdentifier: any SessionCompanion] {
   /// Returns the companion of a type, and makes it if it's missing.
-  mutating func companion<Companion: SessionCompanion>(_ type: Companion.Type, _ options: OpenOptions) -> Companion {
+  mutating func companion<Companion: SessionCompanion>(
+    _ type: Companion.Type, _ options: OpenOptions, _ file: ProcessLocks
+  ) -> Companion {
     if let found = self[ObjectIdentifier(type)] as? Companion { return found }
-    let made = type.init(options)
+    let made = type.init(options, file)
     self[ObjectIdentifier(type)] = made
     return made
   }

@@ -35,10 +35,12 @@ package final class Session: Sendable {
   private let options: OpenOptions
   /// The absolute path from the caller.
   package let path: String
+  /// The locks shared with other open stores of the same file.
+  let locks: ProcessLocks
   private let companions = Mutex<[ObjectIdentifier: any SessionCompanion]>([:])
 
-  init(keys: SessionKeys, generation: UInt64, options: OpenOptions, path: String) {
-    self.path = path
+  init(keys: SessionKeys, generation: UInt64, options: OpenOptions, path: String, locks: ProcessLocks) {
+    (self.path, self.locks) = (path, locks)
     let cacheBytes = options.textCacheBytes
     values = CodableValues(coding: options.values)
     self.options = options
@@ -181,7 +183,7 @@ extension Session.Known {
 extension Session {
   /// Returns the state that another target keeps on this store.
   package func companion<Companion: SessionCompanion>(_ type: Companion.Type) -> Companion {
-    companions.withLock { $0.companion(type, options) }
+    companions.withLock { $0.companion(type, options, locks) }
   }
 
   func closeCompanions() {

@@ -3,7 +3,7 @@ internal import CofferRecords
 internal import Synchronization
 
 /// The memory of an open store for decrypted index pages. The caches are divided equally among the open inner
-/// databases, and pages that readers changed have one budget and are shared.
+/// databases. Pages that readers changed are shared with the other open stores of the file, and count for all of them.
 final class IndexMemory: SessionCompanion {
   /// An index with the documents that a reader added in memory.
   struct Update {
@@ -18,12 +18,12 @@ final class IndexMemory: SessionCompanion {
   let budget: PageBudget
   private let cacheBytes: Int
   private let users = Atomic<Int>(0)
-  private let shared = Mutex<[UInt32: Update]>([:])
-  private let turn = FairSemaphore()
+  private let shared: SharedUpdates
   private let isClosed = Atomic<Bool>(false)
 
-  init(_ options: OpenOptions) {
-    budget = PageBudget(options.indexMemoryBytes)
+  init(_ options: OpenOptions, _ file: ProcessLocks) {
+    shared = file.companion(SharedUpdates.self)
+    budget = PageBudget(options.indexMemoryBytes, of: shared.usage)
     cacheBytes = options.indexCacheBytes
   }
 
@@ -50,34 +50,51 @@ final class IndexMemory: SessionCompanion {
 
   // MARK: Pages in memory
 
+  /// The updates that all open stores of a file share.
+  ///
+  /// A reader continues only from pages of the root that it has opened itself, so all of them have the same keys.
+  private final class SharedUpdates: FileCompanion {
+    let usage = PageBudget.Usage()
+    let turn = FairSemaphore()
+    private let updates = Mutex<(users: Set<ObjectIdentifier>, byPart: [UInt32: Update])>(([], [:]))
+
+    /// Returns the result of work by a store, which uses the updates from then on.
+    func with<R: Sendable>(_ user: IndexMemory, _ work: (inout [UInt32: Update]) -> R) -> R {
+      updates.withLock {
+        $0.users.insert(ObjectIdentifier(user))
+        return work(&$0.byPart)
+      }
+    }
+
+    /// Releases the pages, unless other stores use them.
+    func leave(_ user: IndexMemory) {
+      updates.withLock {
+        $0.users.remove(ObjectIdentifier(user))
+        if $0.users.isEmpty { $0.byPart = [:] }
+      }
+    }
+  }
+
   /// Runs work that many readers would otherwise do at the same time.
   func inTurn<R>(
     _ cancellation: Cancellation?, _ work: () throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    try turn.wait(nil, cancellation)
-    defer { turn.signal() }
+    try shared.turn.wait(nil, cancellation)
+    defer { shared.turn.signal() }
     return try work()
   }
 
   /// The update of an index that readers share, or `nil` if the index in the file lacks only few documents.
   subscript(part: UInt32) -> Update? {
-    get { shared.withLock { $0[part] } }
-    set {
-      shared.withLock { shared in
-        if !isClosed.load(ordering: .relaxed) { shared[part] = newValue }
-      }
-    }
+    get { isClosed.load(ordering: .relaxed) ? nil : shared.with(self) { $0[part] } }
+    set { if !isClosed.load(ordering: .relaxed) { shared.with(self) { $0[part] = newValue } } }
   }
 
-  func releaseMemory() {
-    shared.withLock { $0 = [:] }
-  }
+  func releaseMemory() { shared.leave(self) }
 
   /// Releases the pages of a store that is closed.
   func close() {
-    shared.withLock { shared in
-      isClosed.store(true, ordering: .relaxed)
-      shared = [:]
-    }
+    isClosed.store(true, ordering: .relaxed)
+    shared.leave(self)
   }
 }

@@ -11,7 +11,7 @@ final class IndexUpkeep: SessionCompanion {
   private let isScheduled = Atomic<Bool>(false)
   private let isClosed = Atomic<Bool>(false)
 
-  init(_ options: OpenOptions) {}
+  init(_ options: OpenOptions, _ file: ProcessLocks) {}
 
   /// Runs work on the queue, unless other work waits there or the store is closed.
   func schedule(_ work: @escaping @Sendable () -> Void) {

@@ -275,6 +275,35 @@ import Testing
     #expect(store.engine.session.outdatedIndexDocuments.load(ordering: .relaxed) <= 300)
   }
 
+  /// A second store of the file continues from the first one's pages, and their memory counts for both.
+  @Test func storesOfOneFileShareUpdatedPages() throws {
+    let (test, store) = try indexed(documents: 400, memory: 8 << 20)
+    try store.write { tx in
+      for number in 1...100 { try tx.update(DocumentID(number)) { $0.text = "changed \(number)" } }
+    }
+    try store.close()
+    var options = OpenOptions.testing
+    options.isReadOnly = true
+    let first = try test.reopened(.published("primary"), options)
+    // Less than a page.
+    options.indexMemoryBytes = 1024
+    let second = try test.reopened(.published("primary"), options)
+    let budget = second.engine.session.companion(IndexMemory.self).budget
+    func count(_ store: DocumentStore) throws -> Int {
+      try store.read { try $0.search(ranked: "changed", in: test.notes) }.total
+    }
+    expect(.indexBehind) { try count(second) }
+    #expect(!budget.isScarce)
+    #expect(try count(first) == 100)
+    #expect(budget.isScarce)
+    #expect(try count(second) == 100)
+    // The pages stay while a store uses them.
+    try first.close()
+    #expect(try count(second) == 100)
+    try second.close()
+    #expect(!budget.isScarce)
+  }
+
   @Test func failedReadIsRunOnce() throws {
     let (test, store) = try indexed(documents: 20, memory: 8 << 20)
     var calls = 0
