@@ -14,6 +14,17 @@ package enum IndexGap {
   /// The maximum number of missing documents that each reader adds in memory without looking for the pages of others.
   static let privateUpdateLimit: UInt64 = 32
 
+  /// Returns the documents with greater IDs.
+  func after(_ id: Int64) -> IndexGap {
+    guard id > 0 else { return self }
+    switch self {
+    case .nothing: return .nothing
+    case .ids(let ranges):
+      return .ids(ranges.filter { $0.upperBound > id }.map { max($0.lowerBound, id + 1)...$0.upperBound })
+    case .everything: return .ids([id + 1...Int64.max])
+    }
+  }
+
   /// Returns the number of IDs, or `count` if all documents may have changed.
   func limit(of count: UInt64) -> UInt64 {
     switch self {

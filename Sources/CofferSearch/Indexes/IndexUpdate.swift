@@ -24,7 +24,7 @@ final class IndexUpdate {
   ///
   /// - Parameters:
   ///   - adding: The collections whose tables to rebuild.
-  ///   - limit: The number of changed documents after which to stop, or `nil` to index all changes.
+  ///   - limit: The cost after which to stop (``IndexSteps``), or `nil` to index all changes.
   /// - Returns: The last ID that was compared, or `nil` if all changes are indexed.
   @discardableResult
   func run(_ gap: IndexGap, adding: [UInt32] = [], limit: Int? = nil) throws(StoreError) -> Int64? {
@@ -63,7 +63,7 @@ final class IndexUpdate {
       }
     }
     // In memory, the rebuilt tables could take more space than readers have.
-    guard file.isInStore else { return last }
+    guard file.isInStore, last == nil else { return last }
     let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
     for number in worn {
       try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
@@ -110,14 +110,13 @@ final class IndexUpdate {
 
   /// Updates the index for the rows in an ID range.
   ///
-  /// - Returns: The last ID that was compared if there are `limit` changes, or `nil` after the whole range.
+  /// - Returns: The last ID that was compared if that cost `limit`, or `nil` after the whole range.
   private func refresh(
     _ ids: ClosedRange<Int64>, except new: Set<UInt32>, limit: inout Int
   ) throws(StoreError) -> Int64? {
     var removed: [Int64] = []
     var changed: [Int64] = []
-    let last = try compare(ids, except: new, limit: limit, &removed, &changed)
-    limit -= removed.count + changed.count
+    let last = try compare(ids, except: new, limit: &limit, &removed, &changed)
     for id in removed { try file.run { _ throws(SQLiteError) in try index.remove(id) } }
     for (count, id) in changed.enumerated() {
       try put(id)
@@ -128,7 +127,8 @@ final class IndexUpdate {
 
   /// Finds differences between rows and indexed documents in one pass over both.
   private func compare(
-    _ ids: ClosedRange<Int64>, except new: Set<UInt32>, limit: Int, _ removed: inout [Int64], _ changed: inout [Int64]
+    _ ids: ClosedRange<Int64>, except new: Set<UInt32>, limit: inout Int, _ removed: inout [Int64],
+    _ changed: inout [Int64]
   ) throws(StoreError) -> Int64? {
     let known = try file.run { database throws(SQLiteError) in
       let known = try database.statement("SELECT id,mark,coll FROM main.document WHERE id BETWEEN ? AND ? ORDER BY id")
@@ -150,31 +150,38 @@ final class IndexUpdate {
     defer { transaction.connection.giveBack(reader) }
     let limits = transaction.limits
     var next = try nextKnown()
-    var last: Int64 = 0
+    var last = ids.lowerBound - 1
+    /// Notes removed documents, and returns whether the limit leaves room for more.
+    func remove(below id: Int64) throws(StoreError) -> Bool {
+      while let gone = next, gone.id < id {
+        guard limit > 0 else { return false }
+        limit -= IndexSteps.documentCost
+        last = gone.id
+        removed.append(gone.id)
+        next = try nextKnown()
+      }
+      return limit > 0
+    }
     while try rows.step() {
       try transaction.requireOpen()
       let row = try transaction.row(rows, within: limits)
       let id = row.fields.id
       guard id > last else { throw .damagedDocument(id, "it is not in its place among the ids") }
-      if removed.count + changed.count >= limit { return last }
-      last = id
-      while let gone = next, gone.id < id {
-        removed.append(gone.id)
-        next = try nextKnown()
-      }
+      guard try remove(below: id) else { return last }
+      (last, limit) = (id, limit - 1)
       let mark = next.flatMap { $0.id == id ? $0.mark : nil }
       if mark != nil { next = try nextKnown() }
       guard numbers.contains(row.fields.collection), !new.contains(row.fields.collection) else {
         if mark != nil { removed.append(id) }
         continue
       }
-      if try mark != RowMarks(row, reader.opener).row &+ (attached?.mark(of: id) ?? 0) { changed.append(id) }
+      if try mark != RowMarks(row, reader.opener).row &+ (attached?.mark(of: id) ?? 0) {
+        limit -= IndexSteps.documentCost
+        changed.append(id)
+      }
     }
-    while let gone = next {
-      removed.append(gone.id)
-      next = try nextKnown()
-    }
-    return nil
+    _ = try remove(below: .max)
+    return next == nil ? nil : last
   }
 
   private func put(_ id: Int64, isUnread: Bool = false) throws(StoreError) {

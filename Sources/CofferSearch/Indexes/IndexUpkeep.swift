@@ -120,11 +120,16 @@ extension StoreEngine {
     } catch {
       guard error.code == .indexBehind else { throw error }
       // The pages take more memory than readers have.
-      return try writing(wait: wait) { transaction throws(StoreError) in
-        guard try StoreIndexes(transaction).write(part) else { return false }
-        try transaction.commit()
-        return true
-      }
+      let steps = IndexSteps()
+      repeat {
+        let hasWritten = try writing(wait: wait) { transaction throws(StoreError) in
+          guard try StoreIndexes(transaction).write(part, in: steps) else { return false }
+          try transaction.commit()
+          return true
+        }
+        guard hasWritten else { return false }
+      } while !steps.isFinished
+      return true
     }
     guard let update else { return false }
     return try writing(wait: wait) { transaction throws(StoreError) in

@@ -260,16 +260,21 @@ package struct StoreIndexes {
   /// - Parameters:
   ///   - adding: The collections whose tables to rebuild.
   ///   - isNewDeclaration: Whether the tables are still those of an earlier declaration.
+  ///   - steps: The steps of which this call makes one, or `nil` to update the index as a whole. An index that is built
+  ///     or made again takes one step.
   /// - Returns: False if the index is missing or up to date.
   @discardableResult
   func write(
-    _ part: UInt32, adding: [UInt32] = [], isNewDeclaration: Bool = false,
+    _ part: UInt32, adding: [UInt32] = [], isNewDeclaration: Bool = false, in steps: IndexSteps? = nil,
     progress: ((Int) throws(StoreError) -> Void)? = nil
   ) throws(StoreError) -> Bool {
     guard let found = try root(part) else { return false }
-    let gap = try gap(since: found.root.contents)
+    let former = found.root.contents
+    var gap = try gap(since: former)
     let isUpToDate = if case .nothing = gap { !isNewDeclaration } else { false }
     if isUpToDate, try !IndexDeclaration(found.root.declaration).hasOwnDates { return false }
+    var contents = try contents()
+    if let steps { gap = gap.after(steps.begin(found.sealed, contents)) }
     guard !found.root.isOtherVersion else {
       try rebuild(found.root, progress)
       return true
@@ -281,9 +286,12 @@ package struct StoreIndexes {
       let file = try open(part, found, .inStore, isNewDeclaration: isNewDeclaration)
       if isUpToDate, try !hasUnreadDocuments(file) { return false }
       if isNewDeclaration { try file.pages.renewIdentity() }
-      try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding)
+      let limit = steps == nil || former == nil ? nil : IndexSteps.limit
+      let last = try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding, limit: limit)
       if isNewDeclaration { try file.checkSchema() }
-      try file.write(try contents(), transaction)
+      if let steps { contents = steps.contents(after: last, former) ?? contents }
+      try file.write(contents, transaction)
+      steps?.end(file.sealedRoot)
     } catch {
       openIndexes.close(part)
       guard error.isIndexDamage else { throw error }

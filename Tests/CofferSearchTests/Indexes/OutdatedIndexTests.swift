@@ -275,6 +275,40 @@ import Testing
     #expect(store.engine.session.outdatedIndexDocuments.load(ordering: .relaxed) <= 300)
   }
 
+  /// Between the steps of an update in the file, others commit, and readers find all documents.
+  @Test func updateInStepsTakesChangesInBetween() throws {
+    let (test, store) = try indexed(documents: 1500, memory: 8 << 20)
+    try store.close()
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
+    try writer.write { transaction in
+      let tx = WriteTransaction(transaction)
+      for number in 1...1500 where number % 10 != 0 { try tx.update(DocumentID(number)) { $0.text = "changed" } }
+      for number in stride(from: 10, through: 1500, by: 10) { try tx.delete(DocumentID(number)) }
+    }
+    var options = OpenOptions.testing
+    options.isReadOnly = true
+    let reader = try test.reopened(.published("primary"), options)
+    let steps = IndexSteps()
+    var count = 0
+    repeat {
+      try writer.writing { transaction throws(StoreError) in
+        #expect(try StoreIndexes(transaction).write(IndexPart.contents, in: steps))
+        try transaction.commit()
+      }
+      count += 1
+      try writer.write { transaction in
+        let tx = WriteTransaction(transaction)
+        for number in [1, 1499] { try tx.update(DocumentID(number)) { $0.text = "changed again, \(count)" } }
+        try tx.insert(Document(text: "changed, new"), into: test.notes)
+      }
+      #expect(try reader.read { try $0.search(ranked: "changed", in: test.notes) }.total == 1350 + count)
+    } while !steps.isFinished
+    #expect(count > 4)
+    #expect(try missing(reader) <= UInt64(count + 2))
+    #expect(try reader.verify(.full).isSound)
+    try writer.connections.close()
+  }
+
   /// A second store of the file continues from the first one's pages, and their memory counts for both.
   @Test func storesOfOneFileShareUpdatedPages() throws {
     let (test, store) = try indexed(documents: 400, memory: 8 << 20)
