@@ -74,7 +74,7 @@ package final class PageBudget: Sendable, Equatable {
     package init() {}
   }
 
-  private let limit: Int
+  package let limit: Int
   private let usage: Usage
 
   package init(_ limit: Int, of usage: Usage = Usage()) {

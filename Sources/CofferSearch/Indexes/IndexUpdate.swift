@@ -9,6 +9,8 @@ final class IndexUpdate {
   private let index: any DocumentIndexTables
   private let progress: ((Int) throws(StoreError) -> Void)?
   private let numbers: Set<UInt32>
+  /// Whether to rebuild tables with many outdated rows. In memory, they could take more space than readers have.
+  var rebuildsWorn: Bool
 
   init(
     _ file: IndexFile, _ transaction: StoreTransaction, progress: ((Int) throws(StoreError) -> Void)? = nil
@@ -18,6 +20,7 @@ final class IndexUpdate {
     self.progress = progress
     index = try file.tables(transaction)
     numbers = Set(file.declaration.collections.map(\.number))
+    rebuildsWorn = file.isInStore
   }
 
   /// Indexes changes in one inner database transaction.
@@ -62,14 +65,18 @@ final class IndexUpdate {
         try put(id, isUnread: true)
       }
     }
-    // In memory, the rebuilt tables could take more space than readers have.
-    guard file.isInStore, last == nil else { return last }
+    guard rebuildsWorn, last == nil else { return last }
     let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
     for number in worn {
       try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
       try build(number)
     }
     return last
+  }
+
+  /// Whether there are tables with many outdated rows.
+  var hasWornTables: Bool {
+    get throws(StoreError) { try !file.run { _ throws(SQLiteError) in try index.worn() }.isEmpty }
   }
 
   /// Returns the collections whose tables exist, after creating the shared tables if they're missing.

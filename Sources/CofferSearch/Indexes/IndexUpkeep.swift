@@ -158,14 +158,30 @@ extension StoreIndexes {
   }
 
   /// Returns an index's pages in memory, up to date in this transaction.
-  fileprivate func update(of part: UInt32) throws(StoreError) -> IndexMemory.Update? {
+  ///
+  /// Tables with many outdated rows are rebuilt here, while others write, if the index takes up to half of the memory.
+  func update(of part: UInt32) throws(StoreError) -> IndexMemory.Update? {
     try withIndex(part) { file throws(StoreError) in
       guard let file, let contents = file.memoryContents else { return nil }
-      return IndexMemory.Update(sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: contents)
+      let update = IndexMemory.Update(sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: contents)
+      let rebuild = try IndexUpdate(file, transaction)
+      guard file.pages.pageCount * file.pages.pageSize <= memory.budget.limit / 2, try rebuild.hasWornTables else {
+        return update
+      }
+      // This reader doesn't need the pages after the update.
+      defer { transaction.connection.openIndexes.close(part) }
+      rebuild.rebuildsWorn = true
+      do throws(StoreError) {
+        try rebuild.run(.nothing)
+        return IndexMemory.Update(sealedRoot: file.sealedRoot, pages: file.pages.overlay, contents: contents)
+      } catch {
+        guard error.code == .indexBehind else { throw error }
+        return update
+      }
     }
   }
 
-  /// Writes pages that a reader made in memory. Rebuilds tables with many outdated rows.
+  /// Writes pages that a reader made in memory. Rebuilds tables with many outdated rows if there are any left.
   ///
   /// - Returns: False if the index has changed since.
   fileprivate func write(_ part: UInt32, _ update: IndexMemory.Update) throws(StoreError) -> Bool {

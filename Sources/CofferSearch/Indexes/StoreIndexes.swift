@@ -307,12 +307,11 @@ package struct StoreIndexes {
   func rebuildWorn(_ part: UInt32) throws(StoreError) {
     guard let found = try root(part), let contents = found.root.contents else { return }
     let file = try open(part, found, .inStore)
-    let index = try file.tables(transaction)
-    let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
-    guard !worn.isEmpty else { return }
+    let rebuild = try IndexUpdate(file, transaction)
+    guard try rebuild.hasWornTables else { return }
     do throws(StoreError) {
       // Documents that changed since may be in the rebuilt tables already, and are compared later.
-      try IndexUpdate(file, transaction).run(.nothing)
+      try rebuild.run(.nothing)
       try file.write(contents, transaction)
     } catch {
       openIndexes.close(part)

@@ -1,4 +1,5 @@
 import Coffer
+import CofferRecords
 import CofferSQLite
 import CofferTestSupport
 import Foundation
@@ -307,6 +308,37 @@ import Testing
     #expect(try missing(reader) <= UInt64(count + 2))
     #expect(try reader.verify(.full).isSound)
     try writer.connections.close()
+  }
+
+  /// Tables with many outdated rows are made again before the transaction that writes them, for which others wait.
+  @Test func wornTablesAreMadeAgainInMemory() throws {
+    let (test, store) = try indexed(documents: 400, memory: 64 << 20)
+    try store.write { tx in
+      for number in 1...200 { try tx.update(DocumentID(number)) { $0.text = "changed \(number)" } }
+    }
+    let reader = try test.reopened()
+    try reader.engine.reading { transaction throws(StoreError) in
+      let indexes = StoreIndexes(transaction)
+      guard let found = try indexes.root(IndexPart.contents) else { throw .indexBehind }
+      func isWorn(_ update: IndexMemory.Update) throws(StoreError) -> Bool {
+        let file = try IndexFile(
+          found.root, sealed: found.sealed, transaction, .inMemory(PageBudget(64 << 20)), continuing: update)
+        return try IndexUpdate(file, transaction).hasWornTables
+      }
+      let worn = try indexes.withIndex(IndexPart.contents) { file throws(StoreError) in
+        file.map {
+          IndexMemory.Update(sealedRoot: $0.sealedRoot, pages: $0.pages.overlay, contents: $0.memoryContents!)
+        }
+      }
+      #expect(try worn.map(isWorn) == true)
+      let update = try indexes.update(of: IndexPart.contents)
+      #expect(try update.map(isWorn) == false)
+    }
+    try insertNeedles(100, into: store, test)
+    try store.close()
+    #expect(try missing(reader) == 0)
+    #expect(try reader.verify(.full).isSound)
+    #expect(try reader.read { try $0.search(ranked: "changed", in: test.notes) }.total == 200)
   }
 
   /// A second store of the file continues from the first one's pages, and their memory counts for both.
