@@ -38,7 +38,9 @@ package enum IndexGap {
 extension StoreIndexes {
   /// Returns the documents that may have changed since an index was last updated.
   ///
-  /// The state's ring lists these documents if it contains the indexed state's mark. Otherwise, all may have changed.
+  /// The state's ring lists these documents if it contains the indexed state's mark. Otherwise, all may have changed, and
+  /// each row is compared by its mark. Revisions don't tell which rows are older than the index: only the ring proves that
+  /// the index isn't one of a copy with another history, which has the same identity and older rows of its own.
   func gap(since contents: IndexRoot.Contents?) throws(StoreError) -> IndexGap {
     guard let contents else { return .everything }
     if contents.match(transaction.state) { return .nothing }

@@ -246,6 +246,42 @@ import Testing
     #expect(try store.verify(.full).isSound)
   }
 
+  /// An index of a copy with another history is compared with each row, because its rows have the same revisions.
+  @Test func indexOfAnotherHistoryIsUpdated() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    try store.close()
+    let other = test.place.file("other.coffer")
+    try FileManager.default.copyItem(at: test.url, to: other)
+    let copy = try DocumentStore.open(at: other, key: .published("primary"), options: .testing)
+    try copy.write { tx in
+      for number in 1...20 { try tx.update(DocumentID(number)) { $0.text = "there" } }
+    }
+    #expect(try copy.updateIndexes())
+    try copy.close()
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
+    try writer.write { transaction in
+      let tx = WriteTransaction(transaction)
+      for number in 1...5 { try tx.update(DocumentID(number)) { $0.text = "here" } }
+    }
+    for number in 0..<250 {
+      _ = try writer.write { try WriteTransaction($0).update(20) { $0.text = "later \(number)" } }
+    }
+    try writer.connections.close()
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(other.path)' AS other")
+    for table in ["coffer_x_index", "coffer_x_index_page"] {
+      try raw.execute("DELETE FROM main.\(table)")
+      try raw.execute("INSERT INTO main.\(table) SELECT * FROM other.\(table)")
+    }
+    try raw.close()
+    let reader = try test.reopened()
+    #expect(try missing(reader) == 20)
+    for (word, total) in [("there", 0), ("here", 5), ("later", 1), ("needle", 14)] {
+      #expect(try reader.read { try $0.search(ranked: word, in: test.notes) }.total == total, "\(word)")
+    }
+    #expect(try reader.verify(.full).isSound)
+  }
+
   /// Readers continue from the pages of the first one, which takes the memory of one.
   @Test func readersShareUpdatedPages() throws {
     let test = try TestStore { $0.journal = .writeAheadLog }
