@@ -15,7 +15,7 @@ FILE = "Tools/figures.json"
 # In the order of the table in Testing.md.
 CHECKS = (
     "tests", "check-attacks", "insiders", "releases", "flips", "kill-points", "power-loss", "full-disk", "out-of-memory",
-    "crowd", "lifetime", "sync", "fuzz", "sanitize address", "sanitize thread", "mutate", "mutate --check",
+    "crowd", "lifetime", "sync", "scale", "fuzz", "sanitize address", "sanitize thread", "mutate", "mutate --check",
 )
 # The results are {work: {column: cell}}, as in the tables that `bench` writes into these pages.
 MEASUREMENTS = {
