@@ -3,7 +3,7 @@
 //   coffer-server coffer|grdb load FOLDER TASKS ROUNDS       each task writes, reads, searches and counts in turn
 //   coffer-server coffer|grdb long FOLDER TASKS ROUNDS       the same, but searches and counts in each 100th round only
 //   coffer-server coffer|grdb heartbeat FOLDER TASKS ROUNDS  the same, beside a task that wakes every 5 ms
-//   coffer-server coffer|grdb readers FOLDER TASKS ROUNDS    each task searches; the index lacks 1,000 documents
+//   coffer-server coffer|grdb readers FOLDER TASKS ROUNDS    each task searches, after 1,000 commits
 //   coffer-server coffer|grdb pages FOLDER 1 ROUNDS          reads pages of 50 messages of a thread, with texts
 //   coffer-server coffer|grdb mail FOLDER 1 ROUNDS           the same, finds words, marks as read and counts unread
 //
