@@ -81,7 +81,7 @@ def bound(row):
 
 
 def _servers(result):
-    return _table(["work", "value", "GRDB", "Coffer", "ratio", "bound"], (
+    return _table(["work", "value", f"GRDB {result['version']}", "Coffer", "ratio", "bound"], (
         [row["what"], VALUES[row["value"]], _short(row["grdb"]), _short(row["ours"]),
          f"{row['ours'] / row['grdb']:.2f}", bound(row) or "–"] for row in result["servers"]))
 
