@@ -70,8 +70,8 @@ def _attachments(result):
     file = result["file"]
     return [
         *_table(["work", "beside, s", "ours, s", "ratio (CPU)", "rounds", "limit"], rows),
-        f"A file with {file['contents']:,} bytes of contents, in attachments of 10 MiB, has {file['bytes']:,} bytes: "
-        f"{100 * (file['bytes'] / file['contents'] - 1):.1f} % more, and at most "
+        f"A file with {file['contents']:,} bytes of contents, in attachments of 10 MiB, which padding leaves as they are, has "
+        f"{file['bytes']:,} bytes: {100 * (file['bytes'] / file['contents'] - 1):.1f} % more, and at most "
         f"{100 * (file['limit'] - 1):.0f} % more.", ""]
 
 
