@@ -73,12 +73,14 @@ extension DocumentStore {
   ///   on one thread for each file, and those that wait for it have no thread. Without `writing`, a call that waits for
   ///   a writer keeps one of the 64 threads, so many of them delay calls that only read.
   /// - Returns: The result of the closure.
-  /// - Throws: The closure's errors, or `CancellationError`.
+  /// - Throws: The closure's errors, or `CancellationError`. `closed` or `suspended` if that happens while calls that
+  ///   write wait for their turn.
   @discardableResult
   public func perform<T: Sendable>(
     writing: Bool = false, _ work: @escaping @Sendable (DocumentStore) throws -> T
   ) async throws -> T {
-    try await offCooperativePool(writing ? engine.writingCalls : .calls) { try work(self) }
+    let owner = ObjectIdentifier(engine.connections)
+    return try await offCooperativePool(writing ? engine.writingCalls : .calls, owner: owner) { try work(self) }
   }
 
   /// Runs calls that don't need an open store on a separate thread.

@@ -26,6 +26,7 @@ extension ConnectionPool {
           session.setSuspended(true)
         }
         locks.writers.dismiss(ObjectIdentifier(self), with: .storeSuspended)
+        locks.writingCalls.dismiss(ObjectIdentifier(self), with: .storeSuspended)
         readerTurns.dismiss(ObjectIdentifier(self), with: .storeSuspended)
         closeIdleReaders()
         guard stopWork(before: end) else { throw Self.stillBusy }

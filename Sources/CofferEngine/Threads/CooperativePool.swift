@@ -6,13 +6,15 @@ internal import Dispatch
 /// - Throws: Errors of the work, or `CancellationError`. Canceled work ends when it next checks
 ///   ``Cancellation/current``.
 ///
-/// - Parameter threads: The semaphore that limits the number of threads. Its turn is awaited without a thread.
+/// - Parameters:
+///   - threads: The semaphore that limits the number of threads. Its turn is awaited without a thread.
+///   - owner: The owner of the wait for this turn.
 package func offCooperativePool<T: Sendable>(
-  _ threads: FairSemaphore? = nil, _ work: @escaping @Sendable () throws -> T
+  _ threads: FairSemaphore? = nil, owner: ObjectIdentifier? = nil, _ work: @escaping @Sendable () throws -> T
 ) async throws -> T {
   try Task.checkCancellation()
   if let threads {
-    let turn = try await FairTurn(of: threads)
+    let turn = try await FairTurn(of: threads, owner: owner)
     return try await offCooperativePool {
       defer { turn.end() }
       return try work()

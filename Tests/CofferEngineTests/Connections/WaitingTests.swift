@@ -294,6 +294,22 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  @Test(arguments: [false, true]) func closingAndSuspendingEndWaitsOfWritingCalls(suspends: Bool) async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let meeting = Meeting()
+    let first = Task { try await other.perform(writing: true) { _ in meeting.stop() } }
+    await onThread { meeting.waitForArrival() }
+    let waiting = Task { try await test.store.perform(writing: true) { _ in } }
+    await yieldUntil { test.store.engine.writingCalls.waiterCount == 1 }
+    if suspends { try await test.store.suspend(within: .seconds(60)) } else { try await test.store.close() }
+    meeting.letGo()
+    let error = await #expect(throws: StoreError.self) { try await waiting.value }
+    #expect(error?.code == (suspends ? .suspended : .closed))
+    try await first.value
+    try await other.close()
+  }
+
   @Test func closingEndsWaitsOfTasks() async throws {
     var options = OpenOptions.testing
     options.maximumReaders = 1
