@@ -38,8 +38,9 @@ public struct KeySlots: Sendable {
   /// - Throws: `alreadyExists` if a slot has this key file, passphrase or recipient. Providers aren't checked.
   ///   `keyFileInvalid` for an invalid key line. `testKeyRefused` for mixed test and real keys. `tooLarge` for a label
   ///   over 255 bytes. `invalidArgument` if the store has 64 slots, or `key` tries several keys. `readOnly`. The slots
-  ///   are then unchanged. `locked` if another process keeps its lock, or reads the old pages in the write-ahead log. If
-  ///   the message says that the change is committed, only the log still contains these pages.
+  ///   are then unchanged. `locked` if another process keeps its lock, or reads the old pages in the write-ahead log.
+  ///   `cancelled`, `closed` or `suspended` while the call waits for readers. If the message says that the change is
+  ///   committed, only the log still contains these pages.
   @discardableResult
   public func add(_ key: StoreKey, label: String = "") throws(StoreError) -> Int {
     try add(try NewSlot(key), label: label)

@@ -196,19 +196,29 @@ package final class StoreEngine: Sendable {
   /// Removes the old pages from the write-ahead log and file after a key or slot change, and records that in the state.
   ///
   /// - Parameter work: The description of the change for errors.
-  /// - Throws: `locked` if readers of other processes remain longer than the store's waiting time. The change is then
-  ///   committed, but the file still contains its old pages.
+  /// - Throws: `locked` if readers of other processes remain longer than the store's waiting time, or `cancelled`,
+  ///   `closed` or `suspended` during the wait. The change is then committed, but the file can still contain its old pages.
   package func emptyLog(after work: String, waiting: () throws(StoreError) -> Void) throws(StoreError) {
-    let unwiped = try reading { transaction throws(StoreError) in transaction.state.unwiped }
-    guard unwiped != 0 else { return }
     do throws(StoreError) {
-      try connections.withEmptyLog(waiting: waiting) { _ in () }
+      try emptyLog(waiting)
     } catch {
-      guard error.code == .locked else { throw error }
+      let reason: String
+      switch error.code {
+      case .locked, .closed, .suspended: reason = error.message
+      // A handler that stops a rekey says so itself.
+      case .cancelled where error.advice == nil: reason = "the wait for readers was cancelled"
+      default: throw error
+      }
       throw StoreError(
-        .locked, "\(work), but \(error.message): the file still has the old ones too",
+        error.code, "\(work), but \(reason): the file can still have the old ones too",
         hint: "close the readers and go on with \(.resumeRekey)")
     }
+  }
+
+  private func emptyLog(_ waiting: () throws(StoreError) -> Void) throws(StoreError) {
+    let unwiped = try reading { transaction throws(StoreError) in transaction.state.unwiped }
+    guard unwiped != 0 else { return }
+    try connections.withEmptyLog(waiting: waiting) { _ in () }
     try writing { transaction throws(StoreError) in
       // Another process may have changed the keys since.
       guard transaction.state.unwiped == unwiped else { return }

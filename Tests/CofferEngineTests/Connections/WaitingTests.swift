@@ -120,6 +120,29 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  @Test(arguments: [false, true]) func endOfKeyChangesWaitSaysThatSlotsWereChanged(closes: Bool) throws {
+    let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
+    let other = try test.reopened()
+    let meeting = Meeting()
+    let reading = Background { try other.read { _ in meeting.stop() } }
+    meeting.waitForArrival()
+    let isCancelled = Flag()
+    let changing = Background { [store = test.store] in
+      try Cancellation.polling({ isCancelled.isSet }) { try store.keys.add(try Recipient.stranger()) }
+    }
+    try waitUntil { try other.rekeyStatus().hasOldPages }
+    if closes { try test.store.close() } else { isCancelled.set() }
+    let error = #expect(throws: StoreError.self) { try changing.value() }
+    #expect(error?.code == (closes ? .closed : .cancelled))
+    #expect(error?.message.hasPrefix("the slots were changed") == true)
+    meeting.letGo()
+    try reading.value()
+    #expect(try other.keys.list().count == 2)
+    try other.rekey(options: .resuming)
+    #expect(try !other.rekeyStatus().hasOldPages)
+    try other.close()
+  }
+
   @Test func keyChangesWithShortWaitEndBesideManyTasks() async throws {
     let test = try store(wait: .milliseconds(100)) { $0.journal = .writeAheadLog }
     let (store, notes) = (test.store, test.notes)
