@@ -179,10 +179,14 @@ package final class ProcessLocks: Sendable {
     _ = logReads.withLock { $0.active.remove(number) }
   }
 
-  /// Runs work that reads the file without an open store.
+  /// Runs work that reads the file without an open store. A change of keys inside it must not wait for it without a limit.
   func readingLog<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     let number = beginReadingLog()
-    defer { endReadingLog(number) }
+    ThreadScopes.begin()
+    defer {
+      ThreadScopes.end()
+      endReadingLog(number)
+    }
     return try work()
   }
 

@@ -143,6 +143,20 @@ struct WaitingTests {
     try other.close()
   }
 
+  /// Such as in the progress handler of a backup.
+  @Test func keyChangeInsideReadOfFileWithoutStoreCountsIt() throws {
+    let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
+    let recipient = try Recipient.stranger()
+    let polls = Atomic<Int>(0)
+    // Only this would end a wait without a limit.
+    let isLong: @Sendable () -> Bool = { polls.add(1, ordering: .relaxed).newValue > 5_000 }
+    try StoreFile.reading(test.url.path, .zero) { file throws(StoreError) in
+      _ = try file.readHeader()
+      expect(.locked) { try Cancellation.polling(isLong) { try test.store.keys.add(recipient) } }
+    }
+    #expect(try test.store.rekeyStatus().hasOldPages)
+  }
+
   @Test func keyChangesWithShortWaitEndBesideManyTasks() async throws {
     let test = try store(wait: .milliseconds(100)) { $0.journal = .writeAheadLog }
     let (store, notes) = (test.store, test.notes)
