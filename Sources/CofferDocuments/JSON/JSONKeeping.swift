@@ -35,10 +35,11 @@ package enum JSONKeeping {
     return joined
   }
 
-  /// Whether a new value has all members of a stored value, also in objects and arrays in it.
+  /// Whether a new value has all members of a stored value, also in objects and arrays in it. Of an array's elements, one
+  /// with a member shows that its program knows the member.
   package static func hasMembers(_ new: [UInt8], of stored: [UInt8]) -> Bool {
     guard let stored = Node(json: stored) else { return false }
-    return Node(json: new)?.hasMembers(of: stored) ?? false
+    return Node(json: new)?.hasMembersSomewhere(of: stored) ?? false
   }
 
   /// Whether two values have the same members in the same order, also in objects and arrays in them.
@@ -299,6 +300,23 @@ private struct Node {
       // Without a pair for each element, only their kinds tell whether something could be lost.
       own.count == others.count
         ? zip(own, others).allSatisfy { $0.hasMembers(of: $1) } : !others.contains { $0.hasAnyMember }
+    default: true
+    }
+  }
+
+  /// Whether this value has all members that another value has, in arrays in any of the elements.
+  func hasMembersSomewhere(of other: Node) -> Bool {
+    switch (content, other.content) {
+    case (.object(let own), .object(let others)):
+      others.allSatisfy { name, value in own[name].map { $0.hasMembersSomewhere(of: value) } ?? false }
+    case (.array(let own), .array(let others)):
+      others.enumerated().allSatisfy { place, element in
+        // Most elements are in their place. Comparing them once more would double the work in each nested array.
+        place < own.count && own[place].hasMembersSomewhere(of: element) || !element.hasAnyMember
+          || own.indices.contains {
+            $0 != place && own[$0].hasAnyMember && own[$0].hasMembersSomewhere(of: element)
+          }
+      }
     default: true
     }
   }

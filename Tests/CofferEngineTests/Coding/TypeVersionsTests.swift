@@ -223,12 +223,17 @@ struct TypeVersionsTests {
         let id = try tx.put(First(title: "a"), into: test.notes, key: "k").id
         try tx.put(Output(title: "b", tags: [.init(name: "x")], rank: 1), into: test.notes, key: "k")
         #expect(try tx.text(of: id) == #"{"rank":1,"tags":[{"name":"x"}],"title":"b"}"#)
+        // A list can grow and shrink.
+        let tags: [Output.Tag] = [.init(name: "y"), .init(name: "x")]
+        try tx.put(Output(title: "b", tags: tags, rank: 1), into: test.notes, key: "k")
+        try tx.put(Output(title: "b", tags: [.init(name: "x")], rank: 1), into: test.notes, key: "k")
         // The member that the value doesn't have can be one that the type doesn't have.
         expect(.notDecodable) { try tx.put(Output(title: "c", tags: [.init(name: "x")]), into: test.notes, key: "k") }
         try tx.put(Second(title: "d", tags: [.init(name: "x", color: "red")]), into: test.notes, key: "k")
         expect(.notDecodable) {
           try tx.put(Output(title: "e", tags: [.init(name: "x")], rank: 2), id: id, into: test.notes)
         }
+        expect(.notDecodable) { try tx.put(Output(title: "e", tags: tags, rank: 2), id: id, into: test.notes) }
         #expect(try tx.text(of: id).contains("red"))
         try tx.put(Third(name: "new"), into: test.notes, key: "n")
         expect(.notDecodable) { try tx.put(Output(title: "b"), into: test.notes, key: "n") }
