@@ -31,8 +31,7 @@ extension DocumentStore {
   ///   between rows or while waiting.
   @discardableResult
   public func read<T: Sendable>(_ body: @escaping @Sendable (inout ReadTransaction) throws -> T) async throws -> T {
-    let turn = try await engine.readerTurn()
-    return try await offCooperativePool { try self.engine.readScope(body, turn: turn) }
+    try await engine.withReaderTurn { try self.engine.readScope(body, turn: $0) }
   }
 
   /// Writes in one transaction on a separate thread. Canceling the task before the commit leaves the store unchanged.
@@ -42,8 +41,7 @@ extension DocumentStore {
   /// - Throws: The synchronous form's errors, or `CancellationError`.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (inout WriteTransaction) throws -> T) async throws -> T {
-    let turn = try await engine.writerTurn()
-    return try await offCooperativePool { try self.write(body, turn: turn) }
+    try await engine.withWriterTurn { try self.write(body, turn: $0) }
   }
 
   /// Closes the store on a separate thread, even if the task is canceled.

@@ -52,16 +52,18 @@ package struct WriteLease: ~Copyable {
 }
 
 extension StoreEngine {
-  /// Waits for a free reader without a thread.
-  package func readerTurn() async throws -> FairTurn {
+  /// Waits for a free reader without a thread, and runs work with it on a separate thread.
+  package func withReaderTurn<T: Sendable>(_ work: @escaping @Sendable (FairTurn) throws -> T) async throws -> T {
     try session.requireRunning()
-    return try await FairTurn(of: connections.readerTurns, owner: ObjectIdentifier(connections))
+    return try await offCooperativePool(
+      withTurnOf: connections.readerTurns, owner: ObjectIdentifier(connections), work)
   }
 
-  /// Waits for this process's turn to write without a thread.
-  package func writerTurn() async throws -> FairTurn {
+  /// Waits for this process's turn to write without a thread, and runs work with it on a separate thread.
+  package func withWriterTurn<T: Sendable>(_ work: @escaping @Sendable (FairTurn) throws -> T) async throws -> T {
     try session.requireRunning()
-    return try await FairTurn(of: connections.locks.writers, owner: ObjectIdentifier(connections))
+    return try await offCooperativePool(
+      withTurnOf: connections.locks.writers, owner: ObjectIdentifier(connections), work)
   }
 
   /// The thread for calls that write, which tasks wait for without a thread.

@@ -12,20 +12,39 @@ internal import Dispatch
 package func offCooperativePool<T: Sendable>(
   _ threads: FairSemaphore? = nil, owner: ObjectIdentifier? = nil, _ work: @escaping @Sendable () throws -> T
 ) async throws -> T {
-  try Task.checkCancellation()
-  if let threads {
-    let turn = try await FairTurn(of: threads, owner: owner)
-    return try await offCooperativePool {
-      defer { turn.end() }
-      return try work()
+  if let threads { return try await offCooperativePool(withTurnOf: threads, owner: owner) { _ in try work() } }
+  return try await cancelling { cancellation in
+    try await withCheckedThrowingContinuation { continuation in
+      onSeparateThread(.default) { continuation.resume(with: Result { try cancellation.run(work) }) }
     }
   }
+}
+
+/// Runs blocking work on a separate thread, which gets a turn of a semaphore. The turn is awaited without a thread.
+func offCooperativePool<T: Sendable>(
+  withTurnOf semaphore: FairSemaphore, owner: ObjectIdentifier?, _ work: @escaping @Sendable (FairTurn) throws -> T
+) async throws -> T {
+  try await cancelling { cancellation in
+    try await semaphore.waitWithoutThread(owner: owner) { turn, continuation in
+      onSeparateThread(.default) {
+        continuation.resume(
+          with: Result {
+            defer { turn.end() }
+            try cancellation.check()
+            return try cancellation.run { try work(turn) }
+          })
+      }
+    }
+  }
+}
+
+/// Passes the cancellation of the task on to work on other threads.
+private func cancelling<T: Sendable>(_ work: (Cancellation) async throws -> T) async throws -> T {
+  try Task.checkCancellation()
   let cancellation = Cancellation()
   do {
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        onSeparateThread(.default) { continuation.resume(with: Result { try cancellation.run(work) }) }
-      }
+      try await work(cancellation)
     } onCancel: {
       cancellation.cancel()
     }

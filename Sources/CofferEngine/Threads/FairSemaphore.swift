@@ -73,21 +73,26 @@ package final class FairSemaphore: Sendable {
     }
   }
 
-  /// Waits for a turn without a thread.
+  /// Waits for a turn without a thread, and gives it to `start`, which resumes the task when its work is done.
   ///
-  /// - Throws: The error that the wait was dismissed with, or `CancellationError`.
-  package func wait(owner: ObjectIdentifier? = nil) async throws {
+  /// The task doesn't get the turn, because it may not continue soon: all threads that tasks share can be in calls that
+  /// wait for this turn.
+  ///
+  /// - Throws: The error that the wait was dismissed with, `CancellationError`, or the error of the work.
+  func waitWithoutThread<T: Sendable>(
+    owner: ObjectIdentifier?, _ start: @escaping @Sendable (FairTurn, CheckedContinuation<T, any Error>) -> Void
+  ) async throws -> T {
     let task = WaitingTask()
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<T, any Error>) in
         let waiter = Waiter(owner: owner) { outcome in
           switch outcome {
-          case .turn: continuation.resume()
+          case .turn: start(FairTurn(self), continuation)
           case .dismissed(let error): continuation.resume(throwing: error)
           case .cancelled, .late: continuation.resume(throwing: CancellationError())
           }
         }
-        guard let number = add(waiter) else { return continuation.resume() }
+        guard let number = add(waiter) else { return start(FairTurn(self), continuation) }
         task.number.withLock { $0 = number }
         // The task may have been canceled before it had a number.
         if Task.isCancelled { end(number, with: .cancelled) }
@@ -162,9 +167,8 @@ package final class FairTurn: Sendable {
   private let semaphore: FairSemaphore
   private let isOver = Atomic<Bool>(false)
 
-  /// Waits for a turn without a thread.
-  package init(of semaphore: FairSemaphore, owner: ObjectIdentifier? = nil) async throws {
-    try await semaphore.wait(owner: owner)
+  /// - Parameter semaphore: The semaphore that gave the turn.
+  fileprivate init(_ semaphore: FairSemaphore) {
     self.semaphore = semaphore
   }
 

@@ -331,6 +331,54 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  /// An executor whose jobs wait, like those of tasks while all threads that they share wait for the store.
+  private final class BusyPool: TaskExecutor {
+    private let jobs = Mutex<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      jobs.withLock { $0.append(job) }
+    }
+
+    /// Runs the jobs that wait.
+    func run() {
+      let waiting = jobs.withLock { jobs in
+        defer { jobs = [] }
+        return jobs
+      }
+      for job in waiting { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+  }
+
+  @Test func writeOfTaskEndsWithoutThreadThatTasksShare() throws {
+    let test = try store(wait: .zero) { $0.journal = .writeAheadLog }
+    let (store, notes) = (test.store, test.notes)
+    let holder = Holder(store)
+    let (pool, hasWritten, hasResumed) = (BusyPool(), Flag(), Flag())
+    Task(executorPreference: pool) {
+      defer { hasResumed.set() }
+      try await store.write { _ = try $0.insert(Document(text: "task"), into: notes) }
+    }
+    waitUntil {
+      pool.run()
+      return store.engine.connections.locks.writers.waiterCount == 1
+    }
+    holder.end()
+    // Nobody continues the task, whose turn comes before this one.
+    let writing = Background {
+      defer { hasWritten.set() }
+      try store.write { _ = try $0.insert(Document(text: "thread"), into: notes) }
+    }
+    waitUntil { hasWritten.isSet }
+    #expect(!hasResumed.isSet)
+    waitUntil {
+      pool.run()
+      return hasResumed.isSet
+    }
+    try writing.value()
+    #expect(try store.read { $0.documentCount } == 3)
+  }
+
   @Test(arguments: [false, true]) func closingAndSuspendingEndWaitsOfWritingCalls(suspends: Bool) async throws {
     let test = try TestStore()
     let other = try test.reopened()
