@@ -195,7 +195,10 @@ struct AttachmentContentTests {
     let other = try await DocumentStore.open(at: test.url, key: .published("primary"), options: .testing)
     let (parts, sender) = AsyncStream<[UInt8]>.makeStream()
     let (reports, reporter) = AsyncStream<Int>.makeStream()
-    let reading = Task { try await AttachmentContent.stream(parts) { reporter.yield($0.done) } }
+    let reading = Task {
+      defer { reporter.finish() }
+      return try await AttachmentContent.stream(parts) { reporter.yield($0.done) }
+    }
     sender.yield([1, 2])
     for await done in reports where done == 2 { break }
     let here = try await test.store.write { try $0.insert(Document(text: "here"), into: Self.notes) }
