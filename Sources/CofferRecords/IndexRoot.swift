@@ -59,6 +59,10 @@ package struct IndexRoot: Sendable, Equatable {
     package func match(_ state: StoreState) -> Bool {
       count == state.count && set == state.set
     }
+
+    /// Contents for pages that also have later documents, so no state proves which of them differ.
+    package var partial: Contents { Contents(generation: generation, mark: mark, count: .max, set: set) }
+    package var isPartial: Bool { count == .max }
   }
 
   /// The Index-Format version.

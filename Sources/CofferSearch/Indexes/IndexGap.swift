@@ -14,15 +14,18 @@ package enum IndexGap {
   /// The maximum number of missing documents that each reader adds in memory without looking for the pages of others.
   static let privateUpdateLimit: UInt64 = 32
 
-  /// Returns the documents with greater IDs.
-  func after(_ id: Int64) -> IndexGap {
-    guard id > 0 else { return self }
+  private var ranges: [ClosedRange<Int64>] {
     switch self {
-    case .nothing: return .nothing
-    case .ids(let ranges):
-      return .ids(ranges.filter { $0.upperBound > id }.map { max($0.lowerBound, id + 1)...$0.upperBound })
-    case .everything: return .ids([id + 1...Int64.max])
+    case .nothing: []
+    case .ids(let ranges): ranges
+    case .everything: [1...Int64.max]
     }
+  }
+
+  /// Returns the documents up to an ID, and those with greater IDs of another gap.
+  func through(_ id: Int64, then other: IndexGap) -> IndexGap {
+    let lower = ranges.filter { $0.lowerBound <= id }.map { $0.lowerBound...min($0.upperBound, id) }
+    return .ids(lower + other.ranges.filter { $0.upperBound > id }.map { max($0.lowerBound, id + 1)...$0.upperBound })
   }
 
   /// Returns the number of IDs, or `count` if all documents may have changed.
@@ -42,7 +45,7 @@ extension StoreIndexes {
   /// each row is compared by its mark. Revisions don't tell which rows are older than the index: only the ring proves that
   /// the index isn't one of a copy with another history, which has the same identity and older rows of its own.
   func gap(since contents: IndexRoot.Contents?) throws(StoreError) -> IndexGap {
-    guard let contents else { return .everything }
+    guard let contents, !contents.isPartial else { return .everything }
     if contents.match(transaction.state) { return .nothing }
     var changes: [RingChanges] = []
     if contents.generation == transaction.start.generation {

@@ -10,7 +10,7 @@ final class IndexMemory: SessionCompanion {
     /// The root row in the file from which the pages continue.
     let sealedRoot: [UInt8]
     let pages: PageOverlay
-    /// The state of the documents in the pages. Later documents may be in them, too.
+    /// The state of the documents in the pages.
     let contents: IndexRoot.Contents
   }
 

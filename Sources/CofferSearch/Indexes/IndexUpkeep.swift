@@ -184,7 +184,7 @@ extension StoreIndexes {
   /// Writes pages that a reader made in memory. Rebuilds tables with many outdated rows if there are any left.
   ///
   /// - Returns: False if the index has changed since.
-  fileprivate func write(_ part: UInt32, _ update: IndexMemory.Update) throws(StoreError) -> Bool {
+  func write(_ part: UInt32, _ update: IndexMemory.Update) throws(StoreError) -> Bool {
     guard let found = try root(part), found.sealed == update.sealedRoot, !found.root.isOtherVersion else {
       return false
     }

@@ -269,12 +269,11 @@ package struct StoreIndexes {
     progress: ((Int) throws(StoreError) -> Void)? = nil
   ) throws(StoreError) -> Bool {
     guard let found = try root(part) else { return false }
-    let former = found.root.contents
+    let former = steps?.begin(found.sealed, found.root.contents) ?? found.root.contents
     var gap = try gap(since: former)
+    if let steps, let contents = steps.contents { gap = try self.gap(since: contents).through(steps.last, then: gap) }
     let isUpToDate = if case .nothing = gap { !isNewDeclaration } else { false }
     if isUpToDate, try !IndexDeclaration(found.root.declaration).hasOwnDates { return false }
-    var contents = try contents()
-    if let steps { gap = gap.after(steps.begin(found.sealed, contents)) }
     guard !found.root.isOtherVersion else {
       try rebuild(found.root, progress)
       return true
@@ -289,8 +288,8 @@ package struct StoreIndexes {
       let limit = steps == nil || former == nil ? nil : IndexSteps.limit
       let last = try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding, limit: limit)
       if isNewDeclaration { try file.checkSchema() }
-      if let steps { contents = steps.contents(after: last, former) ?? contents }
-      try file.write(contents, transaction)
+      let contents = try contents()
+      try file.write(steps?.contents(after: last, contents) ?? contents, transaction)
       steps?.end(file.sealedRoot)
     } catch {
       openIndexes.close(part)
@@ -310,9 +309,9 @@ package struct StoreIndexes {
     let rebuild = try IndexUpdate(file, transaction)
     guard try rebuild.hasWornTables else { return }
     do throws(StoreError) {
-      // Documents that changed since may be in the rebuilt tables already, and are compared later.
-      try rebuild.run(.nothing)
-      try file.write(contents, transaction)
+      // The rebuilt tables have the documents as they are now, so the others get them, too.
+      try rebuild.run(try gap(since: contents))
+      try file.write(try self.contents(), transaction)
     } catch {
       openIndexes.close(part)
       throw error

@@ -1,8 +1,11 @@
 import Coffer
+import CofferRecords
 import CofferTestSupport
 import Foundation
 import Testing
 
+@testable import CofferEngine
+@testable import CofferSearch
 @testable import CofferStoreTestSupport
 
 /// Indexed fields hold what the store's own values say.
@@ -163,6 +166,52 @@ struct FieldKindTests {
       #expect(texts.rows[0][0] == .integer(8), "\(name)")
       try last.close()
     }
+  }
+
+  /// A document with a date that nobody has read is deleted between two steps of an update.
+  @Test func updateInStepsRemovesUnreadDate() throws {
+    var options = OpenOptions.testing
+    options.values = Self.ownForms[0].1
+    let test = try TestStore(options: options)
+    try test.store.write { tx in
+      for number in 0..<600 {
+        _ = try tx.insert(Task(done: true, due: Self.start, name: "t\(number)"), into: test.notes)
+      }
+      _ = try tx.setIndexes([.field("due", "$.due", as: .date), .words()], of: test.notes)
+    }
+    let text = try test.store.read { try $0.text(of: 2) }
+    try test.store.close()
+    let other = try test.reopened()
+    try other.write { try $0.update(1) { $0.text = text } }
+    try other.updateIndexes()
+    try other.close()
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: options)
+    try writer.write { transaction in
+      let tx = WriteTransaction(transaction)
+      for number in 2...600 { try tx.update(DocumentID(number)) { $0.text = text } }
+    }
+    func identity() throws -> UniqueID? {
+      try writer.reading { transaction throws(StoreError) in transaction.state[index: IndexPart.contents] }
+    }
+    let before = try identity()
+    let steps = IndexSteps()
+    repeat {
+      try writer.writing { transaction throws(StoreError) in
+        #expect(try StoreIndexes(transaction).write(IndexPart.contents, in: steps))
+        try transaction.commit()
+      }
+      try writer.write { transaction in
+        let tx = WriteTransaction(transaction)
+        if try tx.exists(1) { try tx.delete(1) }
+      }
+    } while !steps.isFinished
+    // The index wasn't made again.
+    #expect(try identity() == before)
+    try writer.connections.close()
+    let store = try test.reopened(.published("primary"), options)
+    let texts = try store.read { try $0.query("SELECT count(*) FROM notes WHERE typeof(due) = 'text'") }
+    #expect(texts.rows[0][0] == .integer(599))
+    #expect(try store.verify(.full).isSound)
   }
 
   /// Another meaning of dates is declared by the program that has them.
