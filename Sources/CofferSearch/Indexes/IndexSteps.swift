@@ -7,7 +7,7 @@ internal import CofferRecords
 /// belong to no state, so readers compare each row. Then the root names the documents as they are.
 final class IndexSteps {
   /// The cost of a step. A compared row costs 1.
-  static let limit = 4096
+  private static let cost = 4096
   /// The cost of a document that is indexed or removed.
   static let documentCost = 16
 
@@ -19,6 +19,8 @@ final class IndexSteps {
   private var sealedRoot: [UInt8] = []
   /// The last compared ID.
   private(set) var last: Int64 = 0
+  /// The cost after which to stop, or `nil` to index all changes.
+  private(set) var limit: Int? = IndexSteps.cost
   private(set) var isFinished = false
 
   /// Begins a step.
@@ -27,6 +29,8 @@ final class IndexSteps {
   func begin(_ sealed: [UInt8], _ contents: IndexRoot.Contents?) -> IndexRoot.Contents? {
     isFinished = true
     if sealed != sealedRoot {
+      // Two updates in turn would both begin again and again.
+      if self.contents != nil { limit = nil }
       (former, self.contents, last) = (contents, nil, 0)
     }
     return former
@@ -39,6 +43,8 @@ final class IndexSteps {
   ///   - contents: The documents at this step.
   func contents(after last: Int64?, _ contents: IndexRoot.Contents) -> IndexRoot.Contents {
     guard let last, let former else { return contents }
+    // Others have changed more than a step compares.
+    if last <= self.last { limit = nil }
     (self.contents, self.last, isFinished) = (contents, last, false)
     return former.partial
   }

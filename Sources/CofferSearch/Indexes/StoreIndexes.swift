@@ -285,7 +285,7 @@ package struct StoreIndexes {
       let file = try open(part, found, .inStore, isNewDeclaration: isNewDeclaration)
       if isUpToDate, try !hasUnreadDocuments(file) { return false }
       if isNewDeclaration { try file.pages.renewIdentity() }
-      let limit = steps == nil || former == nil ? nil : IndexSteps.limit
+      let limit = former == nil ? nil : steps?.limit
       let last = try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding, limit: limit)
       if isNewDeclaration { try file.checkSchema() }
       let contents = try contents()

@@ -347,6 +347,58 @@ import Testing
     try writer.connections.close()
   }
 
+  /// Two stores that update the index at the same time don't undo each other's progress without end.
+  @Test func updatesInTurnEnd() throws {
+    let (test, store) = try indexed(documents: 1500, memory: 8 << 20)
+    try store.close()
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
+    try writer.write { transaction in
+      let tx = WriteTransaction(transaction)
+      for number in 1...1500 { try tx.update(DocumentID(number)) { $0.text = "changed" } }
+    }
+    let (first, second) = (IndexSteps(), IndexSteps())
+    func isWritten(_ steps: IndexSteps) throws -> Bool {
+      try writer.writing { transaction throws(StoreError) in
+        let hasWritten = try StoreIndexes(transaction).write(IndexPart.contents, in: steps)
+        try transaction.commit()
+        return hasWritten
+      }
+    }
+    #expect(try isWritten(first) && !first.isFinished)
+    #expect(try isWritten(second) && !second.isFinished)
+    #expect(try isWritten(first) && first.isFinished)
+    #expect(try !isWritten(second) && second.isFinished)
+    try writer.connections.close()
+    let reader = try test.reopened()
+    #expect(try missing(reader) == 0)
+    #expect(try reader.verify(.full).isSound)
+  }
+
+  /// Others change more documents in each turn than a step compares.
+  @Test func updateBesideLargeChangesEnds() throws {
+    let (test, store) = try indexed(documents: 1500, memory: 8 << 20)
+    try store.close()
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
+    let steps = IndexSteps()
+    var count = 0
+    repeat {
+      count += 1
+      try writer.write { transaction in
+        let tx = WriteTransaction(transaction)
+        for number in 1...1500 { try tx.update(DocumentID(number)) { $0.text = "changed \(count)" } }
+      }
+      try writer.writing { transaction throws(StoreError) in
+        #expect(try StoreIndexes(transaction).write(IndexPart.contents, in: steps))
+        try transaction.commit()
+      }
+    } while !steps.isFinished && count < 10
+    #expect(steps.isFinished)
+    try writer.connections.close()
+    let reader = try test.reopened()
+    #expect(try missing(reader) == 0)
+    #expect(try reader.verify(.full).isSound)
+  }
+
   /// Between two steps, an index has documents of its own history that the root doesn't name, so each row is compared.
   @Test func partOfAnotherHistoryIsUpdated() throws {
     let (test, store) = try indexed(documents: 400, memory: 8 << 20)
