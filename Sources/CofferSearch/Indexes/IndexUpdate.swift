@@ -144,10 +144,18 @@ final class IndexUpdate {
       return known
     }
     defer { known.reset() }
+    var lastKnown = ids.lowerBound - 1
     func nextKnown() throws(StoreError) -> (id: Int64, mark: Int64)? {
-      try file.run { _ throws(SQLiteError) in
+      let next: (id: Int64, mark: Int64)? = try file.run { _ throws(SQLiteError) in
         try known.step() ? (known.int64(at: 0), known.int64(at: 1)) : nil
       }
+      // A holder of a key may have written them. In disorder, an update in steps would never end.
+      guard let next else { return nil }
+      guard next.id > lastKnown, StoreFormat.documentIDs.contains(next.id) else {
+        throw IndexRoot.damaged("its documents are in disorder")
+      }
+      lastKnown = next.id
+      return next
     }
     let attached = index.holdsTexts ? try AttachedNames(of: ids, in: transaction) : nil
     defer { attached?.end() }
