@@ -21,6 +21,7 @@ extension ConnectionPool {
     for handle in interrupts { handle.stopWaiting() }
     locks.writers.dismiss(ObjectIdentifier(self), with: .storeClosed)
     locks.writingCalls.dismiss(ObjectIdentifier(self), with: .storeClosed)
+    locks.indexReaders.dismiss(ObjectIdentifier(session), with: .storeClosed)
     readerTurns.dismiss(ObjectIdentifier(self), with: .storeClosed)
     session.feed.finish()
     session.texts?.close()

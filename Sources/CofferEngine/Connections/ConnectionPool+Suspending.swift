@@ -27,6 +27,7 @@ extension ConnectionPool {
         }
         locks.writers.dismiss(ObjectIdentifier(self), with: .storeSuspended)
         locks.writingCalls.dismiss(ObjectIdentifier(self), with: .storeSuspended)
+        locks.indexReaders.dismiss(ObjectIdentifier(session), with: .storeSuspended)
         readerTurns.dismiss(ObjectIdentifier(self), with: .storeSuspended)
         closeIdleReaders()
         guard stopWork(before: end) else { throw Self.stillBusy }

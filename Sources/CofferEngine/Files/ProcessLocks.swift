@@ -30,6 +30,8 @@ package final class ProcessLocks: Sendable {
   private static let all = Mutex<[FileIdentity: Entry]>([:])
 
   package let writers = FairSemaphore()
+  /// Readers that add many documents to an index in memory, for their session.
+  package let indexReaders = FairSemaphore()
   /// The thread for calls that write and that tasks wait for.
   let writingCalls = FairSemaphore()
   /// The thread inside `write`, or 0.

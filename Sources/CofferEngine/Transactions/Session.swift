@@ -36,7 +36,7 @@ package final class Session: Sendable {
   /// The absolute path from the caller.
   package let path: String
   /// The locks shared with other open stores of the same file.
-  let locks: ProcessLocks
+  package let locks: ProcessLocks
   private let companions = Mutex<[ObjectIdentifier: any SessionCompanion]>([:])
 
   init(keys: SessionKeys, generation: UInt64, options: OpenOptions, path: String, locks: ProcessLocks) {

@@ -55,7 +55,6 @@ final class IndexMemory: SessionCompanion {
   /// A reader continues only from pages of the root that it has opened itself, so all of them have the same keys.
   private final class SharedUpdates: FileCompanion {
     let usage = PageBudget.Usage()
-    let turn = FairSemaphore()
     private let updates = Mutex<(users: Set<ObjectIdentifier>, byPart: [UInt32: Update])>(([], [:]))
 
     /// Returns the result of work by a store, which uses the updates from then on.
@@ -73,15 +72,6 @@ final class IndexMemory: SessionCompanion {
         if $0.users.isEmpty { $0.byPart = [:] }
       }
     }
-  }
-
-  /// Runs work that many readers would otherwise do at the same time.
-  func inTurn<R>(
-    _ cancellation: Cancellation?, _ work: () throws(StoreError) -> R
-  ) throws(StoreError) -> R {
-    try shared.turn.wait(nil, cancellation)
-    defer { shared.turn.signal() }
-    return try work()
   }
 
   /// The update of an index that readers share, or `nil` if the index in the file lacks only few documents.

@@ -181,10 +181,14 @@ package struct StoreIndexes {
     return try IndexFile(found.root, sealed: found.sealed, transaction, inMemory, continuing: shared)
   }
 
-  /// Runs work on an index, one reader at a time if they share their pages.
+  /// Runs work on an index, one reader of the file at a time if they share their pages.
   private func inTurn<R>(_ file: IndexFile, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     guard try mustShare(file.contents) else { return try work() }
-    return try memory.inTurn(transaction.connection.currentCancellation, work)
+    let session = transaction.connection.session
+    let turn = session.locks.indexReaders
+    try turn.wait(nil, owner: ObjectIdentifier(session), transaction.connection.currentCancellation)
+    defer { turn.signal() }
+    return try work()
   }
 
   /// Returns whether a reader must share the pages that it changes, because an index lacks many documents, or because

@@ -559,6 +559,22 @@ import Testing
     #expect(!budget.isScarce)
   }
 
+  /// A reader that waits for another store's reader to update an index doesn't keep its store open.
+  @Test func waitingReaderEndsWithItsStore() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    try insertNeedles(100, into: store, test)
+    let turn = store.engine.session.locks.indexReaders
+    try turn.wait(nil)
+    defer { turn.signal() }
+    for isClosing in [false, true] {
+      let other = try test.reopened()
+      let reading = Background { _ = try other.read { try $0.search(ranked: "needle", in: test.notes) } }
+      waitUntil { turn.waiterCount == 1 }
+      if isClosing { try other.close() } else { try other.suspend(within: .seconds(60)) }
+      expect(isClosing ? .closed : .suspended) { try reading.value() }
+    }
+  }
+
   @Test func failedReadIsRunOnce() throws {
     let (test, store) = try indexed(documents: 20, memory: 8 << 20)
     var calls = 0
