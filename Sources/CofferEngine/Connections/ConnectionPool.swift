@@ -319,10 +319,11 @@ package final class ConnectionPool: Sendable {
     withExtendedLifetime(readers) {}
   }
 
-  /// Whether this thread is outside `read` and `write`, and can write without waiting for another thread.
+  /// Whether this thread is outside `read` and `write`, and can write without waiting for another thread. It can't in a
+  /// forked child.
   package var canWriteImmediately: Bool {
     let thread = currentThread()
-    return locks.writer.load(ordering: .acquiring) == 0
+    return OwnProcess.number == process && locks.writer.load(ordering: .acquiring) == 0
       && (isWriteAhead ? idle.withLock { !$0.reading.contains(thread) } : !locks.isReading(thread))
   }
 

@@ -6,6 +6,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
+@testable import CofferSearch
 @testable import CofferStoreTestSupport
 
 /// Links, renames, lost journals, and forks while a store is open.
@@ -184,6 +185,7 @@ struct FileNameTests {
     await #expect(processExitsWith: .success) {
       for journal in CreateOptions.Journal.allCases { try FileNameTests().forksInWrite(journal) }
       try FileNameTests().forksWithTemporaryStore()
+      try FileNameTests().forksDuringIndexUpkeep()
     }
   }
 
@@ -238,6 +240,21 @@ struct FileNameTests {
     #expect(FileManager.default.fileExists(atPath: folder))
     try store?.close()
     #expect(!FileManager.default.fileExists(atPath: folder))
+  }
+
+  /// The thread that updates indexes isn't in the child, which doesn't wait for it.
+  private func forksDuringIndexUpkeep() throws {
+    try withTestStore { test in
+      let (begun, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      test.store.engine.session.companion(IndexUpkeep.self).queue.async {
+        begun.signal()
+        end.wait()
+      }
+      begun.wait()
+      let refused = try refusals([{ try test.store.close() }])
+      end.signal()
+      #expect(refused == 1)
+    }
   }
 
   private func forkIsRefused(_ journal: CreateOptions.Journal) throws {
