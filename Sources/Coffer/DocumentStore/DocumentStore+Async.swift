@@ -67,9 +67,11 @@ extension DocumentStore {
   /// try await store.perform(writing: true) { try $0.keys.remove(slot: 2) }
   /// ```
   ///
-  /// - Parameter writing: Whether the calls write, so that they wait for other writers. Such calls run one after another
-  ///   on one thread for each file, and those that wait for it have no thread. Without `writing`, a call that waits for
-  ///   a writer keeps one of the 64 threads, so many of them delay calls that only read.
+  /// - Parameters:
+  ///   - writing: Whether the calls write, so that they wait for other writers. Such calls run one after another on one
+  ///     thread for each file, and those that wait for it have no thread. Without `writing`, a call that waits for a
+  ///     writer keeps one of the 64 threads, so many of them delay calls that only read.
+  ///   - work: The calls.
   /// - Returns: The result of the closure.
   /// - Throws: The closure's errors, or `CancellationError`. `closed` or `suspended` if that happens while calls that
   ///   write wait for their turn.
