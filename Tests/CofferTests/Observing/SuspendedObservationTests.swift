@@ -26,7 +26,7 @@ struct SuspendedObservationTests {
     var changes = store.changes(in: Self.notes).makeAsyncIterator()
     #expect(try await titles.require() == ["first"])
     #expect(try await list.require().count == 1)
-    try await store.suspend(within: .zero)
+    try await store.suspend(within: .seconds(60))
     let other = try test.reopened()
     let id = try await other.write { try $0.insert(Document(title: "second", text: "word"), into: Self.notes) }
     try await other.close()
@@ -49,7 +49,7 @@ struct SuspendedObservationTests {
     let observation = store.observe(Self.notes, first: 1)
     let list = Observer(observation)
     #expect(try await list.require().count == 1)
-    try await store.suspend(within: .zero)
+    try await store.suspend(within: .seconds(60))
     // The greater limit makes the observation read at once.
     observation.setLimit(10)
     let listing = Task { try await list.next() }
@@ -63,7 +63,7 @@ struct SuspendedObservationTests {
 
   @Test func observationOfSuspendedStoreThrows() async throws {
     let test = try store(.rollback)
-    try await test.store.suspend(within: .zero)
+    try await test.store.suspend(within: .seconds(60))
     let titles = Observer(test.store.observe { try $0.headers(in: Self.notes).map(\.title) })
     await #expect(throws: StoreError(.suspended, "")) { try await titles.next() }
     var changes = test.store.changes().makeAsyncIterator()
@@ -77,7 +77,7 @@ struct SuspendedObservationTests {
     let test = try store(.writeAheadLog)
     let titles = Observer(test.store.observe { try $0.headers(in: Self.notes).map(\.title) })
     #expect(try await titles.require() == ["first"])
-    try await test.store.suspend(within: .zero)
+    try await test.store.suspend(within: .seconds(60))
     try await test.store.close()
     #expect(try await titles.next() == nil)
   }
@@ -93,7 +93,7 @@ struct SuspendedObservationTests {
     }
     var iterator = store.parts(of: id).makeAsyncIterator()
     var read = try #require(try await iterator.next())
-    try await store.suspend(within: .zero)
+    try await store.suspend(within: .seconds(60))
     await #expect(throws: StoreError(.suspended, "")) { try await iterator.next() }
     store.resume()
     while let part = try await iterator.next() { read += part }
