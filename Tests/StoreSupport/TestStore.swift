@@ -40,6 +40,17 @@ struct TestStore {
     try Database(url.path, mode: .readWrite)
   }
 
+  /// Replaces the indexes in the file by those of another file, like a former key holder.
+  func putIndexes(of other: URL) throws {
+    let raw = try raw()
+    try raw.execute("ATTACH '\(other.path)' AS other")
+    for table in ["coffer_x_index", "coffer_x_index_page"] {
+      try raw.execute("DELETE FROM main.\(table)")
+      try raw.execute("INSERT INTO main.\(table) SELECT * FROM other.\(table)")
+    }
+    try raw.close()
+  }
+
   /// Returns the contents of all files in the store's directory.
   func bytesOnDisk() throws -> Data {
     var data = Data()

@@ -351,13 +351,7 @@ import Testing
     try store.write { scope in _ = try scope.update(id) { $0.text = "quite another" } }
     #expect(try store.updateIndexes())
     try store.close()
-    let raw = try test.raw()
-    try raw.execute("ATTACH '\(place.path)' AS old")
-    for table in ["coffer_x_index", "coffer_x_index_page"] {
-      try raw.execute("DELETE FROM \(table)")
-      try raw.execute("INSERT INTO \(table) SELECT * FROM old.\(table)")
-    }
-    try raw.close()
+    try test.putIndexes(of: place)
     store = try test.reopened()
     try expectSame(store, test.notes)
     // Update the replayed index in the file.
@@ -744,13 +738,7 @@ import Testing
     let sql = "SELECT id, first, bytes FROM notes WHERE bytes > 10 ORDER BY bytes, id"
     let wanted = try store.read { try $0.query(sql) }.rows.map(\.values)
     if !isOpen { try store.close() }
-    let raw = try test.raw()
-    try raw.execute("ATTACH '\(old.path)' AS old")
-    for table in ["coffer_x_index", "coffer_x_index_page"] {
-      try raw.execute("DELETE FROM main.\(table)")
-      try raw.execute("INSERT INTO main.\(table) SELECT * FROM old.\(table)")
-    }
-    try raw.close()
+    try test.putIndexes(of: old)
     if !isOpen { store = try test.reopened() }
     #expect(throws: StoreError.self) { try store.read { try $0.query(sql) } }
     #expect(throws: StoreError(.noIndex, "")) { try store.read { try $0.search(ranked: "alpha", in: test.notes) } }

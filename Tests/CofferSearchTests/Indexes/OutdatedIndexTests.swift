@@ -268,13 +268,7 @@ import Testing
       _ = try writer.write { try WriteTransaction($0).update(20) { $0.text = "later \(number)" } }
     }
     try writer.connections.close()
-    let raw = try test.raw()
-    try raw.execute("ATTACH '\(other.path)' AS other")
-    for table in ["coffer_x_index", "coffer_x_index_page"] {
-      try raw.execute("DELETE FROM main.\(table)")
-      try raw.execute("INSERT INTO main.\(table) SELECT * FROM other.\(table)")
-    }
-    try raw.close()
+    try test.putIndexes(of: other)
     let reader = try test.reopened()
     #expect(try missing(reader) == 20)
     for (word, total) in [("there", 0), ("here", 5), ("later", 1), ("needle", 14)] {
@@ -454,13 +448,7 @@ import Testing
     let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
     _ = try writer.write { try WriteTransaction($0).update(5) { $0.text = "here" } }
     try writer.connections.close()
-    let raw = try test.raw()
-    try raw.execute("ATTACH '\(other.path)' AS other")
-    for table in ["coffer_x_index", "coffer_x_index_page"] {
-      try raw.execute("DELETE FROM main.\(table)")
-      try raw.execute("INSERT INTO main.\(table) SELECT * FROM other.\(table)")
-    }
-    try raw.close()
+    try test.putIndexes(of: other)
     let reader = try test.reopened()
     for (word, total) in [("there", 0), ("here", 1), ("needle", 399)] {
       #expect(try reader.read { try $0.search(ranked: word, in: test.notes) }.total == total, "\(word)")
