@@ -25,7 +25,7 @@ struct Notebook {
     }
   }
 
-  /// Titles, dates and sizes; no text is opened.
+  /// Returns titles, dates and sizes, without decrypting texts.
   func list() throws -> [DocumentHeader] {
     try store.read { try $0.headers(in: .notes) }
   }
@@ -34,26 +34,26 @@ struct Notebook {
     try store.read { try $0.text(of: id) }
   }
 
-  /// Replaces the text. A title that was the beginning of the old text becomes that of the new one.
+  /// Replaces the text, and the title if it was the beginning of the old text.
   func edit(_ id: DocumentID, text: String) throws {
     try store.write { tx in
       try tx.update(id, whenEmpty: .fail) { $0.text = text }
     }
   }
 
-  /// Deletes all of these notes or, if one is missing, none.
+  /// Deletes these notes. If one is missing, all of them remain.
   func delete(_ ids: [DocumentID]) throws {
     try store.write { try $0.delete(ids) }
   }
 
-  /// Attaches pictures to a note: all of them or, if one can't be read, none.
+  /// Attaches pictures to a note. If one can't be read, the note is unchanged.
   func attach(_ files: [URL], to id: DocumentID) throws {
     try store.write { tx in
       for file in files { try tx.attach(.file(file), to: id) }
     }
   }
 
-  /// Names, types and sizes; no picture is opened.
+  /// Returns names, types and sizes, without decrypting pictures.
   func pictures(of id: DocumentID) throws -> [Attachment] {
     try store.read { try $0.attachments(of: id) }
   }
