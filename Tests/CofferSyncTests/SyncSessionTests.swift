@@ -83,6 +83,19 @@ struct SyncSessionTests {
     #expect(try texts(phone) == ["of laptop", "of phone"])
   }
 
+  @Test func statusListsDevicesAndUnpublishedChanges() throws {
+    #expect(try laptop.session().status().hasUnpublishedChanges == false)
+    try laptop.write("second")
+    #expect(try laptop.session().status().hasUnpublishedChanges)
+    try phone.write("third")
+    try phone.sync()
+    carry()
+    try laptop.sync()
+    let status = try laptop.session().status()
+    #expect(status.devices.map(\.isThisStore) == [true, false] && !status.hasUnpublishedChanges)
+    #expect(status.devices.allSatisfy { $0.lastDate != nil })
+  }
+
   @Test func statusListsOtherVersions() throws {
     let id = try laptop.store.read { try $0.headers(in: "notes")[0].id }
     #expect(try laptop.session().status().otherVersions.isEmpty)

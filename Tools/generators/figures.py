@@ -74,7 +74,7 @@ def measured(page):
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
         if cells[:1] == ["work"] or not cells:
             header = cells
-        elif header[1:2] in (["plain, s"], ["beside, s"]) and cells[0] != "---":
+        elif header[1:2] in (["plain, s"], ["peer, s"]) and cells[0] != "---":
             rows.setdefault(cells[0], dict(zip(header[1:], cells[1:])))
         elif header[1:2] == ["value"] and cells[0] != "---":
             rows[f"{cells[0]}: {cells[1]}"] = dict(zip(header[2:], cells[2:]))

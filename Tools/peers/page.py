@@ -46,7 +46,7 @@ def section(result):
         parts += ["### Curves", "", *_curves(result)]
     if result["sql"]:
         parts += ["### The SQL beside each work", "", *_table(
-            ["work", "ours, where it is not the fast way", "SQL"],
+            ["work", "Coffer, where it is not the fast way", "SQL"],
             ([name, f"`{result['calls'][name]}`" if name in result["calls"] else "", f"`{_cell(sql)}`"]
              for name, sql in result["sql"].items()))]
     return "\n".join(parts)
@@ -69,7 +69,7 @@ def _attachments(result):
              _ratios(row["ours"], row["beside"]), _spread(row), f"{row['limit']:g}" if row["limit"] else "–"] for row in result["attachments"]]
     file = result["file"]
     return [
-        *_table(["work", "beside, s", "ours, s", "ratio (CPU)", "rounds", "limit"], rows),
+        *_table(["work", "peer, s", "Coffer, s", "ratio (CPU)", "rounds", "limit"], rows),
         f"A file with {file['contents']:,} bytes of contents, in attachments of 10 MiB, which padding leaves as they are, has "
         f"{file['bytes']:,} bytes: {100 * (file['bytes'] / file['contents'] - 1):.1f} % more, and at most "
         f"{100 * (file['limit'] - 1):.0f} % more.", ""]
@@ -118,7 +118,7 @@ def _cell(text):
 
 
 def _commands(result):
-    return _table(["work", "the command beside", "its s", "ours, s", "ratio"], (
+    return _table(["work", "peer's command", "peer, s", "dbtool, s", "ratio (CPU)"], (
         [_cell(row["what"]), f"`{_cell(row['command'])}`", f"{row['plain']['wall']:.3f}", f"{row['coffer']['wall']:.3f}",
          _ratios(row["coffer"], row["plain"])] for row in result["commands"].values()))
 

@@ -51,7 +51,8 @@ public struct DelimitedDialect: Hashable, Sendable {
   /// A quote in a field that does not begin with one makes a bad record, as RFC 4180 has it, instead of being text.
   public let refusesStrayQuotes: Bool
 
-  /// A dialect with this delimiter, for which ``isDelimiter(_:)`` must be true: another one ends the program.
+  /// A dialect with this delimiter: an ASCII character other than the quote and the line ends. Another one ends the
+  /// program.
   public init(delimiter: UInt8, refusesStrayQuotes: Bool = false) {
     precondition(
       Self.isDelimiter(delimiter),
@@ -61,7 +62,7 @@ public struct DelimitedDialect: Hashable, Sendable {
   }
 
   /// Whether a byte can be a delimiter: an ASCII character other than the quote and the line ends.
-  public static func isDelimiter(_ byte: UInt8) -> Bool {
+  package static func isDelimiter(_ byte: UInt8) -> Bool {
     byte < 0x80 && ![Byte.quote, Byte.lineFeed, Byte.carriageReturn].contains(byte)
   }
 

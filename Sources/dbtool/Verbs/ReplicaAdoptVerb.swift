@@ -30,7 +30,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
 
   @OptionGroup var anchor: AnchorOptions
 
-  @Option(help: ArgumentHelp("Go on, and look again after this time.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Repeat at this interval.", valueName: "seconds"))
   var every: Double?
 
   @Option(help: ArgumentHelp("Number of copies that stay, the new one included (default: 5).", valueName: "n"))

@@ -32,6 +32,17 @@ struct SQLiteFileTests {
     #expect(report.privateCopy?.contains("unfinished") == true)
   }
 
+  @Test func reportsGeneratedColumns() throws {
+    let directory = try TemporaryDirectory()
+    let path = "\(directory.path)/generated.db"
+    let database = try Database(path, mode: .createNew)
+    try database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, title, text, size AS (length(text)))")
+    try database.execute("INSERT INTO t(id, title, text) VALUES(1, 'a', 'one')")
+    try database.close()
+    let (texts, report) = try read(path, in: directory)
+    #expect(texts == ["one"] && report.generatedColumns == ["size"])
+  }
+
   @Test func readsWriteAheadLogFromCopy() throws {
     let directory = try TemporaryDirectory()
     let (texts, report) = try read(try directory.unfinishedLog(), in: directory)

@@ -344,6 +344,21 @@ import Testing
     #expect(read.map(\.isComplete) == [true, false])
   }
 
+  @Test func keysUnindexedFilesByPath() throws {
+    let directory = try TemporaryDirectory()
+    try directory.write("1".utf8, to: "a")
+    try directory.write("2".utf8, to: "z")
+    try directory.write("{\"file\":\"z\",\"id\":5}\n".utf8, to: "index.ndjson")
+    var options = ReadingOptions(keepsIDs: true)
+    options.givesPathKeys = true
+    // A text that keeps its id has no need of a key.
+    let read = try drafts(DirectorySource(path: directory.path, options: options))
+    #expect(read.map(\.id) == [5, nil])
+    #expect(read.map(\.key) == [nil, Array("a".utf8)])
+    options.keepsIDs = false
+    #expect(try drafts(DirectorySource(path: directory.path, options: options)).map(\.key).contains(Array("z".utf8)))
+  }
+
   @Test func skipsUndecodableFiles() throws {
     let directory = try TemporaryDirectory()
     for number in 1...3 { try directory.write([0x61, number == 2 ? 0xFF : 0x62], to: "\(number)") }

@@ -26,6 +26,7 @@ struct InfoTests {
     #expect(info.slots.map(\.label) == ["one", "two"] && info.slots.map(\.opened) == [false, false])
     #expect(info.epochs.map(\.epoch) == [1] && info.epochs.map(\.count) == [3])
     #expect(info.isTest && info.isPadded && info.format == 3 && info.titles == .sealed && info.journal == "rollback")
+    #expect(info.sqliteVersion.hasPrefix("3."))
     #expect(info.fileBytes == Int64(info.pageSize * info.pageCount) && info.pageSize == StoreFormat.pageSize)
   }
 
