@@ -13,15 +13,15 @@ package struct NonceSource: Sendable {
     found = Array(state.prefix(XAESKey.nonceCount)) + Array(state.suffix(XAESKey.tagCount))
   }
 
-  func half() throws(SealingError) -> NonceHalf {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return try half(at: UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
+  /// Returns the half for a time in nanoseconds, by default the present.
+  func half(at clock: UInt64 = Self.now) throws(SealingError) -> NonceHalf {
+    try half(at: clock, key: .random(byteCount: HMACKey.byteCount))
   }
 
-  /// - Parameter clock: in nanoseconds.
-  func half(at clock: UInt64) throws(SealingError) -> NonceHalf {
-    try half(at: clock, key: .random(byteCount: HMACKey.byteCount))
+  private static var now: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
   func half(at clock: UInt64, key: Secret) throws(SealingError) -> NonceHalf {
@@ -46,7 +46,7 @@ extension XAESKey {
     throws(SealingError)
   {
     precondition(nonce.count == Self.nonceCount, "internal error: an XAES nonce has 24 bytes")
-    guard let source = run.source else { return try SystemRandom.fill(nonce) }
+    guard let source = run.source else { return try Self.draw(nonce) }
     if run.sealsLeft == 0 || run.bytesLeft < byteCount {
       run.half = try source.half()
       run.sealsLeft = NonceRun.sealLimit
@@ -56,6 +56,13 @@ extension XAESKey {
     run.bytesLeft -= byteCount
     run.half.store(to: nonce)
     try nonces.draw(into: UnsafeMutableRawBufferPointer(rebasing: nonce[NonceHalf.byteCount...]))
+  }
+
+  /// Fills `nonce` (24 bytes) for a seal that shares its first half with no other seal. The half depends on the clock,
+  /// because a resumed snapshot of a machine can repeat the bytes of the operating system.
+  static func draw(_ nonce: UnsafeMutableRawBufferPointer) throws(SealingError) {
+    try NonceSource(state: []).half().store(to: nonce)
+    try SystemRandom.fill(UnsafeMutableRawBufferPointer(rebasing: nonce[NonceHalf.byteCount...]))
   }
 }
 

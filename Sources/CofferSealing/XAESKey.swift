@@ -181,12 +181,12 @@ extension XAESKey {
       tag: UnsafeRawBufferPointer(rebasing: blob[(blob.count - Self.tagCount)...]), plaintext: plaintext)
   }
 
-  /// Seals into one blob with a completely random nonce.
+  /// Seals into one blob with a nonce whose first half no other seal has.
   package func seal(_ plaintext: [UInt8], authenticating additional: [UInt8]) throws(SealingError) -> [UInt8] {
     try plaintext.withBytes { plaintext throws(SealingError) in try seal(plaintext, authenticating: additional) }
   }
 
-  /// Seals a secret into one blob with a completely random nonce.
+  /// Seals a secret into one blob with a nonce whose first half no other seal has.
   package func seal(_ secret: Secret, authenticating additional: [UInt8]) throws(SealingError) -> [UInt8] {
     try secret.withUnsafeBytes { secret throws(SealingError) in try seal(secret, authenticating: additional) }
   }
@@ -196,7 +196,7 @@ extension XAESKey {
   {
     var blob = [UInt8](repeating: 0, count: plaintext.count + Self.overhead)
     try blob.withMutableBytes { blob throws(SealingError) in
-      try SystemRandom.fill(UnsafeMutableRawBufferPointer(rebasing: blob[..<Self.nonceCount]))
+      try Self.draw(UnsafeMutableRawBufferPointer(rebasing: blob[..<Self.nonceCount]))
       try additional.withBytes { additional throws(SealingError) in
         try seal(plaintext, authenticating: additional, behindNonceIn: blob)
       }
