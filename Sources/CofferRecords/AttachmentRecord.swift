@@ -315,6 +315,7 @@ extension AttachmentRow {
   }
 
   fileprivate var damage: StoreError { .damagedAttachment(number, "its row can't be opened") }
+  package var misplaced: StoreError { .damagedAttachment(number, "the index gives it out of its place") }
 
   /// Returns the row's set hash element.
   package func element(_ keys: RowKeys) throws(StoreError) -> SetElement {

@@ -94,7 +94,7 @@ extension DeletionRow {
   /// Creates a row from the columns of ``SQL/deletions``.
   ///
   /// - Throws: `damaged` if a column is invalid.
-  package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
+  package init(_ row: [SQLiteValue], generation: UInt64) throws(StoreError) {
     guard case .integer(let number) = row[0], number >= 1,
       case .integer(let revision) = row[1], (1...StoreFormat.maximumGeneration).contains(revision),
       UInt64(revision) <= generation, case .blob(let sealed) = row[2],

@@ -175,12 +175,11 @@ extension AttachmentRow {
   ) throws(StoreError) -> [AttachmentRow] {
     guard let next else { return [] }
     var rows: [AttachmentRow] = []
-    for columns in try database.rows(SQL.attachmentsOf, document) {
-      let row = try AttachmentRow(columns, within: limits, below: next)
-      guard row.document == document, rows.last.map({ $0.number < row.number }) ?? true else {
-        throw .damagedAttachment(row.number, "the index gives it out of its place")
-      }
+    try database.forEachRow(SQL.attachmentsOf, [document]) { columns throws(StoreError) in
+      let row = try AttachmentRow(try columns.values(), within: limits, below: next)
+      guard row.document == document, row.number > rows.last?.number ?? 0 else { throw row.misplaced }
       rows.append(row)
+      return true
     }
     return rows
   }

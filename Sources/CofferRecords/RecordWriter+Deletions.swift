@@ -81,7 +81,7 @@ extension RecordWriter {
       guard let row = try database.rows(SQL.deletion, number).first else {
         throw .damagedStore("deletion #\(number) is gone")
       }
-      try removeDeletion(DeletionRow(row, generation: limits.generation))
+      try removeDeletion(DeletionRow(row.values, generation: limits.generation))
     }
     var dots = DocumentDots(dot)
     // Members that were removed stay removed.
@@ -132,7 +132,7 @@ package struct DeletionWalk {
     guard let start = lowest else { return [] }
     var rows: [DeletionRow] = []
     for columns in try database.rows(SQL.deletions, start, Self.pageSize) {
-      let row = try DeletionRow(columns, generation: generation)
+      let row = try DeletionRow(columns.values, generation: generation)
       guard let lowest, row.number >= lowest else {
         throw .damagedStore("deletion #\(row.number) is not in its place")
       }

@@ -43,8 +43,18 @@ extension RecordWriter {
     for context in keys.epochs {
       let index = try keys.blindIndex(ofFolded: folded, in: record.id, under: context)
       var others: [DocumentID] = []
-      for row in try database.rows(SQL.heldElsewhere, Int64(record.id), index) {
-        if case .integer(let id) = row[0] { others.append(DocumentID(id)) }
+      let statement = try database.statement(SQL.heldElsewhere, Int64(record.id))
+      try index.withBytes { index throws(StoreError) in
+        try statement.bindBlob(index, at: 2)
+        defer { statement.reset() }
+        while try statement.step() {
+          let id = DocumentID(statement.int64(at: 0))
+          // The index of a malicious file can return a row any number of times.
+          guard id.rawValue > others.last?.rawValue ?? 0 else {
+            throw .damagedDocument(id.rawValue, "the index of keys gives it out of its place")
+          }
+          others.append(id)
+        }
       }
       if let holder = try reader.holder(ofBlindIndex: index, in: record.id, within: limits) { others.append(holder) }
       for id in others {

@@ -33,12 +33,14 @@ package struct ReleaseTable {
   package func notes() throws(StoreError) -> [(number: Int64, note: String)] {
     guard try exists() else { return [] }
     var notes: [(number: Int64, note: String)] = []
-    for row in try database.rows(SQL.releases, Self.maximumCount + 1) {
+    try database.forEachRow(SQL.releases, [Int64(Self.maximumCount) + 1]) { columns throws(StoreError) in
+      let row = try columns.values()
       guard case .integer(let number) = row[0], (1...StoreFormat.maximumNumber).contains(number),
         number > notes.last?.number ?? 0, case .text(let note) = row[1],
         note.utf8.count <= SignedNote.maximumByteCount, notes.count < Self.maximumCount
       else { throw .damagedStore("the row of a release is out of its bounds") }
       notes.append((number, note))
+      return true
     }
     return notes
   }

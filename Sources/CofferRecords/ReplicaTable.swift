@@ -30,7 +30,7 @@ package final class ReplicaTable {
   package func current() throws(StoreError) -> Replicas {
     guard let state else { preconditionFailure("internal error: replicas were read before the state") }
     if let cached, cached.digest == state.digest { return cached.replicas }
-    let rows = try database.rows(SQL.replicas)
+    let rows = try database.rows(SQL.replicas, ofAtMost: StoreFormat.maximumSealedReplicas)
     guard rows.count == 1, case .blob(let sealed) = rows[0][0], sealed.count <= StoreFormat.maximumSealedReplicas else {
       throw .damagedStore("its replicas are gone or out of their bounds")
     }

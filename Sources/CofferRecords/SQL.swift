@@ -94,9 +94,10 @@ package enum SQL {
 
   // MARK: Attachments
 
-  /// A sealed value that isn't a blob is read as NULL, so a text that isn't UTF-8 is damage of its row alone.
+  /// A sealed value that isn't a blob, or is too long, is read as NULL, so it's damage of its row alone.
   private static let readAttachment = """
-    SELECT attachment,id,rev,CASE typeof(sealed) WHEN 'blob' THEN sealed END FROM coffer_attachment
+    SELECT attachment,id,rev,CASE WHEN typeof(sealed)='blob' AND length(sealed)<=\(StoreFormat.maximumSealedAttachment)
+    THEN sealed END FROM coffer_attachment
     """
   package static let attachment = "\(readAttachment) WHERE attachment=?"
   package static let attachments = "\(readAttachment) NOT INDEXED WHERE attachment>=? ORDER BY attachment LIMIT ?"

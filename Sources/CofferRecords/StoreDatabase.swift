@@ -62,18 +62,33 @@ package struct StoreDatabase {
     }
   }
 
+  /// Returns all rows of a query with few rows and short values.
+  ///
+  /// - Parameter byteCount: The maximum length of a value. Longer values aren't read.
+  /// - Throws: `damaged` for a longer value.
+  package func rows(_ sql: String, ofAtMost byteCount: Int) throws(StoreError) -> [SQLiteRow] {
+    do throws(SQLiteError) {
+      let usual = try connection.setLimit(length: byteCount)
+      defer { _ = try? connection.setLimit(length: usual) }
+      return try connection.query(sql).rows
+    } catch {
+      throw error.code == .tooBig ? .damagedStore("a value is longer than the format allows") : StoreError(error)
+    }
+  }
+
   /// Steps through a query's rows.
+  ///
+  /// Check each row in `body` if the query can have many rows, because a malicious file can return a row any number of
+  /// times.
   ///
   /// - Parameter body: Returns `false` to stop.
   package func forEachRow(
-    _ sql: String, _ parameters: [Int64] = [], _ body: (StoreStatement) -> Bool
+    _ sql: String, _ parameters: [Int64] = [], _ body: (StoreStatement) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    try translatingErrors { () throws(SQLiteError) in
-      let statement = StoreStatement(try connection.statement(sql))
-      defer { statement.reset() }
-      for (index, parameter) in parameters.enumerated() { try statement.base.bind(parameter, at: index + 1) }
-      while try statement.base.step(), body(statement) {}
-    }
+    let statement = try translatingErrors { () throws(SQLiteError) in try connection.statement(sql) }
+    defer { statement.reset() }
+    for (index, parameter) in parameters.enumerated() { try StoreStatement(statement).bind(parameter, at: index + 1) }
+    while try StoreStatement(statement).step(), try body(StoreStatement(statement)) {}
   }
 
   // MARK: Walks

@@ -70,8 +70,8 @@ extension Database {
 
   package func set(_ option: Option, to isOn: Bool) throws(SQLiteError) { try connection.set(option, to: isOn) }
 
-  /// Sets the maximum length of a text, blob or row in bytes. SQLITE_LIMIT_LENGTH
-  package func setLimit(length: Int) throws(SQLiteError) { try connection.setLimit(length: length) }
+  /// Sets the maximum length of a text, blob or row in bytes, and returns the previous maximum. SQLITE_LIMIT_LENGTH
+  package func setLimit(length: Int) throws(SQLiteError) -> Int { try connection.setLimit(length: length) }
 
   /// The maximum time to wait for another connection's lock, or `nil` to wait indefinitely.
   public var busyTimeout: Duration? {
@@ -92,13 +92,13 @@ extension Connection {
     try check(coffer_sqlite_set_option(try open(), option.number, isOn ? 1 : 0))
   }
 
-  func setLimit(length: Int) throws(SQLiteError) {
-    sqlite3_limit(try open(), SQLITE_LIMIT_LENGTH, Int32(clamping: length))
+  func setLimit(length: Int) throws(SQLiteError) -> Int {
+    Int(sqlite3_limit(try open(), SQLITE_LIMIT_LENGTH, Int32(clamping: length)))
   }
 
   func apply(_ configuration: Database.Configuration) throws(SQLiteError) {
     try set(.foreignKeys, to: configuration.enforcesForeignKeys)
-    if let length = configuration.lengthLimit { try setLimit(length: length) }
+    if let length = configuration.lengthLimit { _ = try setLimit(length: length) }
     guard configuration.isHardened else { return }
     try set(.defensive, to: true)
     try set(.triggers, to: false)

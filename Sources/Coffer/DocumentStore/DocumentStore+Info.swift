@@ -84,12 +84,12 @@ extension DocumentStore {
         problems.append(error.message)
       }
     }
-    let states = try database.rows(SQL.state).map { $0[0] }
+    let states = try database.rows(SQL.state, ofAtMost: StoreFormat.maximumHeaderValue).map { $0[0] }
     let stateCount = StoreState.byteCount + XAESKey.overhead
     if states.count != 1 || !isBlob(states[0], stateCount...stateCount) {
       problems.append("the state is not of a state's length")
     }
-    let replicas = try database.rows(SQL.replicas).map { $0[0] }
+    let replicas = try database.rows(SQL.replicas, ofAtMost: StoreFormat.maximumSealedReplicas).map { $0[0] }
     let isRestored = try database.integer(SQL.isRestored) ?? -1
     if replicas.count != 1 || !isBlob(replicas[0], XAESKey.overhead...StoreFormat.maximumSealedReplicas)
       || !(0...1).contains(isRestored)

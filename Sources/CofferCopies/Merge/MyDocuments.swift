@@ -111,7 +111,7 @@ final class MyDocuments {
   func deletionRow(of uid: UniqueID) throws(StoreError) -> DeletionRow? {
     guard let record = try deletion(of: uid) else { return nil }
     for columns in try transaction.database.rows(SQL.deletion, record.number) {
-      return try DeletionRow(columns, generation: transaction.limits.generation)
+      return try DeletionRow(columns.values, generation: transaction.limits.generation)
     }
     return nil
   }

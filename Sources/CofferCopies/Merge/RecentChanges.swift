@@ -87,10 +87,15 @@ private struct RingListing {
     guard let deleted = try addDocuments(to: &changes), try addCollections(to: &changes) else { return nil }
     var deletions: [UInt64: Int] = [:]
     let transaction = store.transaction
-    for columns in try transaction.database.rows(SQL.deletionsSince, Int64(clamping: generation)) {
-      let row = try DeletionRow(columns, generation: transaction.limits.generation)
+    try transaction.database.forEachRow(SQL.deletionsSince, [Int64(clamping: generation)]) { row throws(StoreError) in
+      let row = try DeletionRow(try row.values(), generation: transaction.limits.generation)
+      // Manipulated pages can return a row any number of times.
+      guard row.number > changes.deletions.last?.number ?? 0 else {
+        throw .damagedStore("the row of a deletion is out of its place")
+      }
       deletions[row.revision, default: 0] += 1
       changes.deletions.append(row)
+      return true
     }
     // Require the deletion rows, because a later merge wouldn't find a deletion whose row is missing.
     return deleted.allSatisfy { deletions[$0.key, default: 0] >= $0.value } ? changes : nil

@@ -126,7 +126,7 @@ final class SalvageWalk {
         try database.connection.query(SQL.deletion, number).rows
       }
       var record: DeletionRecord?
-      let row = (found ?? []).compactMap { try? DeletionRow($0, generation: Self.limits.generation) }.first { row in
+      let row = (found ?? []).compactMap { try? DeletionRow($0.values, generation: Self.limits.generation) }.first { row in
         record = try? DeletionRecord(row, opener.keys)
         return record != nil
       }

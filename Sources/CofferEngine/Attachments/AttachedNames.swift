@@ -6,6 +6,8 @@ package final class AttachedNames {
   private let transaction: StoreTransaction
   private let rows: StoreStatement?
   private var next: AttachmentRow?
+  /// The last row's document and number. The index of a malicious file can return a row any number of times.
+  private var last: (document: Int64, number: Int64) = (0, 0)
 
   /// - Parameter ids: The IDs of the documents.
   package init(of ids: ClosedRange<Int64>, in transaction: StoreTransaction) throws(StoreError) {
@@ -57,6 +59,8 @@ package final class AttachedNames {
       if let row = try? AttachmentRow(
         try rows.values(), within: transaction.limits, below: transaction.state.nextAttachment)
       {
+        guard (last.document, last.number) < (row.document, row.number) else { throw row.misplaced }
+        last = (row.document, row.number)
         return row
       }
     }

@@ -39,25 +39,27 @@ extension StoreTransaction {
   /// A damaged attachment is counted without its bytes, because the document itself isn't damaged.
   package func counted(_ header: DocumentHeader) throws(StoreError) -> DocumentHeader {
     guard try mayHaveAttachments(header.id.rawValue) else { return header }
-    let rows = try database.rows(SQL.attachmentsOf, header.id.rawValue)
-    guard !rows.isEmpty else { return header }
     var header = header
-    header.attachmentCount = rows.count
     var attachments: [Attachment]? = []
     var last: Int64 = 0
-    for columns in rows {
+    try database.forEachRow(SQL.attachmentsOf, [header.id.rawValue]) { columns throws(StoreError) in
+      // The index of a malicious file can return a row any number of times.
+      guard columns.int64(at: 0) > last else { throw .damagedAttachment(last, "the index gives it out of its place") }
+      last = columns.int64(at: 0)
+      header.attachmentCount += 1
       do throws(StoreError) {
-        let row = try AttachmentRow(columns, within: limits, below: state.nextAttachment)
+        let row = try AttachmentRow(try columns.values(), within: limits, below: state.nextAttachment)
         let record = try AttachmentRecord(row, keys)
         header.attachmentByteCount += record.chunks.byteCount
-        if record.isNewer || row.number <= last { attachments = nil }
-        last = row.number
+        if record.isNewer { attachments = nil }
         attachments?.append(Attachment(record))
       } catch {
         guard error.code == .damaged else { throw error }
         attachments = nil
       }
+      return true
     }
+    guard header.attachmentCount > 0 else { return header }
     // A caller who lists the attachments next doesn't open them again.
     if let attachments, !hasWritten { lastCounted = (header.id, attachments) }
     return header
