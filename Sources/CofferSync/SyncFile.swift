@@ -10,7 +10,7 @@ struct SyncFileHeader: Sendable {
     case changes = 1
     /// All of the device's documents.
     case snapshot
-    /// The folder's next secret, for all devices but those that are removed.
+    /// The folder's next secret, for all devices except removed devices.
     case secret
   }
 
@@ -20,9 +20,9 @@ struct SyncFileHeader: Sendable {
   var kind: Kind
   /// The replica that wrote the file.
   var device: UniqueID
-  /// The file's number among those of its device.
+  /// The file's number among its device's files.
   var sequence: UInt64
-  /// The hash of the device's file before this one, or zeros.
+  /// The hash of the device's previous file, or zeros.
   var previous: [UInt8]
   /// Random bytes that bind the parts to this file.
   var identity: UniqueID
@@ -58,7 +58,7 @@ struct SyncFileHeader: Sendable {
     (self.identity, self.date, payloadCount) = (identity, date, 0)
   }
 
-  /// Reads the header's bytes, or returns `nil` for invalid ones.
+  /// Reads the header's bytes, or returns `nil` for invalid bytes.
   private init?(_ bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
     guard let version: UInt16 = reader.integer(), version == 1, let kind: UInt8 = reader.integer(),
@@ -98,7 +98,7 @@ struct SyncFileHeader: Sendable {
     SealedParts(keys.files, label: "coffer3/syncpart", identity: identity)
   }
 
-  /// The hash that names a file in the next one: the first half of SHA-256 of its sealed header.
+  /// Returns the hash that identifies a file in the next file, which is the first half of its sealed header's SHA-256.
   static func hash(of sealed: [UInt8]) throws(StoreError) -> [UInt8] {
     try translatingErrors { () throws(SealingError) in
       let hasher = try TextHasher()
@@ -111,7 +111,7 @@ struct SyncFileHeader: Sendable {
 }
 
 extension SyncFileHeader {
-  /// What a complete file is called until it has its name.
+  /// Returns the temporary name of a complete file until it gets its final name.
   static func pendingName(_ hash: [UInt8]) -> String { Hexadecimal.text(hash) }
 }
 
@@ -128,7 +128,7 @@ final class SyncFile: ChangesetBytes {
     guard let source = try directory.open(name, in: subfolder) else { return nil }
     let sealed = try source.read(SyncFileHeader.sealedCount, at: 0)
     guard let header = try SyncFileHeader.open(sealed, keys) else { return nil }
-    // A file that is still being copied has another length.
+    // A file has another length while a carrier copies it.
     guard try source.read(2, at: header.fileCount - 1).count == 1 else { return nil }
     let path = "\(directory.path)/\(subfolder)/\(name)"
     self.header = header

@@ -2,8 +2,8 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// The keys of one folder, which follow from the family key of the stores that sync by it and from the folder's secret
-/// (Sync-Format, "Keys").
+/// One folder's keys, which follow from the family key of its stores and from the folder's secret (Sync-Format,
+/// "Keys").
 final class SyncKeys {
   static let secretByteCount = 32
 
@@ -25,17 +25,17 @@ final class SyncKeys {
 
   // MARK: Names
 
-  /// The name of a device's subfolder, which only says that it's one.
+  /// Returns the name of a device's subfolder. Others can recognize only that it's a subfolder.
   func subfolder(of device: UniqueID) throws(StoreError) -> String {
     try name(PreAuthenticationEncoding("coffer3/sync-device").adding(device.bytes).bytes)
   }
 
-  /// How the names of a device's files with a number begin. Copies of a device give several files one number.
+  /// Returns the beginning of file names with a device and number. Copies of a device give several files one number.
   func beginning(_ sequence: UInt64, of device: UniqueID) throws(StoreError) -> String {
     try name(PreAuthenticationEncoding("coffer3/sync-file").adding(device.bytes).adding(sequence).bytes)
   }
 
-  /// The name of one of a device's files.
+  /// Returns the name of a device's file.
   func name(of file: SyncMemory.File, of device: UniqueID) throws(StoreError) -> String {
     let encoding = PreAuthenticationEncoding("coffer3/sync-name").adding(device.bytes).adding(file.sequence)
     return try beginning(file.sequence, of: device) + name(encoding.adding(file.hash).bytes).prefix(8)

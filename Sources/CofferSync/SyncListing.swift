@@ -44,7 +44,7 @@ final class SyncListing {
     }
   }
 
-  /// Adds the name of a file that this run published.
+  /// Adds the name of a newly published file.
   func add(_ name: String, of device: UniqueID) { names[device]?.insert(name) }
 
   /// Returns whether a device's file is there, or `true` if the device's subfolder can't be read.
@@ -54,7 +54,7 @@ final class SyncListing {
     return names.contains(try keys.name(of: file, of: device))
   }
 
-  /// Returns a device's complete files in ascending order, without those that the lines know or that are before them.
+  /// Returns a device's complete files in ascending order, without known files or files before the lines.
   func newFiles(of device: UniqueID, beyond lines: [SyncMemory.Line]) throws(StoreError) -> [Entry] {
     if let known = entries[device] { return known }
     var found: [Entry] = []
@@ -97,7 +97,7 @@ final class SyncListing {
     unreadable[path] = (device ?? unreadable[path]?.device, error)
   }
 
-  /// The number of files before the known ones that a folder can still have.
+  /// The number of files before the known files that a folder can still contain.
   private static let earlierFiles: UInt64 = 128
 
   private func knownNames(
@@ -111,7 +111,7 @@ final class SyncListing {
       }
       first = min(first, line.publications.first?.file.sequence ?? 0)
     }
-    // A device's first line remembers from where on a file can show that the device was copied.
+    // A device's first line records the first file that can show that the device was copied.
     guard first > 1, first < .max else { return known }
     for sequence in (first - min(first - 1, Self.earlierFiles))..<first {
       known.beginnings.insert(try keys.beginning(sequence, of: device))

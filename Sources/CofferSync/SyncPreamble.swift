@@ -3,15 +3,15 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// What a file says of its device and of the other devices' files, before the changeset.
+/// A file's information about its device and the other devices' files, before the changeset.
 struct SyncPreamble {
-  /// What people call the device.
+  /// The device's name for people.
   var label: String
   /// Whether the device has commits with other names than before, after it or another device was copied.
   var hasRenamed: Bool
   /// The attachments that the device lacks.
   var wanted: Set<UniqueID>
-  /// The files of all devices that the device had written or taken, without this one.
+  /// The files of all devices that the device had written or taken, except this file.
   var lines: [UniqueID: SyncMemory.Line]
 
   init(_ memory: SyncMemory) {

@@ -17,7 +17,7 @@ extension SyncSession {
     if !isCurrent || asks { try publish(.changes, even: asks) }
   }
 
-  /// Forgets the attachments that came meanwhile, and those that this store can't give.
+  /// Forgets attachments that have arrived, and attachments that this store can't provide.
   private func settleDebts() throws(StoreError) {
     guard !memory.wanted.isEmpty || !memory.owed.isEmpty else { return }
     var present: Set<UniqueID> = []
@@ -33,7 +33,7 @@ extension SyncSession {
 
   func publishSnapshot() throws(StoreError) { try publish(.snapshot) }
 
-  /// The numbers of a device's files, and their bytes, that make a snapshot worthwhile.
+  /// The number of a device's files, and of their bytes, that makes a snapshot worthwhile.
   private static let snapshotFiles = 64
   private static let snapshotBytes = 1 << 20
 
@@ -41,14 +41,14 @@ extension SyncSession {
     guard memory.last.sequence > 0, !isFolderBehind, !memory.owesSnapshot else { return true }
     guard report.publishedBytes > 0 else { return false }
     let last = memory.last.sequence
-    // A carrier can bring back files that a snapshot includes.
+    // A carrier can restore files that a snapshot includes.
     let included = max(min(memory.own.covered, last - 1), last - min(last, 2 * UInt64(Self.snapshotFiles)))
     var known: Set<String> = []
     for sequence in (included + 1)...last { known.insert(try keys.beginning(sequence, of: memory.device)) }
     var (count, bytes) = (0, 0)
     for entry in try directory.files(in: try keys.subfolder(of: memory.device))
     where SyncKeys.isName(entry.name) && known.contains(String(entry.name.prefix(32))) {
-      // Nobody else's files cause snapshots.
+      // Only this device's files cause snapshots.
       guard let file = try listing.open(entry.name, of: memory.device) else { continue }
       (count, bytes) = (count + 1, bytes + file.header.fileCount)
       guard count <= Self.snapshotFiles else { return true }
@@ -59,7 +59,7 @@ extension SyncSession {
 
   /// Publishes a file.
   ///
-  /// - Parameter isForced: Whether to publish changes even if there are none, so that other devices see this one.
+  /// - Parameter isForced: Whether to publish a file even without changes, so other devices see this device.
   func publish(_ kind: SyncFileHeader.Kind, even isForced: Bool = false) throws(StoreError) {
     let sequence = memory.last.sequence + 1
     let subfolder = try keys.subfolder(of: memory.device)
@@ -128,7 +128,7 @@ extension SyncSession {
     }
   }
 
-  /// What a publication read and wrote.
+  /// The data that a publication read and wrote.
   private struct Written {
     let generation: UInt64
     let replicas: Replicas
@@ -138,12 +138,12 @@ extension SyncSession {
     var documents = 0
     /// Whether the store has made migrations since the last file.
     var hasMigrated = false
-    /// The complete file, or `nil` if there was nothing to publish.
+    /// The complete file, or `nil` if the publication wasn't necessary.
     var file: SyncMemory.File?
   }
 
-  /// Removes this device's files that a snapshot in the folder includes, except the last one, which shows that the folder
-  /// isn't an older one. Removes those that this device wrote as a copy, too.
+  /// Removes this device's files that a snapshot in the folder includes, and the files that it wrote as a copy. Keeps the
+  /// last file, because it shows that the folder isn't outdated.
   func removeCovered() throws(StoreError) {
     guard report.publishedBytes > 0 || hasTaken else { return }
     let device = memory.device

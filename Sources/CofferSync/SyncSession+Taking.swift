@@ -13,9 +13,9 @@ extension SyncSession {
     var blocked: Set<UniqueID> = []
     while goesOn {
       goesOn = false
-      // What was waited for may have come.
+      // The missing files may have arrived.
       report.problems.removeAll { $0.kind == .waiting }
-      // A new secret comes first, so that the order of the devices doesn't decide what is taken of a removed one.
+      // Take a new secret first, so the device order doesn't determine which files of a removed device are taken.
       for name in memory.others where !blocked.contains(name) {
         guard let line = memory.lines[name], !line.isForked, try !learnForks(of: line.device) else { continue }
         if try takeSecret(of: name) { goesOn = true }
@@ -105,10 +105,10 @@ extension SyncSession {
       let changeset = try ChangesetReader(file)
       let before = memory.lines
       try learnForks(from: preamble)
-      // The file may belong to another line now, or to a former name of this device.
+      // The file can now belong to another line, or to this device's former name.
       if memory.lines != before { return .taken }
       guard let home = try translate(changeset, preamble, file) else {
-        // A snapshot that the device made after it learned of the copies needs no translation.
+        // A snapshot made after the device detected the copies doesn't need a translation.
         if file.header.kind != .snapshot, try takeSnapshot(of: name) == .taken { return .taken }
         try noteFork(of: name, file.file)
         return .stuck
@@ -119,7 +119,7 @@ extension SyncSession {
         try noteMissing(preamble, for: name)
         return file.header.kind == .snapshot ? .nothing : try takeSnapshot(of: name)
       }
-      // The sender can have decided before it knew the names of commits, so its documents are compared in any case.
+      // Always compare documents, because the sender can have decided before it knew the commit names.
       let isCompared = file.header.kind == .snapshot && (preamble.hasRenamed || memory.hasRenamed)
       guard changeset.origin.isIncluded(in: own), !isCompared else {
         return try take(changeset, preamble, file, as: name)
@@ -167,7 +167,7 @@ extension SyncSession {
     }
   }
 
-  /// Takes a later snapshot in place of a file that can't be merged, or notes the file.
+  /// Takes a later snapshot instead of a file that can't be merged, or notes the file.
   private func refuse(_ file: SyncFile, of name: UniqueID, _ reason: String) throws -> Outcome {
     refused.insert(file.file)
     if file.header.kind != .snapshot, try takeSnapshot(of: name) == .taken { return .taken }
@@ -189,7 +189,7 @@ extension SyncSession {
     note(report, preamble, as: device)
   }
 
-  /// Remembers a file in the transaction that takes it.
+  /// Records a file in the transaction that takes it.
   private func note(
     _ file: SyncFile, _ preamble: SyncPreamble, _ origin: ChangesetOrigin, _ debts: AttachmentDebts,
     in transaction: StoreTransaction, as name: UniqueID
@@ -204,7 +204,7 @@ extension SyncSession {
     try save(in: transaction)
   }
 
-  /// Remembers attachments that another device lacks, or owes a snapshot of all if they're too many.
+  /// Records attachments that another device lacks, or owes a whole snapshot if they're too many.
   private func owe(_ attachments: Set<UniqueID>) {
     memory.owed.formUnion(attachments)
     if memory.owed.count > SyncMemory.maximumDebts { (memory.owed, memory.owesSnapshot) = ([], true) }
@@ -216,7 +216,7 @@ extension SyncSession {
       FolderSyncReport.Taken(device: SyncDevice.ID(uid: name), label: preamble.label, report: report))
   }
 
-  /// Remembers a file that this store includes now.
+  /// Records a file that this store now includes.
   private func note(
     _ file: SyncFile, _ preamble: SyncPreamble, _ origin: ChangesetOrigin, _ own: Replicas, as name: UniqueID
   ) throws(StoreError) {
@@ -226,7 +226,7 @@ extension SyncSession {
     line.recipient = preamble.lines[file.header.device]?.recipient ?? line.recipient
     owe(preamble.wanted.subtracting(memory.wanted))
     memory.share(origin.replicas.entries, in: own)
-    // A document's birth may have other names in the stores that take this store's files.
+    // A document's birth can have other names in the stores that take this store's files.
     if preamble.hasRenamed { memory.hasRenamed = true }
     if file.header.kind == .snapshot {
       line.covered = file.file.sequence
@@ -235,7 +235,7 @@ extension SyncSession {
     memory.lines[name] = line
   }
 
-  /// Remembers that a snapshot includes the files of lines.
+  /// Records that a snapshot includes the files of lines.
   private func cover(_ lines: [UniqueID: SyncMemory.Line]) throws(StoreError) {
     for (name, theirs) in lines.sorted(by: { $0.key < $1.key }) {
       for (name, publications) in try segments(of: theirs.publications, named: name) ?? [] {
@@ -293,7 +293,7 @@ extension SyncSession {
     return .nothing
   }
 
-  /// Returns the files after a line's last one, in ascending order.
+  /// Returns the files after a line's last file, in ascending order.
   func laterFiles(of name: UniqueID) throws(StoreError) -> [SyncListing.Entry] {
     let line = memory.lines[name]!
     let last = line.file.sequence
@@ -302,7 +302,7 @@ extension SyncSession {
 
   // MARK: Problems
 
-  /// Notes the files that a file builds on and that aren't here.
+  /// Notes the missing files that a file builds on.
   private func noteMissing(_ preamble: SyncPreamble, for name: UniqueID) throws(StoreError) {
     for (other, theirs) in preamble.lines.sorted(by: { $0.key < $1.key })
     where other != memory.device && other != name && !theirs.isForked {

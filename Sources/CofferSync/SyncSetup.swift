@@ -4,7 +4,7 @@ package import CofferEngine
 package import CofferRecords
 package import CofferSealing
 
-/// The functions that begin, join and end syncing by a folder.
+/// The functions that begin, join and end syncing through a folder.
 package enum SyncSetup {
   /// The invitation's file name. Other devices join through the invitation, which is an empty store that shares the
   /// family key, in the subfolder of the device that created it.
@@ -12,7 +12,7 @@ package enum SyncSetup {
 
   // MARK: Beginning
 
-  /// Begins syncing a store by a folder that doesn't exist or is empty.
+  /// Begins syncing a store through a folder that doesn't exist or is empty.
   ///
   /// - Parameters:
   ///   - slots: The keys that open the invitation, which other devices use to join.
@@ -126,7 +126,7 @@ package enum SyncSetup {
 
   // MARK: Joining
 
-  /// Creates a store with a folder's documents, and begins syncing the store by the folder.
+  /// Creates a store with a folder's documents, and begins syncing the store through the folder.
   ///
   /// - Parameters:
   ///   - path: The path of the new store.

@@ -228,7 +228,7 @@ extension Dbtool {
     word == "help" || verbs.contains { $0.configuration.commandName == word }
   }
 
-  /// Whether a verb has subcommands, as `key` has `list`.
+  /// Returns whether a verb has subcommands, such as `list` of `key`.
   static func isGroup(_ word: String) -> Bool {
     verbs.contains { $0.configuration.commandName == word && !$0.configuration.subcommands.isEmpty }
   }

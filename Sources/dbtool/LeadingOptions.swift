@@ -1,16 +1,16 @@
 internal import ArgumentParser
 
-/// The options that may be in front of the verb: those of every verb, of every store, and of keys.
+/// The options that can precede the verb: options of every verb, store options and key options.
 struct LeadingOptions: ParsableArguments {
   @OptionGroup var common: CommonOptions
   @OptionGroup var access: StoreAccess
   @OptionGroup var keys: KeyOptions<StoreFamily>
   @OptionGroup var permissions: KeyPermissions
 
-  /// The arguments with leading options moved behind the verb; unchanged if they are none of these.
+  /// Returns the arguments with leading options moved after the verb. Other options remain unchanged.
   static func behindVerb(_ arguments: [String]) -> [String] {
     guard arguments.first?.hasPrefix("-") == true else { return arguments }
-    // The verb is the first word that is no option's value: what is in front of it can be parsed by itself.
+    // The verb is the first word that isn't an option's value. The words before it can be parsed separately.
     let words = arguments.prefix { $0 != "--" }
     let place = words.indices.first { index in
       !words[index].hasPrefix("-") && (try? parse(Array(words[..<index]))) != nil

@@ -1,6 +1,6 @@
-/// The verb or option that a word was likely meant to be.
+/// Guesses the intended verb or option for a word.
 enum VerbGuess {
-  /// Words of other programs, and the command that does the same.
+  /// Words of other programs, and the equivalent verbs.
   private static let others = [
     "init": "create", "new": "create", "fsck": "verify", "cat": "show", "get": "show", "dump": "show", "list": "ls",
     "rows": "ls", "find": "search", "grep": "search", "add": "put", "insert": "put", "upsert": "put", "delete": "rm",
@@ -14,9 +14,9 @@ enum VerbGuess {
 
   private static let othersOfKey = ["rm": "remove", "delete": "remove", "ls": "list", "change": "passwd"]
 
-  /// - Parameter place: the words in front of it.
-  /// - Returns: nil if the word is neither another program's nor within two edits of a verb, or one edit if it has up to
-  ///   four letters.
+  /// - Parameter place: The words before it.
+  /// - Returns: The verb, or `nil` if the word isn't another program's word or within two edits of a verb (one edit for
+  ///   up to four letters).
   static func verb(for word: String, among verbs: [String], behind place: [String] = []) -> String? {
     if let meant = (place == ["key"] ? othersOfKey : place.isEmpty ? others : [:])[word] { return meant }
     let distances = verbs.map { (verb: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
@@ -26,14 +26,14 @@ enum VerbGuess {
     return nearest.verb
   }
 
-  /// Returns the options that begin with a word, else the options within two edits of it.
+  /// Returns the options that begin with a word, or otherwise the options within two edits of it.
   static func options(for word: String, among options: [String]) -> [String] {
     let longer = options.filter { $0.hasPrefix(word) && word.count > 3 }
     return longer.isEmpty && word.count > 3
       ? options.filter { distance(Array(word.utf8), Array($0.utf8)) <= 2 } : longer
   }
 
-  /// Letters to insert, remove or replace.
+  /// Returns the number of letters to insert, remove or replace.
   private static func distance(_ word: [UInt8], _ other: [UInt8]) -> Int {
     guard abs(word.count - other.count) <= 2 else { return .max }
     var row = Array(0...other.count)

@@ -1,10 +1,10 @@
-// dbtool: the command line tool.
+// dbtool: the command-line tool.
 //
-// Does: parses a command line, calls the library, prints. One file per verb (folder Verbs).
+// Does: parses a command line, calls the library, and prints the results. Each verb has a file in Verbs.
 // Knows: options and environment (Options), streams and tables (Output), passphrases, signals, processes (System), and
-//        which file format meets which option (Documents).
-// Does not know: how anything is sealed, stored, decoded or cut into documents; that is Coffer, CofferFormats and
-//        CofferText. The contract it keeps is Commands.md: names, streams and exit codes.
+//        which options a file format supports (Documents).
+// Does not know: how documents are sealed, stored, decoded or split, because Coffer, CofferFormats and CofferText do
+//        that. Commands.md defines the names, streams and exit codes.
 
 internal import ArgumentParser
 internal import CofferEngine
@@ -45,12 +45,12 @@ struct Dbtool: ParsableCommand {
       CommandGroup(name: moreGroup, subcommands: [BrowseVerb.self, ConvertVerb.self, ReplicaVerb.self]),
     ])
 
-  /// The group of verbs that the help only names.
+  /// The group of verbs that the help lists only by name.
   static let moreGroup = "More"
 }
 
 extension Dbtool {
-  /// Parses and runs one command line; the only place that prints errors.
+  /// Parses and runs one command line. Only this function prints errors.
   static func run(_ arguments: some Collection<String>) -> ExitStatus {
     var arguments = LeadingOptions.behindVerb(CommandWords.splittingEmptyValues(Array(arguments)))
     let errors = ErrorReport(arguments: arguments)
@@ -60,7 +60,7 @@ extension Dbtool {
         try CommandWords.requireWords()
         try CommandWords.requireUTF8()
         try Process.requireDescriptors()
-        // Before the parser, whose errors repeat words.
+        // Check before parsing, because the parser's errors repeat words.
         try CommandWords.requireNoSecret(arguments)
         arguments = try StoreWord.inserted(in: StoreWord.browsing(arguments))
       } catch {

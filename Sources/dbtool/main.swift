@@ -1,4 +1,4 @@
-// The entry: process hardening first, then the verb, then one exit code (Commands, "Exit codes").
+// The entry point: hardens the process, runs the verb, and ends with one exit code (Commands, "Exit codes").
 
 internal import Coffer
 

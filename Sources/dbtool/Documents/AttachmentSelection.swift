@@ -7,7 +7,7 @@ struct AttachmentWords {
 
   /// Returns the attachments in the order of the command line, each once.
   ///
-  /// - Throws: `noSuchAttachment` with the first word that names none, and `usage` for a name that several have.
+  /// - Throws: `noSuchAttachment` with the first unknown word, or `usage` if several attachments have the name.
   func existing(
     of document: DocumentHeader, in scope: borrowing some StoreReading & ~Copyable
   ) throws -> [Attachment] {
@@ -34,7 +34,7 @@ struct AttachmentWords {
 }
 
 extension AttachmentContent {
-  /// The content of a file, or of standard input or another stream, which is read to its end first.
+  /// Returns the contents of a file or stream, such as standard input. Reads a stream completely first.
   static func argument(_ path: String, _ progress: Progress) throws -> AttachmentContent {
     guard path == InputFile.standardInput || InputFile.isStream(path) else {
       try InputFile.requireExisting(path)

@@ -2,7 +2,7 @@ internal import Coffer
 
 /// Collections by the names on the command line.
 enum Collections {
-  /// Throws if a collection is missing; the hint lists the existing ones.
+  /// Throws an error if a collection is missing. The hint lists the existing collections.
   static func require(_ names: [String], in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
     throws
   {
@@ -15,7 +15,7 @@ enum Collections {
     }
   }
 
-  /// The collections that a verb reads: the named ones, which must exist, or all.
+  /// Returns the collections that a verb reads: the named collections, which must exist, or all collections.
   static func covered(_ names: [String], in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
     throws -> [String]
   {
@@ -25,10 +25,10 @@ enum Collections {
     return names.filter { seen.insert(Array($0.utf8)).inserted }
   }
 
-  /// How most verbs name a collection.
+  /// The hint for choosing a collection in most verbs.
   static let choosing = "choose one with -c"
 
-  /// The collection that a verb writes to: the named one, or else the only one. It may be missing.
+  /// Returns the named collection that a verb writes to, or otherwise the only collection. It can be missing.
   ///
   /// - Returns: ``defaultCollection`` for a store without collections.
   /// - Throws: `usage` with the names if there are several.
@@ -38,7 +38,7 @@ enum Collections {
     try name ?? target(among: reader.collectionNames().map(\.name), hint: hint)
   }
 
-  /// The only one of a store's collections, or ``defaultCollection`` if there is none.
+  /// Returns a store's only collection, or ``defaultCollection`` if the store doesn't have collections.
   static func target(among there: [String], hint: String = Collections.choosing) throws -> String {
     guard there.count <= 1 else {
       throw Failure.usage("the store has \(there.count) collections: \(listed(there))", hint: hint)
@@ -46,7 +46,7 @@ enum Collections {
     return there.first ?? defaultCollection
   }
 
-  /// The collection that a verb changes: the named one, or else the only one, which must exist.
+  /// Returns the named collection that a verb changes, or otherwise the only collection. It must exist.
   ///
   /// - Parameter hint: How the verb names a collection.
   static func existing(
@@ -58,8 +58,8 @@ enum Collections {
     return name
   }
 
-  /// Says that a verb has made collections, because a name may be a slip of the keyboard. Says nothing of the first
-  /// collections of a store, if they were named.
+  /// Returns a note about new collections, because a name may be a typing error. Skips the first collections of a store
+  /// if the user named them.
   static func note(new names: [String], beside there: [String], isNamed: Bool) -> String? {
     let names = there.isEmpty ? names.filter { !isNamed && $0 == defaultCollection } : names
     guard !names.isEmpty else { return nil }
@@ -72,7 +72,7 @@ enum Collections {
 }
 
 extension Sequence<String> {
-  /// Returns whether a name is among these. The store tells names apart that are equal as strings, such as two
+  /// Returns whether a name is among these. The store distinguishes names that are equal as strings, such as two
   /// compositions of a letter.
   func containsExactly(_ name: String) -> Bool { contains { $0.utf8.elementsEqual(name.utf8) } }
 }

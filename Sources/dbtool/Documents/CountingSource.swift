@@ -1,7 +1,7 @@
 internal import CofferFormats
 internal import Synchronization
 
-/// Counts incoming bytes for the progress bar; a wait for a pipe can be interrupted.
+/// Counts incoming bytes for the progress bar. A signal can interrupt a wait for a pipe.
 struct CountingSource: ByteSource {
   final class Count: Sendable {
     private let bytes = Atomic<Int>(0)
@@ -17,7 +17,7 @@ struct CountingSource: ByteSource {
   private let count: Count
   private let pipe: Int32?
 
-  /// - Parameter pipe: a descriptor that may block.
+  /// - Parameter pipe: A descriptor that can block.
   init(_ source: any ByteSource, count: Count, waitingFor pipe: Int32? = nil) {
     self.source = source
     self.count = count
@@ -26,7 +26,7 @@ struct CountingSource: ByteSource {
 
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
     if let pipe { Interrupt.waitForInput(pipe) }
-    // Ends the input; ImportQueue checks for the interrupt before it uses the documents.
+    // End the input. ImportQueue checks for the interrupt before it uses the documents.
     if Interrupt.isRequested { return 0 }
     let got = try source.read(into: buffer)
     count.add(got)

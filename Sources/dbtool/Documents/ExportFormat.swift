@@ -5,9 +5,9 @@ internal import CofferFormats
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
   case ndjson, json, csv, tsv, text, plist, sqlite
 
-  /// The format for an output's file name extension; for an unknown one, NDJSON, or CSV for a table.
+  /// Creates the format for a path's extension. For an unknown extension, uses NDJSON, or CSV for a table.
   ///
-  /// - Throws: `usage` for an extension whose format is not written.
+  /// - Throws: `usage` for the extension of a format that `export` doesn't write.
   init(outputPath path: String?, isTable: Bool) throws {
     self = isTable ? .csv : .ndjson
     let name = path.map(InputFile.name(of:)) ?? ""
@@ -30,7 +30,7 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// The kind of file that users expect behind an extension that is not supported; nil for unknown extensions.
+  /// Returns the kind of file for an unsupported extension, or `nil` for an unknown extension.
   private static func unsupportedKind(ofExtension ending: Substring) -> String? {
     switch ending.lowercased() {
     case "xlsx", "xlsm", "xls", "ods": "a spreadsheet"
@@ -40,9 +40,9 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
 
   var isDelimited: Bool { self == .csv || self == .tsv }
 
-  /// Holds the documents of one collection only.
+  /// A Boolean value that indicates whether the format holds the documents of only one collection.
   var isTable: Bool { isDelimited || self == .plist }
 
-  /// The format defines its encoding.
+  /// A Boolean value that indicates whether the format defines its encoding.
   var hasFixedEncoding: Bool { !isDelimited && self != .text }
 }

@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferFormats
 
-/// The form of a table that is exported.
+/// The columns and dialect of an exported table.
 struct ExportTable {
   var columns = TableColumns()
   let dialect: DelimitedDialect
@@ -11,13 +11,13 @@ struct ExportTable {
   }
 }
 
-/// Counts documents that have a part which a format doesn't hold.
+/// Counts documents with parts that a format omits.
 struct LeftOutParts {
   /// Parts of documents, in the order of the note.
   enum Part: String, CaseIterable {
     case keys, dates, parents
     case attachments
-    /// The contents of attachments, which are listed.
+    /// The contents of listed attachments.
     case contents = "contents of attachments"
 
     func isIn(_ header: DocumentHeader) -> Bool {
@@ -34,8 +34,8 @@ struct LeftOutParts {
   private(set) var counts: [Part: Int] = [:]
 
   /// - Parameters:
-  ///   - isOneText: The output is a file for one text, not a directory.
-  ///   - holdsContents: The contents of attachments go to files.
+  ///   - isOneText: Whether the output is a file for one text rather than a directory.
+  ///   - holdsContents: Whether attachment contents go to files.
   init(_ format: ExportFormat, isOneText: Bool, holdsContents: Bool) {
     parts =
       switch format {
@@ -50,7 +50,7 @@ struct LeftOutParts {
     for part in parts where part.isIn(header) { counts[part, default: 0] += 1 }
   }
 
-  /// The note for people; nil if nothing is left out.
+  /// Returns the note for people, or `nil` if the format doesn't omit parts.
   func note(_ format: ExportFormat) -> String? {
     let all = parts.compactMap { part in counts[part].map { "the \(part.rawValue) of \(counted($0, "document"))" } }
     guard !all.isEmpty else { return nil }

@@ -4,29 +4,29 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferText
 
-/// A sink in place of one that was given up.
+/// The sink after an export is discarded.
 private struct NoSink: DocumentSink {
   func begin() {}
   func write(_ document: OpenedDocument, inCollection collection: String) {}
   func finish() {}
 }
 
-/// The output of an export: standard output, a file, or a directory of texts; it appears only when complete.
+/// The output of an export: standard output, a file, or a directory of texts. Appears only when complete.
 final class ExportTarget {
   /// Receives the documents.
   var sink: any DocumentSink
   private let file: OutputFile?
   private let directory: OutputDirectory?
-  /// The folder of the attachments' contents.
+  /// The folder for attachment contents.
   private let attachments: OutputDirectory?
 
   /// - Parameters:
-  ///   - path: nil for standard output.
-  ///   - isOneText: `path` is a file for one text, not a directory.
-  ///   - inputs: files that are read, and never replaced.
-  ///   - highestID: the highest id that the store has assigned.
-  ///   - table: the columns and the delimiter of a table.
-  ///   - attachmentsPath: the folder for the contents of attachments that JSON lists; nil leaves them out.
+  ///   - path: The output path, or `nil` for standard output.
+  ///   - isOneText: Whether `path` is a file for one text rather than a directory.
+  ///   - inputs: The files that are read, and never replaced.
+  ///   - highestID: The highest ID that the store has assigned.
+  ///   - table: The columns and delimiter of a table.
+  ///   - attachmentsPath: The folder for contents of attachments in JSON, or `nil` to omit the contents.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
     isOneText: Bool, inputs: [String], highestID: Int64, table: ExportTable, attachmentsPath: String?
@@ -84,23 +84,23 @@ final class ExportTarget {
     }
   }
 
-  /// The output, which can be a pipe whose reader doesn't read on.
+  /// Returns the output, which can be a pipe whose reader has stopped reading.
   private static func output(_ descriptor: Int32) -> FileByteSink {
     FileByteSink(descriptor: descriptor, unless: { Interrupt.isRequested })
   }
 
   func commit() throws {
-    // First, because the file names those of the folder.
+    // Commit attachments first, because the file names the files in this folder.
     try attachments?.commit()
     try file?.commit()
     try directory?.commit()
   }
 
-  /// The paths of earlier exports that can't be removed after they were replaced.
+  /// The paths of replaced exports that can't be removed.
   var leftovers: [String] { [attachments, directory].compactMap { $0?.leftover } }
 
   func discard() {
-    // Closes the files, because removing folders takes descriptors.
+    // Close the files, because removing folders needs descriptors.
     sink = NoSink()
     file?.discard()
     directory?.discard()

@@ -1,5 +1,5 @@
-/// A pattern for whole titles: `*` any characters, `?` one, `[a-z]` one of these, `[!a-z]` one of the others, `\` takes
-/// the next character as it is.
+/// A pattern for whole titles: `*` matches any characters, `?` one character, `[a-z]` one in the set, `[!a-z]` one outside
+/// the set, and `\` the next character literally.
 struct Glob {
   private enum Part {
     case any
@@ -18,7 +18,7 @@ struct Glob {
 
   private let parts: [Part]
 
-  /// Whether a word has a character that means something else than itself.
+  /// Returns whether a word contains a special character.
   static func isPattern(_ word: String) -> Bool { word.contains { "*?[\\".contains($0) } }
 
   init(_ pattern: String) {
@@ -37,7 +37,7 @@ struct Glob {
     self.parts = parts
   }
 
-  /// Takes a set up to its bracket; nil, with nothing taken, where there is none.
+  /// Takes a set up to its bracket. Returns `nil` and leaves `rest` unchanged if the set isn't closed.
   private static func takeSet(_ rest: inout Substring) -> Part? {
     var inner = rest
     let isNegated = inner.first == "!"
@@ -54,18 +54,18 @@ struct Glob {
         last = end
         inner.removeFirst(2)
       }
-      // A range the wrong way round holds nothing.
+      // A reversed range is empty.
       if first <= last { ranges.append(first...last) }
       isEmpty = false
     }
     return nil
   }
 
-  /// In steps by the product of both lengths at most.
+  /// Returns whether the whole title matches. The number of steps is at most the product of both lengths.
   func matches(_ title: String) -> Bool {
     let title = Array(title)
     var (part, place) = (0, 0)
-    /// The last `*`, and the first character that it has not taken.
+    /// The last `*`, and the first character after its match.
     var star: (part: Int, place: Int)?
     while place < title.count {
       if part < parts.count, case .any = parts[part] {

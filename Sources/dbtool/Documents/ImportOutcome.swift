@@ -2,30 +2,30 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferFormats
 
-/// Import totals, over all transactions.
+/// The totals of an import over all transactions.
 struct ImportOutcome {
   private(set) var created = 0
   private(set) var updated = 0
   private(set) var unchanged = 0
-  /// Attachments that were added or replaced.
+  /// The number of added or replaced attachments.
   private(set) var attachments = 0
-  /// Documents without the parent that the input names.
+  /// The number of documents without the parent that the input names.
   var parentsDropped = 0
-  /// Parents that were not there yet at the end of a batch.
+  /// Parents that were still missing at the end of a batch.
   private(set) var missingParents = LaterParents()
-  /// Documents whose id or key exists already, left unchanged.
+  /// The number of documents left unchanged because their ID or key already exists.
   private(set) var conflicts = 0
-  /// The changes of a synchronisation, by ids.
+  /// The changes of a synchronization, by ID.
   private(set) var sync: SyncReport?
   private(set) var firstID: DocumentID?
   private(set) var lastID: DocumentID?
-  /// Assigned ids, as ranges to save memory, in the order of the documents.
+  /// The assigned IDs in document order, as ranges to save memory.
   private(set) var ids: [ClosedRange<Int64>] = []
   var inputs: [ImportQueue.InputReport] = []
   /// The names of the collections that the documents belong to, as bytes.
   var collections: Set<[UInt8]> = []
   var collectionsBefore: [String] = []
-  /// Collections that the import has made.
+  /// The collections that the import created.
   var newCollections: [String] = []
 
   mutating func add(_ report: BulkReport, ids newIDs: [ClosedRange<Int64>]) {
@@ -60,13 +60,13 @@ struct ImportOutcome {
     sync = report
   }
 
-  /// Documents that were written.
+  /// The number of written documents.
   var stored: Int { created + updated }
 
   private var skippedEmpty: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
   var rejected: Int { inputs.reduce(sync?.invalid.count ?? 0) { $0 + $1.reading.rejected } }
 
-  /// The report for programs; `collection` is null if the documents belong to several, or there are none.
+  /// Returns the report for programs. `collection` is null unless all documents belong to one collection.
   func report(collection: String?) -> Report {
     let only = collections.count == 1 ? collections.first.map { String(decoding: $0, as: UTF8.self) } : nil
     let named = collection ?? only
@@ -83,7 +83,7 @@ struct ImportOutcome {
     ])
   }
 
-  /// The report for people.
+  /// Returns the report for people.
   func lines(isDryRun: Bool, isSync: Bool, isVerbose: Bool) -> [String] {
     var line = "\(counted(created, "document")) \(isDryRun ? "would be " : "")created"
     if let words = IDCollector.words(ids) { line += ", \(words)" }
@@ -102,9 +102,9 @@ struct ImportOutcome {
   }
 }
 
-/// Ids collected as ranges, in the order in which they come.
+/// Collects IDs as ranges, in the order of arrival.
 final class IDCollector {
-  /// The most ranges that a list for people names.
+  /// The maximum number of ranges in a list for people.
   private static let shown = 10
 
   private(set) var ranges: [ClosedRange<Int64>] = []
@@ -117,7 +117,7 @@ final class IDCollector {
     }
   }
 
-  /// The ids for people: `id 7`, `ids 3 to 9`, or `ids 1, 3-5, 9`; nil without any.
+  /// Returns the IDs for people: `id 7`, `ids 3 to 9`, or `ids 1, 3-5, 9`. Returns `nil` for an empty list.
   static func words(_ ranges: [ClosedRange<Int64>]) -> String? {
     guard let first = ranges.first else { return nil }
     if ranges.count == 1 {
@@ -132,7 +132,7 @@ final class IDCollector {
 }
 
 extension SyncReport {
-  /// The ids of all changed documents, and the invalid records of the inputs.
+  /// Returns the IDs of all changed documents, and the invalid records of the inputs.
   fileprivate func json(of inputs: [ImportQueue.InputReport]) -> JSONValue {
     func list(_ ids: [DocumentID]) -> JSONValue { .array(ids.map { .integer($0.rawValue) }) }
     let invalid = invalid.map { item -> JSONValue in
@@ -148,7 +148,7 @@ extension SyncReport {
     ])
   }
 
-  /// The report for people; empty if nothing changed.
+  /// The report for people, or an empty array without changes.
   fileprivate var lines: [String] {
     func line(_ what: String, _ ids: [DocumentID]) -> String? {
       guard !ids.isEmpty else { return nil }

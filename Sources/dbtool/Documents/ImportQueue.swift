@@ -125,7 +125,7 @@ final class ImportQueue: DraftSource {
       }
       // This check defers later interrupts, because a step may create and remove a private copy.
       try Interrupt.check()
-      // An input without such records leaves the closure as it is.
+      // An input without such records leaves the closure unchanged.
       batch.readParts = nil
       let hasRead = Result { try current!.source.read(into: &batch) }
       // An interrupt ends the input early, so its documents and its error don't count.

@@ -1,8 +1,8 @@
 internal import CofferFormats
 internal import CofferPlatform
 
-/// The file of records that an import rejected: verbatim and under the header row for formats of lines, else an object
-/// for each with its number and the reason. Created with the first rejected record.
+/// The file of records that an import rejected. Line formats keep records verbatim under the header row. Other formats
+/// get an object for each record with its number and the reason. Created with the first rejected record.
 final class RejectsFile: @unchecked Sendable {
   // Only the reading thread calls `add`, and it has ended before any other method is called.
 
@@ -12,15 +12,15 @@ final class RejectsFile: @unchecked Sendable {
   private let isFolder: Bool
   private var file: OutputFile?
   private var buffer: [UInt8] = []
-  /// Whether documents of the input are in the store, so that the rejected records are needed also after an error.
+  /// A Boolean value that indicates whether documents are stored, so the file is needed even after an error.
   var hasStored = false
   private var failure: (any Error)?
   /// The detected format of the input.
   var format = InputFormat.text
 
   /// - Parameters:
-  ///   - input: the only input, as named by the user.
-  ///   - store: the store's file, which must not be overwritten either.
+  ///   - input: The only input, as named by the user.
+  ///   - store: The store's file, which also must not be overwritten.
   init(at path: String, input: String, store: String) throws {
     guard path != InputFile.standardInput else {
       throw Failure.usage("--rejects takes a file: standard output has the report")
@@ -35,13 +35,13 @@ final class RejectsFile: @unchecked Sendable {
     isFolder = InputFile.isDirectory(input)
   }
 
-  /// The files of a folder put together are no input.
+  /// A Boolean value that indicates whether records are kept verbatim. Concatenated files of a folder aren't an input.
   private var isRaw: Bool { !isFolder && [.text, .lines, .csv, .tsv, .ndjson].contains(format) }
 
   func add(_ rejection: Rejection) {
     do {
       if isRaw {
-        // A record beyond the limit is reported, but its bytes are not kept.
+        // A record beyond the limit is reported, but its bytes aren't kept.
         guard !rejection.bytes.isEmpty else { return }
         try begin(with: rejection.headBytes)
         buffer += rejection.bytes
@@ -67,9 +67,9 @@ final class RejectsFile: @unchecked Sendable {
     buffer = head
   }
 
-  /// Must be called before the documents are committed.
+  /// Writes pending records. Call this method before committing the documents.
   ///
-  /// - Throws: if a record could not be written.
+  /// - Throws: An error if a record couldn't be written.
   func flush() throws {
     if let failure { throw failure }
     guard let file, !buffer.isEmpty else { return }
@@ -87,7 +87,7 @@ final class RejectsFile: @unchecked Sendable {
     do { if hasStored { try commit() } else { discard() } } catch { discard() }
   }
 
-  /// Publishes the file, if any record was rejected.
+  /// Publishes the file if a record was rejected.
   func commit() throws {
     try flush()
     try file?.commit()

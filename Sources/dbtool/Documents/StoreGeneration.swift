@@ -2,16 +2,16 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferFoundation
 
-/// How far a store's file has come: proved with a key, otherwise as its rows show it.
+/// The generation of a store's file, proved with a key, or otherwise read from its rows.
 struct StoreGeneration: CustomStringConvertible {
-  /// The state's generation, or the newest row's if it isn't proved.
+  /// The state's generation, or the newest row's generation if it isn't proved.
   let generation: UInt64
   let isProved: Bool
   private let pin: StorePin
 
-  /// Opens the file with the key if that is possible, and changes nothing.
+  /// Opens the file with the key if possible, without changing the file.
   ///
-  /// - Throws: errors of reading the file without a key.
+  /// - Throws: An error if the file can't be read without a key.
   init(of path: String, key: StoreKey?, _ options: OpenOptions) throws {
     let url = URL(filePath: path)
     var options = options
@@ -34,7 +34,7 @@ struct StoreGeneration: CustomStringConvertible {
     isProved ? "generation \(generation)" : "generation \(generation) or later, not proved without a key"
   }
 
-  /// What is to be known before this file replaces another one.
+  /// Returns the warnings to print before this file replaces another file.
   func warnings(replacing old: StoreGeneration) -> [String] {
     guard pin.storeID == old.pin.storeID else { return ["is another store than the one that it replaces"] }
     var warnings: [String] = []

@@ -16,7 +16,7 @@ struct TerminalSink: ByteSink {
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
     var text = incomplete + bytes
     incomplete = []
-    // The first byte of a character in UTF-8 tells its length: an incomplete one is kept for the next piece.
+    // Keep an incomplete character for the next piece. In UTF-8, the first byte determines the length.
     for back in 1...3 where back <= text.count {
       let byte = text[text.count - back]
       let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : byte < 0x80 ? 1 : 0

@@ -3,11 +3,11 @@ internal import CofferPlatform
 internal import CofferTerminal
 
 enum TextLimit {
-  /// Twice a document's limit of 256 MiB: its UTF-16 is no longer than that.
+  /// Twice a document's limit of 256 MiB, because its UTF-16 can be twice as long.
   static let inputBytes = 512 << 20
 }
 
-/// One document's text in the user's editor, and back into the store.
+/// Edits one document's text in the user's editor, and stores the result.
 struct TextEdit {
   enum Outcome: Equatable { case unchanged, stored }
 
@@ -16,16 +16,16 @@ struct TextEdit {
   private let path: String
   private let original: Original
 
-  /// The document as it was when the editor began.
+  /// The document when the editor started.
   private struct Original {
     let text: [UInt8]
     let title: String?
-    /// Whether the title is the beginning of the text.
+    /// A Boolean value that indicates whether the title is the beginning of the text.
     let isDerived: Bool
     let collection: String
   }
 
-  /// - Parameter path: the store's path, for messages.
+  /// - Parameter path: The store's path, for messages.
   init(of id: DocumentID, in reader: borrowing ReadTransaction, at path: String) throws {
     self.id = id
     self.path = path
@@ -38,17 +38,17 @@ struct TextEdit {
       collection: collection?.name ?? defaultCollection)
   }
 
-  /// Runs the editor on a file in memory, and stores the text if it was changed. The file is wiped after. If a changed
-  /// text can't be stored, and the user doesn't give it up, the file is kept and the error names it.
+  /// Runs the editor on a file in memory, stores a changed text, and then wipes the file. If a changed text can't be
+  /// stored and the user doesn't discard it, keeps the file and names it in the error.
   ///
-  /// - Parameter onDisk: uses a file on disk where there is no file system in memory.
-  /// - Throws: `changed-meanwhile` if the document was changed or deleted by another writer; the text is then a new
+  /// - Parameter onDisk: Whether to use a file on disk if a file system in memory isn't available.
+  /// - Throws: `changed-meanwhile` if another writer changed or deleted the document. The text is then in a new
   ///   document, which the message names.
   func run(
     in store: DocumentStore, with editor: Editor, onDisk: Bool, _ diagnostics: Diagnostics
   ) throws -> Outcome {
     let outcome = try Interrupt.deferring(untilTheEnd: true) {
-      // From here on a signal waits until the text is wiped.
+      // From here on, a signal waits until the text is wiped.
       try Interrupt.check()
       let file = try original.text.withUnsafeBytes {
         try PrivateFile(named: "document-\(id).txt", holding: $0, allowsDisk: onDisk)
@@ -77,12 +77,12 @@ struct TextEdit {
     }
   }
 
-  /// The user was told of a failure, and gave up the text.
+  /// The failure after which the user discarded the text.
   private struct GivenUp: Error {
     let failure: Failure
   }
 
-  /// Keeps the file if its text was changed, and returns the failure with the way to store the text.
+  /// Keeps the file if its text was changed, and returns the failure with instructions for storing the text.
   private func keeping(_ file: PrivateFile, after failure: Failure) -> Failure {
     guard var text = try? InputFile.contents(of: file.path, limit: TextLimit.inputBytes), !text.isEmpty else {
       return failure
@@ -100,11 +100,11 @@ struct TextEdit {
 
   private enum Stored {
     case unchanged, stored
-    /// The document was changed or deleted meanwhile; the edited text was stored as a new document.
+    /// The document was changed or deleted during the edit, so the edited text was stored as a new document.
     case kept(DocumentID)
   }
 
-  /// Runs the editor until the text is stored. After an error, a user at a terminal may edit again.
+  /// Runs the editor until the text is stored. After an error, a user at a terminal can continue editing.
   private func edit(
     in file: PrivateFile, with editor: Editor, _ store: DocumentStore
   ) throws -> Stored {
@@ -127,7 +127,7 @@ struct TextEdit {
     }
   }
 
-  /// Editors end the last line as the others: takes that off where the text had no end there.
+  /// Removes a line end that the editor added to the last line if the old text didn't end with a line end.
   private static func dropAddedLineEnd(_ new: inout [UInt8], _ old: [UInt8]) {
     let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
     guard old.last != lf, new.last == lf else { return }
@@ -157,7 +157,7 @@ struct TextEdit {
           try writer.insert(copy, into: DocumentCollection(collection), at: before == nil ? .bottom : .after(id)))
       }
       if before.isJSON { try ValueText.require(text, for: id) }
-      // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
+      // Update a title that was derived from the old text, and keep any other title.
       let isDerived = before.title == nil || before.title.isIdentical(to: before.derivedTitle)
       try writer.update(id) { document in
         document.text = text
@@ -174,7 +174,7 @@ struct TextEdit {
 
   private enum Answer { case retry, giveUp }
 
-  /// - Returns: nil without a terminal, and after a signal.
+  /// - Returns: The answer, or `nil` without a terminal or after a signal.
   private static func answer(to failure: Failure) -> Answer? {
     guard Terminal.standardInputIsTerminal, Terminal.standardErrorIsTerminal, failure.status != .interrupted else {
       return nil
@@ -184,9 +184,9 @@ struct TextEdit {
     return Interrupt.isRequested ? nil : .giveUp
   }
 
-  /// Reads a line from the terminal. `readLine()` would remember a Ctrl-D, and answer every later question by it.
+  /// Reads a line from the terminal. Doesn't use `readLine()`, because after Ctrl-D it would end every later question.
   ///
-  /// - Returns: false after Ctrl-D or a signal.
+  /// - Returns: `false` after Ctrl-D or a signal.
   private static func readsLine() -> Bool {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {

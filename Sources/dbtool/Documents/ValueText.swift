@@ -1,11 +1,11 @@
 internal import Coffer
 internal import CofferDocuments
 
-/// The text of a stored value, which is JSON.
+/// Checks on the JSON text of a stored value.
 enum ValueText {
-  /// Refuses a text in place of a value's JSON, because the app that stored the value couldn't read it.
+  /// Refuses text that isn't JSON for a value, because the app that stored the value couldn't read it.
   ///
-  /// - Throws: `not-json` with the place in the text.
+  /// - Throws: `not-json` with the position in the text.
   static func require(_ text: String, for id: DocumentID) throws {
     var text = text
     let fault: JSONError? = text.withUTF8 { bytes in

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// An anchor that was kept, and what a newer store must prove.
+/// The options for a saved anchor, and for the proof that a newer store needs.
 struct AnchorOptions: ParsableArguments {
   enum Requirement: String, CaseIterable, ExpressibleByArgument {
     case descent, same
@@ -16,18 +16,18 @@ struct AnchorOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The store must not be older than this anchor: its line, or a file with it.", valueName: "anchor"),
+      "Require that the store isn't older than this anchor (a line, or a file with it).", valueName: "anchor"),
     completion: .file())
   var anchor: String?
 
   @Option(
     name: .customLong("require"),
     help: ArgumentHelp(
-      "With --anchor: a newer store must prove that it was made from the anchor's state, or be the same.",
+      "With --anchor, require proof that a newer store descends from the anchor's state, or the same state.",
       valueName: "descent|same"))
   var requiredRelation: Requirement?
 
-  @Flag(help: "With --anchor: you know that the store was rekeyed since, and accept its new root key.")
+  @Flag(help: "With --anchor, accept the new root key of a store that you know was rekeyed since.")
   var allowRekey = false
 
   func validate() throws {
@@ -38,14 +38,14 @@ struct AnchorOptions: ParsableArguments {
 
   var requirement: StoreAnchor.Requirement { requiredRelation?.requirement ?? .sameOrNewer }
 
-  /// The anchor, read from its file if it is one.
+  /// Returns the anchor, which is read from a file if the argument is a path.
   func given() throws -> StoreAnchor? { try anchor.map { try StoreAnchor(word: $0) } }
 }
 
 extension StoreAnchor {
   private static let prefix = "coffer3:"
 
-  /// An anchor by its line, or by the path of a file with one such line.
+  /// Creates an anchor from its line, or from the path of a file with one anchor line.
   init(word: String) throws {
     let line = word.hasPrefix(Self.prefix) ? word : try Self.line(inFile: word)
     do throws(StoreError) {
@@ -68,7 +68,7 @@ extension StoreAnchor {
       .split(whereSeparator: \.isNewline).filter { $0.hasPrefix(prefix) }.map(String.init)
   }
 
-  /// Writes the line to a file, or to standard output for `-`. Replaces only a file that holds an anchor.
+  /// Writes the line to a file, or to standard output for `-`. Replaces a file only if it contains an anchor.
   func save(to path: String) throws {
     guard path != InputFile.standardInput else { return try printLines(description) }
     if let size = InputFile.size(of: path), size > 0, try Self.lines(inFile: path).isEmpty {

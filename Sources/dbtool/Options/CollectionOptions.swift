@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferFoundation
 
-/// The collection that is made for documents in a store without collections.
+/// The name of the collection that is created in a store without collections.
 let defaultCollection = "documents"
 
 /// The collections that a list covers: one, or all.
@@ -13,16 +13,16 @@ struct CollectionChoice: ParsableArguments {
     completion: .custom { words, _, _ in CollectionCompletion.numbers(in: words) })
   var collection: String?
 
-  /// Their names; the error for a missing one lists the existing ones.
+  /// Returns the names. If the collection is missing, the error lists the existing collections.
   func names(in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> [String] {
     try Collections.covered(collection.map { [$0] } ?? [], in: reader, of: store)
   }
 }
 
-/// Collections for a shell that completes `-c`: only what a store shows without a key, so that no key is ever asked for.
+/// Collections for shell completion of `-c`. Reads only facts that don't need a key, so it never asks for a key.
 enum CollectionCompletion {
-  /// - Parameter words: the command line so far.
-  /// - Returns: `#1` and so on behind `--keyless`, where collections have numbers.
+  /// - Parameter words: The command line so far.
+  /// - Returns: `#1` and so on after `--keyless`, because collections then have numbers.
   static func numbers(in words: [String]) -> [String] {
     guard words.contains("--keyless") else { return [] }
     for word in words.dropFirst(2) where !word.hasPrefix("-") && InputFile.exists(word) {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// The limit of `--delete`.
+/// The option that limits `--delete`.
 struct MoreConflictChoices: ParsableArguments {
   /// A part of a whole: `50%` or `50`.
   struct Percentage: ExpressibleByArgument {
@@ -15,11 +15,11 @@ struct MoreConflictChoices: ParsableArguments {
   }
 
   @Option(
-    help: ArgumentHelp("With --delete: the largest part that may go (default: 50%).", valueName: "percent"))
+    help: ArgumentHelp("With --delete, the largest part that can be deleted (default: 50%).", valueName: "percent"))
   var maxDelete: Percentage?
 }
 
-/// The treatment of imported documents that the store has already.
+/// The options for imported documents that the store already contains.
 struct ConflictChoices: ParsableArguments {
   enum OnConflict: String, CaseIterable, ExpressibleByArgument {
     case fail, update, skip
@@ -35,14 +35,14 @@ struct ConflictChoices: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A taken key, or id with --keep-ids: fail (default), update or skip.", valueName: "mode"))
+      "The action for an existing key, or id with --keep-ids: fail (default), update or skip.", valueName: "mode"))
   var onConflict: OnConflict?
 
   @Flag(
-    help: "Make the collection what the input says: add, update by id or key, leave alone what has not changed.")
+    help: "Match the collection to the input: add, update by id or key, and keep unchanged documents.")
   var sync = false
 
-  @Flag(help: "With --sync: remove the documents that the input does not have.")
+  @Flag(help: "With --sync, remove documents that aren't in the input.")
   var delete = false
 
   @OptionGroup(title: "More") var more: MoreConflictChoices

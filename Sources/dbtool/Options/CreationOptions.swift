@@ -2,19 +2,19 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferFoundation
 
-/// Public recipients that get a slot.
+/// The options for public recipients that get a slot.
 struct RecipientOptions: ParsableArguments {
   /// The option that reads recipients.
   static let fileOption = "--recipients-file"
 
   @Option(
     name: [.customShort("r"), .customLong("recipient")],
-    help: ArgumentHelp("A slot for this public recipient (repeatable).", valueName: "r"))
+    help: ArgumentHelp("Add a slot for this public recipient (repeatable).", valueName: "r"))
   var recipients: [String] = []
 
   @Option(
     name: [.customShort("R"), .customLong("recipients-file")],
-    help: ArgumentHelp("A slot for each public recipient in a file, a line each (repeatable).", valueName: "file"),
+    help: ArgumentHelp("Add a slot for each public recipient in a file, one per line (repeatable).", valueName: "file"),
     completion: .file())
   var files: [String] = []
 
@@ -24,7 +24,7 @@ struct RecipientOptions: ParsableArguments {
 
   var isEmpty: Bool { recipients.isEmpty && files.isEmpty }
 
-  /// The recipients of the command line and of its files.
+  /// Returns the recipients from the command line and its files.
   func given() throws -> [Recipient] {
     try recipients.map { try Recipient($0) } + files.flatMap { try Recipient.inFile($0) }
   }
@@ -49,19 +49,19 @@ struct CreationOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How titles are kept: sealed, clear (anyone who has the file can read them) or none.", valueName: "mode"))
+      "How to store titles: sealed, clear (readable by anyone who has the file) or none.", valueName: "mode"))
   var titles: Titles?
 
-  @Flag(help: "Do not round sizes up: exact sizes show in the file, which is smaller.")
+  @Flag(help: "Don't round sizes up. The file is smaller, but shows exact sizes.")
   var noPadding = false
 
-  @Flag(help: "Write a log ahead of the file: others can read while one writes.")
+  @Flag(help: "Use a write-ahead log, so others can read during a write.")
   var wal = false
 
-  @Flag(help: "A TEST store: fast to open, for test keys only, never for real data.")
+  @Flag(help: "Create a TEST store, which opens fast and is only for test keys, never for real data.")
   var test = false
 
-  /// - Parameter standard: the properties that no option names.
+  /// - Parameter standard: The properties that options don't change.
   func creation(_ standard: CreateOptions = CreateOptions(), slots: Int) throws -> CreateOptions {
     if label != nil, slots > 1 {
       throw Failure.usage("--label names one slot, and \(slots) are to be made")
@@ -83,16 +83,16 @@ struct GivenSlots {
 
   var count: Int { keys.count + recipients.count }
 
-  /// Erases the secrets that were asked for, once the slots are made.
+  /// Erases the entered secrets after the slots are created.
   func forget() {
     for key in keys { key.forget() }
   }
 }
 
 extension StoreOptions {
-  /// Creates the store; the file gets its name after `use` has written into it.
+  /// Creates the store. The file gets its name after `use` writes to the store.
   ///
-  /// - Parameter properties: nil for those of a usual store.
+  /// - Parameter properties: The store's properties, or `nil` for the defaults.
   func create<R>(
     for recipients: RecipientOptions, _ properties: CreationOptions? = nil, use: (DocumentStore) throws -> R
   ) throws -> R {
@@ -110,7 +110,7 @@ extension StoreOptions {
     }
   }
 
-  /// One slot for each key and recipient; with recipients alone no passphrase is asked for.
+  /// Returns a slot for each key and recipient. Doesn't ask for a passphrase if recipients are given.
   private func newSlots(_ recipients: RecipientOptions) throws -> GivenSlots {
     var given = keys.inOrder
     if given.isEmpty, recipients.isEmpty { given = [Environment.key ?? .passphrase] }
@@ -121,7 +121,7 @@ extension StoreOptions {
   }
 }
 
-/// Keys and properties of a store that a verb creates from another one.
+/// The keys and properties of a store that a verb creates from another store.
 struct NewStoreOptions: ParsableArguments {
   @OptionGroup(title: "The new store") var recipients: RecipientOptions
   @OptionGroup(title: "The new store") var keys: KeyOptions<NewFamily>
@@ -135,8 +135,8 @@ struct NewStoreOptions: ParsableArguments {
 }
 
 extension KeyOptions where Family == NewFamily {
-  /// One slot for each key and recipient; with neither, a passphrase, asked for twice. Environment variables name only
-  /// the key of the store that is read.
+  /// Returns a slot for each key and recipient, or otherwise asks twice for a passphrase. Environment variables name
+  /// only the source store's key.
   func newSlots(_ recipients: RecipientOptions, for path: String, policy: KeyPolicy) throws -> GivenSlots {
     let given = isEmpty && recipients.isEmpty ? [.passphrase] : inOrder
     let keys = try given.map {

@@ -1,10 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// A place in a collection's order as `--to` names it.
+/// A place in a collection's order, as named by `--to`.
 enum Destination: ExpressibleByArgument, Equatable {
   case top, bottom
-  /// The place after the move, counted from 1.
+  /// The document's new place, counted from 1.
   case place(Int)
   case before(Int64)
   case after(Int64)
@@ -29,22 +29,22 @@ enum Destination: ExpressibleByArgument, Equatable {
   }
 
   static let help = ArgumentHelp(
-    "The new place: top, bottom, a number in the order from 1, or beside another document.",
+    "The new place: top, bottom, a number in the order from 1, or next to another document.",
     valueName: "top|bottom|n|before:id|after:id")
 
-  /// The placement of an existing document that moves; every named document must be in the same collection.
+  /// Returns the placement of a moving document. Every named document must be in the same collection.
   func placement(
     of header: DocumentHeader, in scope: borrowing some StoreReading & ~Copyable
   ) throws -> Placement {
     guard case .place(let place) = self else { return try placement(in: header.collection, scope) }
     let collection = try Self.collection(header.collection, scope)
     let other = try scope.header(of: try Self.id(at: place, in: collection, scope))
-    // The document is removed from its place first, so that those behind it move up.
+    // Account for the removal of the document, because it moves the following documents up.
     let isBehind = (header.position, header.id) < (other.position, other.id)
     return isBehind ? .after(other.id) : .before(other.id)
   }
 
-  /// The placement of a document that is new in the collection.
+  /// Returns the placement of a document that is new in the collection.
   func placement(
     in collection: CollectionID, _ scope: borrowing some StoreReading & ~Copyable
   ) throws -> Placement {

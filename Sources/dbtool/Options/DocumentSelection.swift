@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// Options that name documents by key or by title only.
+/// Options that name documents only by key or title.
 struct NameOptions: ParsableArguments {
   @Option(
     name: .customLong("key-name"), parsing: .unconditionalSingleValue,
@@ -11,7 +11,7 @@ struct NameOptions: ParsableArguments {
   @Option(
     parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "The document with this title, or all that match a glob: * ? [a-z] [!a] (repeatable).", valueName: "title"))
+      "The document with this title, or all matches of a glob: * ? [a-z] [!a] (repeatable).", valueName: "title"))
   var title: [String] = []
 
   func words(_ names: [String], in collection: String?) -> DocumentWords {
@@ -20,11 +20,11 @@ struct NameOptions: ParsableArguments {
   }
 }
 
-/// Options that say in which sense words name documents.
+/// Options that determine how words name documents.
 struct NamingOptions: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("Look in this collection only.", valueName: "name"))
+    help: ArgumentHelp("Look only in this collection.", valueName: "name"))
   var collection: String?
 
   @OptionGroup var names: NameOptions
@@ -32,7 +32,7 @@ struct NamingOptions: ParsableArguments {
   func words(_ names: [String]) -> DocumentWords { self.names.words(names, in: collection) }
 }
 
-/// Everything, some collections, or documents named on the command line.
+/// The whole store, some collections, or documents named on the command line.
 struct ExtentOptions: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditionalSingleValue,
@@ -42,7 +42,7 @@ struct ExtentOptions: ParsableArguments {
   @OptionGroup var naming: NameOptions
 
   @Argument(
-    help: ArgumentHelp("Documents by id, range of ids, key, title or glob of titles (default: all).", valueName: "name")
+    help: ArgumentHelp("Documents by id, id range, key, title or title glob (default: all).", valueName: "name")
   )
   var names: [String] = []
 
@@ -59,7 +59,7 @@ struct ExtentOptions: ParsableArguments {
 struct DocumentChoice: ParsableArguments {
   @OptionGroup var naming: NamingOptions
 
-  @Argument(help: "The document: its id, key or title.")
+  @Argument(help: "The document's id, key or title.")
   var name: String?
 
   private var words: DocumentWords { naming.words(name.map { [$0] } ?? []) }
@@ -70,7 +70,7 @@ struct DocumentChoice: ParsableArguments {
     }
   }
 
-  /// - Throws: `noSuchDocument`, or `usage` for a word that names several documents.
+  /// - Throws: `noSuchDocument`, or `usage` if the word names several documents.
   func header(in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> DocumentHeader {
     let found = try words.existing(in: scope, of: store)
     guard found.count == 1 else { throw DocumentWords.ambiguous("that name", found) }
@@ -82,7 +82,7 @@ struct DocumentChoice: ParsableArguments {
 struct DocumentSelection: ParsableArguments {
   @OptionGroup var naming: NamingOptions
 
-  @Argument(help: ArgumentHelp("Ids, ranges of them (17-20), keys, titles or globs of titles.", valueName: "name"))
+  @Argument(help: ArgumentHelp("Ids, id ranges (17-20), keys, titles or title globs.", valueName: "name"))
   var names: [String] = []
 
   func validate() throws {
@@ -94,10 +94,10 @@ struct DocumentSelection: ParsableArguments {
 
 /// A word that names documents.
 enum DocumentWord {
-  /// Digits are an id or a range of ids. Any other word is a key, or else a title, or else a glob of titles.
+  /// Digits are an ID or an ID range. Any other word is a key, or else a title, or else a title glob.
   case any(String)
   case key(String)
-  /// A title, or a glob of titles.
+  /// A title or title glob.
   case title(String)
 }
 
@@ -108,7 +108,7 @@ struct DocumentWords {
 
   var isEmpty: Bool { words.isEmpty }
 
-  /// Whether they may name more documents than there are words.
+  /// A Boolean value that indicates whether the words can name more documents than there are words.
   var isPattern: Bool {
     words.contains { word in
       switch word {
@@ -119,11 +119,11 @@ struct DocumentWords {
     }
   }
 
-  /// The documents' headers in the order of the command line, those of a range by id, those of a glob as in the list. A
-  /// document that several words name comes once.
+  /// Returns the documents' headers in command-line order, with ranges ordered by ID and globs in list order. A document
+  /// that several words name appears once.
   ///
-  /// - Throws: `noSuchDocument` with the first word that names nothing, and `usage` if a key or title names several
-  ///   documents.
+  /// - Throws: `noSuchDocument` with the first word that doesn't name a document, or `usage` if a key or title names
+  ///   several documents.
   func existing(
     in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore
   ) throws -> [DocumentHeader] {
@@ -131,7 +131,7 @@ struct DocumentWords {
     return try existing(in: scope, of: store, usesPattern: &usesPattern)
   }
 
-  /// The same; `usesPattern` becomes true if a range or a glob named documents.
+  /// Returns the same headers, and sets `usesPattern` to true if a range or glob named documents.
   func existing(
     in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, usesPattern: inout Bool
   ) throws -> [DocumentHeader] {
@@ -142,7 +142,7 @@ struct DocumentWords {
         usesPattern = usesPattern || range.bounds.count > 1
         continue
       }
-      // An id needs no collection, whose name may be damaged.
+      // Look up an ID without its collection, because the collection's name may be damaged.
       let collections = try Collections.covered(collection.map { [$0] } ?? [], in: scope, of: store)
       switch word {
       case .any(let text):
@@ -189,7 +189,7 @@ struct DocumentWords {
     return found.first
   }
 
-  /// Opens the titles of all documents, unless the collections have an index of them.
+  /// Opens the titles of all documents, unless the collections have a title index.
   private func documents(
     titled title: String, in collections: [String], _ scope: borrowing some StoreReading & ~Copyable,
     _ usesPattern: inout Bool
@@ -213,7 +213,7 @@ struct DocumentWords {
     return matching
   }
 
-  /// The error for a name of several documents.
+  /// Returns the error for a name that several documents share.
   static func ambiguous(_ name: String, _ found: [DocumentHeader]) -> Failure {
     let shown = found.prefix(10).map(\.id.description).joined(separator: ", ")
     return .usage(
@@ -223,18 +223,18 @@ struct DocumentWords {
 }
 
 extension Array {
-  /// The elements without those whose id an earlier one has.
+  /// Returns the elements without duplicates of earlier IDs.
   func unique<ID: Hashable>(by id: (Element) -> ID) -> [Element] {
     var seen: Set<ID> = []
     return filter { seen.insert(id($0)).inserted }
   }
 }
 
-/// An id, or a range of ids, as the command line names it: `17`, `17-20`.
+/// An ID or ID range on the command line: `17`, `17-20`.
 struct IDRange: ExpressibleByArgument {
   let bounds: ClosedRange<Int64>
 
-  /// Up to so many numbers are asked for one by one.
+  /// The maximum number of IDs to look up one by one.
   private static let fewNumbers = 1000
 
   init?(argument: String) {
@@ -252,16 +252,16 @@ struct IDRange: ExpressibleByArgument {
     bounds = first...last
   }
 
-  /// The documents that are there.
+  /// Returns the existing documents.
   ///
-  /// - Throws: `noSuchDocument` if there are none.
+  /// - Throws: `noSuchDocument` if the range is empty.
   func existing(in scope: borrowing some StoreReading & ~Copyable) throws -> [DocumentHeader] {
     guard bounds.count > 1 else { return [try scope.header(of: DocumentID(bounds.lowerBound))] }
     var found: [DocumentHeader] = []
     if bounds.count <= Self.fewNumbers {
       for id in bounds where try scope.exists(DocumentID(id)) { found.append(try scope.header(of: DocumentID(id))) }
     } else {
-      // Ids may be far apart: a list takes as long as there are documents.
+      // List all documents, because IDs can be far apart, and a list takes time only for existing documents.
       for collection in try scope.collectionNames() {
         try scope.forEachHeader(in: DocumentCollection(collection.name)) { header in
           if bounds.contains(header.id.rawValue) { found.append(header) }

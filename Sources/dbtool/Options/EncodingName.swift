@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CofferText
 
-/// An encoding as people name it.
+/// An encoding by its common name.
 struct EncodingName: ExpressibleByArgument {
   let choice: EncodingChoice
 
@@ -19,7 +19,7 @@ struct EncodingName: ExpressibleByArgument {
   static var allValueStrings: [String] { EncodingChoice.allNames }
 }
 
-/// Encodings that a verb can write; each says its byte order.
+/// The encodings that a verb can write, each with a fixed byte order.
 protocol WritableEncodings {
   static var all: [TextEncoding] { get }
 }
@@ -28,15 +28,15 @@ enum AnyEncoding: WritableEncodings {
   static let all = TextEncoding.allCases
 }
 
-/// The encodings of exports, which can encode every text of a store.
+/// The encodings of exports, which can encode every text in a store.
 enum UnicodeEncoding: WritableEncodings {
   static let all: [TextEncoding] = [.utf8, .utf16LittleEndian, .utf16BigEndian]
 }
 
-/// An encoding for output, by the name that users give it: also `utf-8-bom`, and `utf-16` with a byte order mark.
+/// An output encoding by its common name, including `utf-8-bom`, and `utf-16` with a byte order mark.
 struct OutputEncodingName<Known: WritableEncodings>: ExpressibleByArgument {
   let encoding: TextEncoding
-  /// Whether the output begins with a byte order mark.
+  /// A Boolean value that indicates whether the output begins with a byte order mark.
   let hasMark: Bool
 
   init(_ encoding: TextEncoding, hasMark: Bool = false) {

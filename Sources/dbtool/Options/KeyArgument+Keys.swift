@@ -7,7 +7,7 @@ internal import CofferSealing
 internal import CofferTerminal
 
 extension KeyArgument {
-  /// The key for opening a store.
+  /// Returns the key for opening a store.
   func openingKey(for store: String, policy: KeyPolicy) throws -> StoreKey {
     try key(policy, for: .opening) {
       try policy.requireQuestions()
@@ -15,11 +15,11 @@ extension KeyArgument {
     }
   }
 
-  /// The key for a new slot.
+  /// Returns the key for a new slot.
   ///
   /// - Parameters:
-  ///   - prefix: the prefix of the option's family.
-  ///   - recipients: the verb's option that makes a slot for a recipient, if it has one.
+  ///   - prefix: The prefix of the option's family.
+  ///   - recipients: The verb's option for recipient slots, or `nil` if the verb doesn't have one.
   func newKey(
     for store: String, policy: KeyPolicy, prefix: String = "", recipients: String?
   ) throws -> StoreKey {
@@ -35,8 +35,8 @@ extension KeyArgument {
     }
   }
 
-  /// An answer can be read only once, so the key remembers it until ``StoreKey/forget()``. Opening and rekeying may each
-  /// need it.
+  /// Returns a key that keeps an answer until ``StoreKey/forget()``, because an answer can be read only once, but opening
+  /// and rekeying can each need it.
   private func key(
     _ policy: KeyPolicy, for purpose: PassphraseSource.Purpose, asking ask: @escaping @Sendable () throws -> Secret
   ) throws -> StoreKey {
@@ -58,7 +58,7 @@ extension KeyArgument {
         try Self.translatingFailures { try ShellCommand(command: command, option: option).run() }
       }.remembering()
     case .provider(let name, let command):
-      // Only a new slot stores the blob.
+      // The blob is stored only in a new slot.
       var generator = SystemRandomNumberGenerator()
       let blob = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
       return .provider(name: name, blob: blob) { blob in
@@ -67,7 +67,7 @@ extension KeyArgument {
     }
   }
 
-  /// Failures of asking become errors of the store, which the library rethrows unchanged.
+  /// Translates prompt failures to store errors, which the library rethrows unchanged.
   private static func translatingFailures(_ ask: () throws -> Secret) throws -> Secret {
     do {
       return try ask()
@@ -124,7 +124,7 @@ struct KeyPolicy: Sendable {
   let forbidsInput: Bool
 
   /// Warns of a key file that group or others can read, keeps its open descriptors from the commands that run later, and
-  /// returns whether it's a regular file, which can be read again.
+  /// returns whether it's a regular file, which can be read repeatedly.
   ///
   /// - Parameter kind: What the file is, for messages.
   func isRegularAfterCheck(_ path: String, of kind: String) throws -> Bool {

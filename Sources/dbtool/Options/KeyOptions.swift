@@ -7,7 +7,7 @@ internal import CofferSealing
 /// A family of key options with the same prefix.
 protocol KeyFamily {
   static var prefix: String { get }
-  /// The key's name in help texts, and an addition to the help text of its key file option.
+  /// The key's name in help texts, and an addition to the help text for its key file option.
   static var purpose: (key: String, addition: String) { get }
 }
 
@@ -53,7 +53,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
 
   @Option(
     name: .customLong("\(Family.prefix)passphrase-file"),
-    help: ArgumentHelp("A file that holds the \(Family.purpose.key)passphrase.", valueName: "file"), completion: .file()
+    help: ArgumentHelp("A file with the \(Family.purpose.key)passphrase.", valueName: "file"), completion: .file()
   )
   var passphraseFiles: [String] = []
 
@@ -65,7 +65,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   @Option(
     name: .customLong("\(Family.prefix)provider"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "A program for the \(Family.purpose.key)key: it reads the slot's blob and prints 64 hex digits.",
+      "A program for the \(Family.purpose.key)key, which reads the slot's blob and prints 64 hex digits.",
       valueName: "NAME=CMD",
       visibility: .hidden))
   var providers: [String] = []
@@ -80,7 +80,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
         throw ValidationError("--\(Family.prefix)provider takes NAME=CMD")
       }
     }
-    // Before any command runs, because a verb can run one key's command before it reads the next key.
+    // Close descriptors before any command runs, because a verb can run one key's command before it reads the next key.
     for path in keyFiles + passphraseFiles { KeyDescriptors.close(onExecIfOf: path) }
   }
 }

@@ -1,18 +1,18 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// What the second store of a verb must prove: OTHER of `merge` and `diff`, and FROM of `restore`.
+/// The requirements on the second store of a verb: OTHER of `merge` and `diff`, and FROM of `restore`.
 struct OtherStoreOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The other store must have this pin.", valueName: "pin"))
+  @Option(help: ArgumentHelp("Require this pin for the other store.", valueName: "pin"))
   var otherPin: String?
 
   @Option(
     help: ArgumentHelp(
-      "The other store must not be older than this anchor: its line, or a file with it.", valueName: "anchor"),
+      "Require that the other store isn't older than this anchor (a line, or a file with it).", valueName: "anchor"),
     completion: .file())
   var otherAnchor: String?
 
-  @Flag(help: "Accept a file of the same store with another root key, which a holder of a former key can have written.")
+  @Flag(help: "Accept a file of the same store with another root key. A former key holder can have written it.")
   var allowRekey = false
 
   var isEmpty: Bool { otherPin == nil && otherAnchor == nil && !allowRekey }
@@ -25,7 +25,7 @@ struct OtherStoreOptions: ParsableArguments {
 
   /// Opens the other store for reading, and compares it with the pin and the anchor.
   func open(_ path: String, with options: StoreOptions) throws -> DocumentStore {
-    // Read the anchor first, so a file without one asks for no passphrase.
+    // Read the anchor first, because an invalid anchor file shouldn't ask for a passphrase.
     let anchor = try otherAnchor.map { try StoreAnchor(word: $0) }
     let store = try options.openOther(path, pin: otherPin.map { StorePin($0)! })
     if let anchor {

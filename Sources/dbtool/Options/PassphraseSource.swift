@@ -2,12 +2,12 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferSealing
 
-/// Where a passphrase comes from, and the options that take what isn't one.
+/// The source of a passphrase, with the options for keys that are given by mistake.
 struct PassphraseSource: Sendable {
   /// The purpose of the passphrase.
   enum Purpose {
     case opening
-    /// A new slot. The option makes a slot for a recipient, and is `nil` if the verb has none.
+    /// A new slot. The option makes a slot for a recipient, and is `nil` if the verb doesn't have this option.
     case newSlot(prefix: String, recipients: String?)
   }
 
@@ -32,7 +32,7 @@ struct PassphraseSource: Sendable {
       hint: ErrorHint(hint(for: line, isSound: (try? KeyLine(parsing: secret)) != nil)))
   }
 
-  /// - Parameter isSound: Whether the file can be used as a key file as it is.
+  /// - Parameter isSound: Whether the file can be used unchanged as a key file.
   private func hint(for line: SecretForm.Line, isSound: Bool) -> String {
     let file = path.map { Shell.quoted(path: $0) } ?? "FILE"
     let option =

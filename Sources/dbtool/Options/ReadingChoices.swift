@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferText
 
-/// Options for reading inputs that few imports need.
+/// Rarely needed options for reading inputs.
 struct MoreReadingChoices: ParsableArguments {
   enum OnError: String, CaseIterable, ExpressibleByArgument {
     case fail, skip, replace
@@ -17,44 +17,44 @@ struct MoreReadingChoices: ParsableArguments {
     }
   }
 
-  @Flag(help: "Documents keep the ids that the input gives them.")
+  @Flag(help: "Keep the document ids from the input.")
   var keepIds = false
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The table of a SQLite database (default: the one of documents).", valueName: "name"))
+    help: ArgumentHelp("The table of a SQLite database (default: the table of documents).", valueName: "name"))
   var table: String?
 
-  @Flag(help: "Attributes at the beginning of a text, between two lines ---: YAML's scalars and lists of them.")
+  @Flag(help: "Read attributes between two --- lines at the beginning of a text, as YAML scalars and lists of scalars.")
   var frontMatter = false
 
   @Option(
     help: ArgumentHelp(
-      "The folder of an 'export --attachments', with the contents of the attachments that ndjson and json list.",
+      "The folder of 'export --attachments', with the attachment contents that ndjson and json list.",
       valueName: "dir"),
     completion: .directory)
   var attachments: String?
 
   @Flag(
-    help: "The data of plist and keyed-archive and the blobs of sqlite become attachments, in place of base64.")
+    help: "Import plist and keyed-archive data and sqlite blobs as attachments instead of base64.")
   var blobs = false
 
-  @Flag(help: "Leave out documents without text.")
+  @Flag(help: "Skip documents without text.")
   var skipEmpty = false
 
-  @Option(help: ArgumentHelp("The action for a record that cannot be read (default: fail).", valueName: "mode"))
+  @Option(help: ArgumentHelp("The action for an unreadable record (default: fail).", valueName: "mode"))
   var onError: OnError?
 
   @Option(
     help: ArgumentHelp(
-      "The longest record that is read, such as 64M or 1G (default: 128M; a text as a whole: 256M, a property list: 1G).",
+      "The longest record to read, such as 64M or 1G (default: 128M; a text as a whole: 256M, a property list: 1G).",
       valueName: "size", visibility: .hidden)
   )
   var maxRecord: ByteSize?
 
   @Flag(
     help: ArgumentHelp(
-      "A database's rows become values by their columns' declared types: booleans, dates, UUIDs, data.",
+      "Import database rows as values by declared column type: booleans, dates, UUIDs, data.",
       visibility: .hidden))
   var values = false
 }
@@ -62,18 +62,19 @@ struct MoreReadingChoices: ParsableArguments {
 /// Options for reading inputs.
 struct ReadingChoices: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The format of the inputs (default: by their content, then their names).", valueName: "format"))
+    help: ArgumentHelp("The format of the inputs (default: from content, then names).", valueName: "format"))
   var from: ImportFormat = .auto
 
-  @Option(help: ArgumentHelp("Their encoding (default: by the byte order mark, else utf-8).", valueName: "encoding"))
+  @Option(help: ArgumentHelp("Their encoding (default: from the byte order mark, else utf-8).", valueName: "encoding"))
   var encoding = EncodingName(choice: .automatic)
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
       """
-      The columns or members to use: id, title, text, key, created, modified, collection=COLUMN, by name or number from \
-      1; also dates=unix, unix-ms, unix-us, chrome or apple; header=no; delimiter=CHAR. @FILE reads the parts from a file.
+      The columns or members to use: id, title, text, key, created, modified, collection=COLUMN, by name or number \
+      from 1. Also dates=unix, unix-ms, unix-us, chrome or apple; header=no; delimiter=CHAR. @FILE reads the parts \
+      from a file.
       """,
       valueName: "parts"))
   var map = InputMap()
@@ -92,7 +93,7 @@ struct ReadingChoices: ParsableArguments {
     }
   }
 
-  /// - Parameter isRejecting: rejected records go to a file, so that they are skipped by default.
+  /// - Parameter isRejecting: Whether rejected records go to a file, and are skipped by default.
   func skipsErrors(isRejecting: Bool) -> Bool {
     (more.onError ?? (isRejecting ? .skip : .fail)) == .skip
   }
@@ -111,7 +112,7 @@ struct ReadingChoices: ParsableArguments {
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
     options.valuesNameCollections = isUpdate
-    // Files of a folder are found again by their paths.
+    // Use paths as keys, because later imports find the files of a folder by path.
     options.givesPathKeys = isSync || !isStream && InputFile.isDirectory(path)
     options.readsFrontMatter = more.frontMatter
     options.readsValues = more.values
@@ -119,7 +120,7 @@ struct ReadingChoices: ParsableArguments {
     options.attachments = try more.attachments.map { try AttachmentFiles(path: $0) }
     let format = from.format ?? (map.delimiter == nil ? nil : .csv)
     var mapping = map.columns
-    // With one collection for all records, the column becomes an attribute, so that its values aren't lost.
+    // With one collection for all records, import the column as an attribute to keep its values.
     if !namesCollections { mapping.columns[.collection] = nil }
     if !isStream, InputFile.isDirectory(path) {
       try requireUse(by: .text, of: path)
@@ -145,7 +146,7 @@ struct ReadingChoices: ParsableArguments {
     return source
   }
 
-  /// Refuses options that the format of an input has no use for.
+  /// Refuses options that don't apply to an input's format.
   private func requireUse(by format: InputFormat, of name: String) throws {
     let isTable = [.csv, .tsv].contains(format)
     let read = "\(name) is read as \(format.rawValue)"
@@ -176,7 +177,7 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
 }
 
 extension ImportFormat {
-  /// Nil for automatic detection.
+  /// The format, or `nil` for automatic detection.
   var format: InputFormat? { InputFormat(rawValue: rawValue) }
 }
 
@@ -188,7 +189,7 @@ struct InputMap: ExpressibleByArgument {
 
   init() {}
 
-  /// Parts in a file may have a line each.
+  /// Parses the parts. A file can contain one part per line.
   init?(argument: String) {
     guard argument.hasPrefix("@") else {
       self.init(parts: argument)
@@ -208,7 +209,7 @@ struct InputMap: ExpressibleByArgument {
       if item == "header=no" || item == "header=yes" {
         header = item == "header=no" ? .no : .yes
       } else if item.hasPrefix("delimiter=") {
-        // A comma separates the parts, too.
+        // A comma also separates the parts.
         let isComma = item == "delimiter=" && items.first?.isEmpty == true
         if isComma { items.removeFirst() }
         guard let found = FieldDelimiter(argument: isComma ? "," : String(item.dropFirst(10))) else { return nil }

@@ -12,10 +12,10 @@ struct ReleaseSourceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Your name in the publisher's list of customers.", valueName: "name"))
   var customer: String
 
-  @Flag(help: "Accept a folder whose newest release is older than the copy's, or has expired.")
+  @Flag(help: "Accept a folder whose newest release is older than the copy's release, or has expired.")
   var allowOlder = false
 
-  /// The folder with its customer's key, which the caller forgets.
+  /// Returns the folder with its customer's key, which the caller forgets.
   func opened(for verb: String, _ options: StoreOptions) throws -> ReleaseSource {
     guard let publisher = try options.store.access.expectedPublisher else {
       throw Failure.usage("'\(verb)' needs --publisher, the public line of the one who signs the releases")

@@ -8,7 +8,7 @@ internal import CofferTerminal
 /// The store that a verb works on.
 struct StoreArgument: ParsableArguments {
   @Argument(
-    help: ArgumentHelp("The store's file; left out where --store or DBTOOL_STORE names it.", valueName: "store"),
+    help: ArgumentHelp("The store's file. Omit it if --store or DBTOOL_STORE names the store.", valueName: "store"),
     completion: .file())
   var path: String
 
@@ -48,25 +48,25 @@ struct StoreArgument: ParsableArguments {
 struct StoreAccess: ParsableArguments {
   // StoreWord inserts this option's value as the first word before the parser runs.
   @Option(
-    name: .customLong("store"), help: ArgumentHelp("The store's file, in place of the first word.", valueName: "path"))
+    name: .customLong("store"), help: ArgumentHelp("The store's file, instead of the first word.", valueName: "path"))
   var named: String?
 
-  @Option(name: .customLong("pin"), help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
+  @Option(name: .customLong("pin"), help: ArgumentHelp("Require the store with this pin.", valueName: "pin"))
   var expect: String?
 
-  @Option(help: ArgumentHelp("The store must be a release of this publisher.", valueName: "line"))
+  @Option(help: ArgumentHelp("Require a release of this publisher.", valueName: "line"))
   var publisher: String?
 
   @Option(
     help: ArgumentHelp(
-      "A file to remember what --publisher proved, where only you can write.", valueName: "file",
+      "A file that records the proof of --publisher, where only you can write.", valueName: "file",
       visibility: .hidden),
     completion: .file())
   var proof: String?
 
   @Option(
     help: ArgumentHelp(
-      "How long to wait for other users of the store (default: 10; rekey: no limit).", valueName: "seconds"))
+      "The maximum time to wait for other users of the store (default: 10; rekey: no limit).", valueName: "seconds"))
   var wait: Double?
 
   func validate() throws {
@@ -110,7 +110,7 @@ struct UnneededKeys: ParsableArguments {
 
 /// Permissions for keys and prompts.
 struct KeyPermissions: ParsableArguments {
-  @Flag(help: ArgumentHelp("Ask nothing: a missing key is an error.", visibility: .hidden))
+  @Flag(help: ArgumentHelp("Never ask. A missing key is an error.", visibility: .hidden))
   var noInput = false
 
   var allowsTestKeys: Bool { Environment.allowsTestKeys }

@@ -1,20 +1,20 @@
 internal import CofferPlatform
 
-/// Puts the store that `--store` or DBTOOL_STORE names in the place of the first word.
+/// Inserts the store named by `--store` or DBTOOL_STORE as the first word.
 ///
-/// The parser knows words by their order, and so can't leave out the first of them.
+/// The parser identifies words by their order, so it can't omit the first word.
 enum StoreWord {
   private static let variable = "DBTOOL_STORE"
   private static let option = "--store"
   private static let verbsWithout: Set<String> = ["keygen", "convert", "help"]
-  /// Verbs whose second word is a store, too.
+  /// Verbs whose second word is also a store.
   private static let verbsWithTwo: Set<String> = ["restore", "backup", "copy", "diff", "merge", "update"]
 
   static func takesTwo(_ verb: String) -> Bool { verbsWithTwo.contains(verb) }
 
-  /// The words with `browse` in front if the first one is a store.
+  /// Returns the words with `browse` in front if the first word is a store.
   static func browsing(_ arguments: [String]) -> [String] {
-    // SQLite's name for a database in memory gets the error of a store that can't be opened.
+    // Open SQLite's name for a database in memory, to report that the store can't be opened.
     guard let word = arguments.first, !Dbtool.isVerb(word), isStore(word) || word == ":memory:" else {
       return arguments
     }
@@ -37,7 +37,7 @@ enum StoreWord {
     let others = ordinary(words.prefix { $0 != "--" }, of: Array(arguments[..<start]))
     let namesDocuments = verb == "restore" || verb == "copy" && named != nil
     let isFirst = !verbsWithTwo.contains(verb) || isPair(others, orDocuments: namesDocuments)
-    // The word and the variable name the same store.
+    // Ignore the variable if it names the same store as the word.
     if named == nil, isFirst, isSame(others.first, store) { return arguments }
     let twice = isStore(others.first) && isFirst
     guard !twice else {
@@ -53,14 +53,14 @@ enum StoreWord {
     word == store || word.map { InputFile.isSameFile($0, store) } ?? false
   }
 
-  /// Whether the words name both stores of a verb. The second one may be missing.
+  /// Returns whether the words name both stores of a verb. The second store can be missing.
   ///
   /// - Parameter namesDocuments: Whether the second word can also name a document.
   private static func isPair(_ words: [String], orDocuments namesDocuments: Bool) -> Bool {
     words.count > 1 && (!namesDocuments || isStore(words[1]))
   }
 
-  /// The words that are neither a verb's options nor their values.
+  /// Returns the words that are neither a verb's options nor their values.
   private static func ordinary(_ words: ArraySlice<String>, of verb: [String]) -> [String] {
     guard words.contains(where: { $0.hasPrefix("-") }) else { return Array(words) }
     let options = HelpPage.options(of: verb)
@@ -73,12 +73,12 @@ enum StoreWord {
     return found
   }
 
-  /// What a user should know whose first word was not taken for the store.
+  /// The hint for a user whose first word isn't the store.
   static var environmentHint: String? {
     environment.map { "\(variable) names the store, \($0): every word is an input" }
   }
 
-  /// What a user should know whose words are too many because of the variable, or `nil` if that isn't the reason.
+  /// Returns the hint for too many words because of the variable, or `nil` if the variable isn't the reason.
   static func extraWordHint(_ arguments: [String]) -> String? {
     let isNamed = arguments.prefix { $0 != "--" }.contains { $0 == option || $0.hasPrefix(option + "=") }
     guard !isNamed, let environment, let words = try? inserted(in: arguments), words != arguments else { return nil }
@@ -116,7 +116,7 @@ enum StoreWord {
     return value
   }
 
-  /// Reads the mark in SQLite's header: an ordinary word that is a file's name stays one.
+  /// Returns whether a file has the mark in SQLite's header. Other words that name files remain ordinary words.
   static func isStore(_ path: String?) -> Bool {
     guard let path else { return false }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -33,7 +33,7 @@ enum AttachmentField: String, CaseIterable {
     fields(as: format).map { $0.value(in: attachment) }
   }
 
-  /// The attachments of one document, as a member of its object.
+  /// Returns one document's attachments as a member of its object.
   static func json(of attachments: [Attachment]) -> JSONValue {
     .array(
       attachments.map { attachment in
@@ -41,7 +41,7 @@ enum AttachmentField: String, CaseIterable {
       })
   }
 
-  /// Prints a table of these attachments alone.
+  /// Prints a table of only these attachments.
   static func print(_ attachments: [Attachment], as format: ListFormat?) throws {
     var table = table(as: format)
     for attachment in attachments { try table.add(cells(of: attachment, as: format)) }

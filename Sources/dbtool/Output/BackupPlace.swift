@@ -3,10 +3,10 @@ internal import CofferEngine
 internal import CofferFoundation
 internal import CofferPlatform
 
-/// The file that a backup goes to. In a folder, its name can contain the time.
+/// The file for a backup. In a folder, its name can contain the time.
 struct BackupPlace {
   let path: String
-  /// The copies that this one belongs to if its name contains the time, or `nil`.
+  /// The series of this copy if its name contains the time, or otherwise `nil`.
   private let series: Series?
 
   /// - Throws: `failed` if the folder doesn't exist, or `usage` if a stamped copy doesn't go to a folder.
@@ -34,7 +34,7 @@ struct BackupPlace {
     (path, self.series) = (series.unusedPath(), series)
   }
 
-  /// Whether another process took the name meanwhile. Then the caller tries the next name of the series.
+  /// A Boolean value that indicates whether another process took the name, so the caller tries the next name.
   var wasTaken: Bool { series != nil && InputFile.exists(path) }
 
   /// Deletes the oldest copies of the same store, according to the times in their names, and no other files.
@@ -57,10 +57,10 @@ struct BackupPlace {
       }
     }
     var removed: [String] = []
-    // The new copy counts, too.
+    // The new copy also counts.
     for (_, copy) in earlier.sorted(by: { $0.stamp < $1.stamp }).dropLast(count - 1) {
       guard unlink(copy) == 0 else {
-        // Another backup may have deleted it meanwhile.
+        // Another backup may have already deleted it.
         if errno != ENOENT {
           diagnostics.warning(Failure.system(errno, copy).message + ", so that it was kept")
         }
@@ -86,10 +86,10 @@ private struct Series {
     prefix = (store.hasSuffix(Self.ending) ? String(store.dropLast(Self.ending.count)) : store) + "-"
   }
 
-  /// Returns the path for a copy that is made now.
+  /// Returns the path for a new copy.
   func unusedPath() -> String {
     var stamp = BackupStamp(time(nil))
-    // With a lower number than another copy of the same second, this copy would seem older.
+    // Choose a higher number than other copies of the same second, because this copy would otherwise seem older.
     for (other, _) in (try? files()) ?? [] where other.time == stamp.time {
       stamp.number = max(stamp.number, other.number + 1)
     }

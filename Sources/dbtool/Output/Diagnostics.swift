@@ -1,12 +1,12 @@
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// Warnings and notes on standard error; none under `--quiet`.
+/// Prints warnings and notes on standard error, unless `--quiet` is given.
 struct Diagnostics: Sendable {
   let isQuiet: Bool
   var isVerbose = false
 
-  /// A note for users who ask for more.
+  /// Prints a note for `--verbose`.
   func detail(_ text: @autoclosure () -> String) {
     if isVerbose { Self.print("dbtool: \(text())") }
   }
@@ -19,13 +19,13 @@ struct Diagnostics: Sendable {
     if !isQuiet { Self.print("dbtool: warning: \(text)") }
   }
 
-  /// A finding that determines the exit code, printed even under `--quiet`.
+  /// Prints a finding that determines the exit code, even with `--quiet`.
   func finding(_ text: String) {
     Self.print("dbtool: \(text)")
   }
 
-  /// Prints one line in one write. Control characters of names and paths are escaped: a name with a line end in it
-  /// could otherwise pass for a message of ours.
+  /// Prints one line in one write. Escapes control characters in names and paths, because a name with a line end could
+  /// otherwise imitate a message of this command.
   static func print(_ line: String) {
     write(line: escapingControls(withoutKeys(line)))
   }
@@ -42,7 +42,7 @@ struct Diagnostics: Sendable {
   }
 }
 
-/// The text without the digits of a key or identity given in place of a path.
+/// Returns the text without the digits of a key or identity that was given instead of a path.
 private func withoutKeys(_ text: String) -> String {
   guard text.contains("coffer-") else { return text }
   var text = text
@@ -58,8 +58,8 @@ private func withoutKeys(_ text: String) -> String {
   return text
 }
 
-/// The text on one line of a plain list: its tabs, line ends and backslashes as `\t`, `\n`, `\r` and `\\`, all else as it
-/// is. Different texts stay different.
+/// Returns the text on one line of a plain list, with tabs, line ends and backslashes as `\t`, `\n`, `\r` and `\\`.
+/// Different texts remain different.
 func escapingSeparators(_ text: String) -> String {
   guard text.utf8.contains(where: { (0x09...0x0D).contains($0) || $0 == UInt8(ascii: "\\") }) else { return text }
   var escaped = ""
@@ -75,14 +75,14 @@ func escapingSeparators(_ text: String) -> String {
   return escaped
 }
 
-/// A number with its noun: `1 document`, `2 documents`.
+/// Returns a number with its noun, such as `1 document` or `2 documents`.
 func counted(_ number: Int, _ thing: String) -> String {
   "\(number) \(thing)\(number == 1 ? "" : "s")"
 }
 
-/// Names from an input, for a message, limited in number and length.
+/// Returns names from an input for a message, limited in number and length.
 ///
-/// In a table without a header the first row is taken for names, and may be document text.
+/// In a table without a header, the first row is used as names, and can be document text.
 func listed(_ names: [String]) -> String {
   let (most, longest) = (20, 40)
   let shown = names.prefix(most).map { $0.count > longest ? $0.prefix(longest - 1) + "…" : $0[...] }

@@ -9,8 +9,8 @@ enum HeaderField: String, CaseIterable {
   static let short: [HeaderField] = [.id, .title, .size, .modified]
   static let long: [HeaderField] = [.id, .title, .size, .key, .created, .modified, .attributes, .attachments]
 
-  /// The columns of a list that may hold documents of several collections. Other programs always get the collection,
-  /// as the last column; a table shows it only if there are several.
+  /// Returns the columns of a list with documents of one or more collections. Other programs always get the collection
+  /// as the last column. A table shows it only for several collections.
   static func columns(_ columns: [HeaderField], of collections: [String], as format: ListFormat?) -> [HeaderField] {
     if format == .json || format == .ndjson { return allCases }
     return columns + (collections.count > 1 || !TableWriter.isTable(format) ? [.collection] : [])
@@ -34,7 +34,7 @@ enum HeaderField: String, CaseIterable {
     }
   }
 
-  /// The columns for documents that a verb changes, or would change.
+  /// The columns for documents that a verb changes or would change.
   private static let brief: [HeaderField] = [.id, .title, .size]
 
   static func briefTable(as format: ListFormat?) -> TableWriter {
@@ -45,9 +45,9 @@ enum HeaderField: String, CaseIterable {
     brief.map { $0.value(in: header, of: "") }
   }
 
-  /// Prints a brief table of these documents alone.
+  /// Prints a brief table of only these documents.
   ///
-  /// - Parameter unreadable: The documents whose header can't be read, which have only an ID in the table.
+  /// - Parameter unreadable: The documents with unreadable headers, which have only an ID in the table.
   static func print(
     _ headers: [DocumentHeader], unreadable: [DocumentID] = [], as format: ListFormat?
   ) throws {
@@ -57,7 +57,7 @@ enum HeaderField: String, CaseIterable {
     try table.finish()
   }
 
-  /// A key that is not text is shown as its bytes.
+  /// Returns a key as text, or as bytes if it isn't text.
   private static func json(of key: DocumentKey) -> JSONValue {
     key.text.map { .string($0) } ?? .object([("$base64", .string(Base64.text(key.bytes)))])
   }

@@ -1,21 +1,21 @@
 internal import Coffer
 internal import CofferDocuments
 
-/// A JSON value whose members keep the order they are written in, as the contract shows them.
+/// A JSON value whose members keep their order, as documented in Commands.
 enum JSONValue {
   case null
   case bool(Bool)
   case integer(Int64)
   case number(Double)
   case string(String)
-  /// A string of ISO 8601 in UTC; local time in a table on a terminal.
+  /// An ISO 8601 string in UTC, or local time in a table on a terminal.
   case date(Timestamp)
   case array([JSONValue])
   case object([(name: String, value: JSONValue)])
-  /// JSON that is known to be valid already.
+  /// Valid JSON.
   case raw([UInt8])
 
-  /// An object without the members that are absent.
+  /// Returns an object without absent members.
   static func object(present members: [(String, JSONValue?)]) -> JSONValue {
     .object(members.compactMap { name, value in value.map { (name: name, value: $0) } })
   }

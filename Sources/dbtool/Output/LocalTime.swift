@@ -1,9 +1,9 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// Dates as people read them, in the time zone of this process (`TZ`).
+/// Formats dates for people, in the time zone of this process (`TZ`).
 enum LocalTime {
-  /// `2026-11-22 17:18:53`; nil for a date that the system's calendar does not reach.
+  /// Returns a date such as `2026-11-22 17:18:53`, or `nil` for a date outside the system's calendar.
   static func text(_ date: Timestamp) -> String? {
     let (quotient, rest) = date.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
     var seconds = time_t(quotient - (rest < 0 ? 1 : 0))

@@ -2,17 +2,17 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// Prints the documents that a search found with their matching lines: `ID  TITLE`, then `  NUMBER: LINE` each; of a
-/// stored value `  PATH NUMBER: LINE`, or `  PATH name: NAME`.
+/// Prints the documents found by a search with their matching lines: `ID  TITLE`, then `  NUMBER: LINE` for each line. A
+/// stored value has `  PATH NUMBER: LINE` or `  PATH name: NAME`.
 ///
-/// On a terminal long lines are cut around the match, and matches are highlighted unless `NO_COLOR` is set.
+/// On a terminal, long lines are cut around the match, and matches are highlighted unless `NO_COLOR` is set.
 struct MatchPrinter {
   private let output = StandardOutput(readsAhead: true)
-  /// Lines to print before and behind each matching one.
+  /// The number of lines to print before and after each matching line.
   private let context: Int
   private let showsCollection: Bool
   private let highlights: Bool
-  /// The terminal's columns; nil elsewhere.
+  /// The terminal's width, or `nil` if the output isn't a terminal.
   private let width: Int?
 
   init(context: Int, showsCollection: Bool) {
@@ -95,18 +95,18 @@ struct MatchPrinter {
   }
 }
 
-/// A line of a text, and what matches in it.
+/// A line of a text with its matches.
 struct MatchedLine {
-  /// From 1.
+  /// The line number, from 1.
   let number: Int
-  /// The line's place in the text, without its end.
+  /// The line's range in the text, without its line end.
   let bytes: Range<Int>
-  /// The places of the matches in the text, as far as they are in this line; none in a line of context.
+  /// The ranges of the matches in the text, clipped to this line. A context line doesn't have matches.
   let matches: [Range<Int>]
 
-  /// Calls a closure for each line that holds a match, and for those around it, in order.
+  /// Calls a closure for each line with a match, and for the lines around it, in order.
   ///
-  /// - Parameter ranges: the matches, in order.
+  /// - Parameter ranges: The matches, in order.
   static func forEach(
     in text: UnsafeRawBufferPointer, _ ranges: [Range<Int>], context: Int = 0, _ body: (MatchedLine) throws -> Void
   ) rethrows {
@@ -147,9 +147,9 @@ struct MatchedLine {
     return UnsafeRawPointer(end) - base
   }
 
-  /// The line in pieces that match and that don't, with `…` where it is cut.
+  /// Returns the line as matching and other pieces, with `…` for omitted parts.
   ///
-  /// - Parameter columns: the columns that are free for it: a longer line begins near its first match. Nil: all of it.
+  /// - Parameter columns: The available columns, or `nil` for the whole line. A longer line begins near its first match.
   func pieces(of text: UnsafeRawBufferPointer, columns: Int?) -> [(text: String, isMatch: Bool)] {
     let shown = columns.map { excerpt(of: text, columns: max(1, $0)) } ?? bytes
     var pieces: [(text: String, isMatch: Bool)] = []
@@ -169,20 +169,20 @@ struct MatchedLine {
     return pieces
   }
 
-  /// At most four bytes for each column, from a quarter of the columns before the first match if that is far behind.
+  /// Returns at most four bytes for each column, from a quarter of the columns before a distant first match.
   private func excerpt(of text: UnsafeRawBufferPointer, columns: Int) -> Range<Int> {
     var start = bytes.lowerBound
     if let match = matches.first, bytes.count > columns, match.upperBound - start > columns {
       start = min(max(start, match.lowerBound - columns / 4), bytes.upperBound)
     }
     var end = min(bytes.upperBound, start + 4 * columns)
-    // Characters of several bytes stay whole.
+    // Keep multibyte characters whole.
     while start > bytes.lowerBound, start < bytes.upperBound, text[start] & 0xC0 == 0x80 { start -= 1 }
     while end < bytes.upperBound, end > start, text[end] & 0xC0 == 0x80 { end -= 1 }
     return start..<end
   }
 
-  /// The matching lines for programs: number and text, long lines cut around the match.
+  /// Returns the matching lines for programs, with number and text. Long lines are cut around the match.
   static func json(in text: UnsafeRawBufferPointer, _ ranges: [Range<Int>]) -> JSONValue? {
     var lines: [JSONValue] = []
     forEach(in: text, ranges) { line in

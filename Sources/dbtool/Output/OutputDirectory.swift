@@ -37,7 +37,7 @@ final class OutputDirectory {
 
   /// Syncs the files, renames the directory, and removes an earlier export once the rename is on disk.
   ///
-  /// - Throws: An error also if the disk doesn't confirm the rename, although the directory already has its new name.
+  /// - Throws: An error even if the directory has its new name, but the disk doesn't confirm the rename.
   func commit() throws {
     if let number = Durability.syncFileSystem(in: temporaryPath) { throw Failure.system(number, path) }
     let former = try moveIntoPlace()
@@ -74,7 +74,7 @@ final class OutputDirectory {
   private static func remove(_ earlier: Int32, at path: String) -> Bool {
     if OpenFolder(earlier).isNamed(path) { return removeExport(earlier, at: path) }
     if unlink(path) == 0 { return true }
-    // Another export has replaced the folder meanwhile. Where others can rename, it can be any folder of this user.
+    // Another export has replaced the folder. If others can rename, it can be any folder of this user.
     guard TemporaryEntry.othersCannotRename(in: OutputFile.folder(of: path)) else { return false }
     let other = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard other >= 0 else { return false }

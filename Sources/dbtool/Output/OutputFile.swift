@@ -2,18 +2,18 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferPlatform
 
-/// A file being written: unnamed, or under a temporary name beside its target, until it is complete.
+/// A file that is unnamed, or has a temporary name next to its target, until it is complete.
 ///
-/// Readable by its owner alone until ``commit()``. An unnamed file vanishes with a killed process. A target that is no
-/// regular file (`/dev/null`, a named pipe) is written directly.
+/// Only its owner can read the file until ``commit()``. An unnamed file vanishes with a killed process. A target that
+/// isn't a regular file (`/dev/null`, a named pipe) is written directly.
 final class OutputFile {
   private enum Place {
     /// The target itself.
     case target
-    /// Unnamed: the file system frees it when its descriptor is closed.
+    /// An unnamed file, which the file system frees when its descriptor is closed.
     case unnamed
     case beside(TemporaryEntry)
-    /// Written under a temporary name that is unlinked; `commit` copies it to this unnamed file.
+    /// A file whose temporary name was unlinked. `commit` copies it to the unnamed file.
     case copied(TemporaryEntry, to: Int32)
   }
 
@@ -24,10 +24,10 @@ final class OutputFile {
   private var isOpen = true
 
   /// - Parameters:
-  ///   - isForced: an existing file may be replaced.
-  ///   - inputs: files being read, which must not be overwritten.
-  ///   - permissions: of the finished file.
-  ///   - needsName: the writer opens ``temporaryPath`` itself.
+  ///   - isForced: Whether to replace an existing file.
+  ///   - inputs: The files being read, which must not be overwritten.
+  ///   - permissions: The permissions of the finished file.
+  ///   - needsName: Whether the writer opens ``temporaryPath`` itself.
   init(at path: String, isForced: Bool, inputs: [String], permissions: mode_t, needsName: Bool = false) throws {
     self.path = path
     replacesExisting = isForced
@@ -40,7 +40,7 @@ final class OutputFile {
           throw Failure(
             .failed, kind: "already-exists", "\(path) is a store, and was left as it is", hint: "name another file")
         }
-        // The log or journal of a store that is open would be lost.
+        // Replacing an open store would lose its log or journal.
         guard !OpenDatabase.hasFile(status) else { throw Failure.outputIsInput(path) }
         guard isForced else { throw Failure.outputExists(path) }
       case S_IFDIR:
@@ -52,7 +52,7 @@ final class OutputFile {
         return
       }
     } else if !isForced, InputFile.exists(path) {
-      // A link to a missing file.
+      // The path is a link to a missing file.
       throw Failure.outputExists(path)
     }
     let folder = Self.folder(of: path)
@@ -68,13 +68,13 @@ final class OutputFile {
     fchmod(descriptor, permissions)
   }
 
-  /// The name until it is complete; nil if it has none.
+  /// The path of the incomplete file, or `nil` if the file is unnamed.
   var temporaryPath: String? {
     if case .beside(let entry) = place { entry.path } else { nil }
   }
 
-  /// Unlinks ``temporaryPath`` after the writer has opened it, so that a killed process leaves nothing; ``commit()``
-  /// copies the file. Keeps the name on file systems without unnamed files.
+  /// Unlinks ``temporaryPath`` after the writer opens it, so a killed process doesn't leave a file. ``commit()`` copies
+  /// the file. Keeps the name on file systems without unnamed files.
   func unlinkTemporaryName() {
     guard case .beside(let entry) = place, let copy = UnnamedFile.open(in: Self.folder(of: path)) else { return }
     var status = stat()
@@ -94,12 +94,12 @@ final class OutputFile {
     return 0o666 & ~mask
   }
 
-  /// For texts from an encrypted store: readable by the owner alone.
+  /// The permissions for texts from an encrypted store, which only the owner can read.
   static let privatePermissions: mode_t = 0o600
 
   /// Syncs the file and gives it its name.
   ///
-  /// - Throws: also if the disk does not confirm the name, which the file has nevertheless.
+  /// - Throws: An error even if the file has its name, but the disk doesn't confirm the name.
   func commit() throws {
     switch place {
     case .target:
@@ -127,7 +127,7 @@ final class OutputFile {
     try Durability.confirmName(of: path)
   }
 
-  /// Removes the file; does nothing after ``commit()``.
+  /// Removes the file. Has no effect after ``commit()``.
   func discard() {
     guard isOpen else { return }
     isOpen = false
@@ -157,11 +157,11 @@ extension OutputFile {
     guard coffer_append_rest(source, target) == 0 else { throw Failure.system(errno, path) }
   }
 
-  /// Links the unnamed file to its path; replaces an existing file only if ``replacesExisting``.
+  /// Links the unnamed file to its path. Replaces an existing file only if ``replacesExisting`` is true.
   private func publishUnnamed(_ descriptor: Int32) throws {
     if UnnamedFile.link(descriptor, as: path) { return }
     guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }
-    // A link can't replace a file: the complete file gets a temporary name, to be renamed at once.
+    // Give the complete file a temporary name and rename it, because a link can't replace a file.
     let name = Self.folder(of: path) + TemporaryName.output()
     _ = RangeLock.take(RangeLock.incomplete, of: descriptor)
     let cleanup = CleanupGuard(over: name)

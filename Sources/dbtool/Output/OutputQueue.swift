@@ -2,17 +2,17 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferPlatform
 
-/// Output that its reader has not taken yet: only ``finish()`` waits for the reader, and output beyond a limit does.
+/// A queue of output that its reader hasn't taken. Only ``finish()`` and output beyond a limit wait for the reader.
 final class OutputQueue {
-  /// The most bytes that wait: an endless query must not fill the disk.
+  /// The maximum number of waiting bytes, because an endless query must not fill the disk.
   private static let limit = 1 << 30
-  /// A pipe that is ready takes so many bytes at once (PIPE_BUF of linux/limits.h).
+  /// The number of bytes that a ready pipe takes without blocking (PIPE_BUF of linux/limits.h).
   private static let pipeChunk = 4096
-  /// And a terminal so many (WAKEUP_CHARS of the kernel's tty layer).
+  /// The number of bytes that a ready terminal takes without blocking (WAKEUP_CHARS of the kernel's tty layer).
   private static let terminalChunk = 256
 
   private let descriptor: Int32
-  /// The bytes that it takes without waiting, once it is ready; 0 if that is not known.
+  /// The number of bytes that the ready output takes without blocking, or 0 if the number is unknown.
   private let chunk: Int
   private let isFile: Bool
   private let spool = SealedSpool()
@@ -36,14 +36,14 @@ final class OutputQueue {
     do {
       try spool.append(rest)
     } catch {
-      // Without a disk for it, the store waits for the reader.
+      // If the spool isn't available, the store waits for the reader.
       try finish()
       return try StandardOutput.writeAll(rest, to: descriptor)
     }
     if spool.count >= Self.limit { try finish() }
   }
 
-  /// Writes everything, however long the reader takes.
+  /// Writes all output, however long the reader takes.
   func finish() throws {
     repeat {
       try head.withUnsafeBytes { try StandardOutput.writeAll($0, to: descriptor) }
@@ -59,14 +59,14 @@ final class OutputQueue {
     }
   }
 
-  /// - Returns: how many bytes were written.
+  /// - Returns: The number of written bytes.
   private func send(_ bytes: UnsafeRawBufferPointer) throws -> Int {
     let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(chunk))
     try StandardOutput.writeAll(part, to: descriptor)
     return part.count
   }
 
-  /// Whether a chunk can be written without waiting, or the reader is gone, which writing then tells.
+  /// A Boolean value that indicates whether a chunk can be written without waiting, or the write reports a missing reader.
   private var isReady: Bool {
     guard chunk > 0, !isFile else { return isFile }
     return coffer_wait_until_writable(descriptor, 0) > 0

@@ -4,8 +4,8 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import Synchronization
 
-/// A progress bar on standard error, on a terminal and after the first second; or, with `--progress json`, one object per
-/// line for other programs, the last one at the end.
+/// A progress bar on standard error, shown on a terminal after the first second. With `--progress json`, one object per
+/// line for other programs, with the last object at the end.
 final class Progress {
   enum Style: String, CaseIterable, ExpressibleByArgument {
     case auto, json, none
@@ -17,12 +17,12 @@ final class Progress {
   private static let isShown = Atomic<Bool>(false)
 
   private let task: String
-  /// In the singular.
+  /// The unit in the singular.
   private let unit: String
   private let style: Style
   private let start = ContinuousClock.now
   private var lastShown: ContinuousClock.Instant?
-  /// The last update, if it was not shown because it followed another too soon.
+  /// The last update if it wasn't shown because it followed another update too soon.
   private var skippedUpdate: (done: Int, total: Int?, fraction: Double?)?
 
   init(_ task: String, unit: String, style: Style, isQuiet: Bool) {
@@ -36,9 +36,9 @@ final class Progress {
     update(progress.done, of: progress.total)
   }
 
-  /// Updates the bar; cheap enough for every batch.
+  /// Updates the bar. The cost is low enough to update after every batch.
   ///
-  /// - Parameter fraction: the finished fraction, from 0 to 1, if known.
+  /// - Parameter fraction: The finished fraction, from 0 to 1, if known.
   func update(_ done: Int, of total: Int? = nil, fraction: Double? = nil) {
     guard style != .none else { return }
     let fraction = fraction ?? total.map { $0 == 0 ? 1 : Double(done) / Double($0) }
@@ -52,7 +52,7 @@ final class Progress {
     show(done, of: total, fraction: fraction, at: now)
   }
 
-  /// Clears the bar; `--progress json` always gets the last state.
+  /// Clears the bar. With `--progress json`, always prints the last state.
   func finish() {
     if style == .json, let (done, total, fraction) = skippedUpdate {
       skippedUpdate = nil
@@ -61,7 +61,7 @@ final class Progress {
     Self.clear()
   }
 
-  /// Clears a visible bar, so that another line can be printed.
+  /// Clears a visible bar to print another line.
   static func clear() {
     if isShown.exchange(false, ordering: .relaxed) {
       writeRaw("\r\u{1B}[K")

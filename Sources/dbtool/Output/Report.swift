@@ -1,15 +1,15 @@
 internal import CofferTerminal
 
-/// One record of facts: lines of `name: value` for people, an object under `--json`.
+/// One record of facts, printed as `name: value` lines for people, or as an object with `--json`.
 struct Report {
   private let members: [(name: String, value: JSONValue)]
   private let labels: [String: String]
   private let words: [String: String]
 
   /// - Parameters:
-  ///   - members: names as JSON has them; absent values are left out.
-  ///   - labels: names for people where they differ; an empty one leaves the member to programs.
-  ///   - words: values for people where they differ.
+  ///   - members: The names in JSON and their values. Absent values are omitted.
+  ///   - labels: Different names for people. An empty label hides the member from people.
+  ///   - words: Different values for people.
   init(_ members: [(String, JSONValue?)], labels: [String: String] = [:], words: [String: String] = [:]) {
     self.members = members.compactMap { name, value in value.map { (name, $0) } }
     self.labels = labels
@@ -40,14 +40,14 @@ struct Report {
     }
   }
 
-  /// Prints the report alone.
+  /// Prints only the report.
   func print(as format: ListFormat?) throws {
     let output = StandardOutput()
     try write(as: format, to: output)
     try output.flush()
   }
 
-  /// Members of members by `outer.inner`, elements of arrays by their number from 1.
+  /// Names nested members `outer.inner`, and array elements by their number from 1.
   private static func flattened(
     _ members: [(name: String, value: JSONValue)], under prefix: String = ""
   ) -> [(name: String, value: JSONValue)] {

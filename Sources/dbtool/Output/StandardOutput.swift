@@ -1,9 +1,9 @@
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// Standard output, buffered: the only place where the command writes data.
+/// Buffered standard output. The command writes data only through this class.
 ///
-/// On a terminal it escapes the control characters of everything written, line ends and tabs aside.
+/// On a terminal, escapes all control characters except line ends and tabs.
 final class StandardOutput {
   static let bufferSize = 64 * 1024
 
@@ -14,10 +14,10 @@ final class StandardOutput {
   private let name: String
   let isTerminal: Bool
 
-  /// Standard output.
+  /// Creates an output to standard output.
   ///
-  /// - Parameter readsAhead: nothing waits for the reader before ``flush()``, so that a store is read to its end, and
-  ///   free for writers, however slow the reader is.
+  /// - Parameter readsAhead: Whether only ``flush()`` waits for the reader, so a slow reader doesn't delay reading the
+  ///   store, and other processes can write to it.
   init(readsAhead: Bool = false) {
     descriptor = STDOUT_FILENO
     name = "standard output"
@@ -26,7 +26,7 @@ final class StandardOutput {
     buffer.reserveCapacity(Self.bufferSize)
   }
 
-  /// A file.
+  /// Creates an output to a file.
   init(to file: OutputFile) {
     descriptor = file.descriptor
     name = file.path
@@ -35,7 +35,7 @@ final class StandardOutput {
     buffer.reserveCapacity(Self.bufferSize)
   }
 
-  /// - Parameter isJSON: the text is JSON, and stays JSON when it is escaped.
+  /// - Parameter isJSON: Whether the text is JSON, which remains JSON when escaped.
   func write(_ text: String, isJSON: Bool = false) throws {
     var text = isTerminal ? escapingControls(text, keeping: ["\n", "\t"], isJSON: isJSON) : text
     try text.withUTF8 { try append(UnsafeRawBufferPointer($0)) }
@@ -46,7 +46,7 @@ final class StandardOutput {
     try write("\n")
   }
 
-  /// - Parameter bytes: whole characters, in UTF-8 if this is a terminal.
+  /// - Parameter bytes: Whole characters, in UTF-8 if the output is a terminal.
   func write(_ bytes: UnsafeRawBufferPointer) throws {
     if isTerminal {
       try write(String(decoding: bytes, as: UTF8.self))
@@ -55,9 +55,9 @@ final class StandardOutput {
     }
   }
 
-  /// Writes a part of a line that was escaped as a whole, which a part alone can't be.
+  /// Writes a part of an escaped line. The caller escapes the whole line, because a part can't be escaped separately.
   ///
-  /// - Parameter isHighlighted: in bold red, as `grep` shows what it found.
+  /// - Parameter isHighlighted: Whether to print the part in bold red, like matches in `grep`.
   func write(escaped part: String, isHighlighted: Bool) throws {
     var part = part
     if isHighlighted { try Self.emphasis.withUnsafeBytes { try append($0) } }
@@ -79,7 +79,7 @@ final class StandardOutput {
     }
   }
 
-  /// Must be called at the end; throws for a full disk or a closed pipe.
+  /// Writes the rest of the buffer. Call this method at the end. Throws for a full disk or a closed pipe.
   func flush() throws {
     try passOn()
     try queue?.finish()

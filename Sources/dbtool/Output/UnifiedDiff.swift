@@ -1,4 +1,4 @@
-/// The lines in which two texts differ, as `diff -u` shows them.
+/// The differing lines of two texts, in the form of `diff -u`.
 struct UnifiedDiff {
   private static let context = 3
 
@@ -39,7 +39,7 @@ struct UnifiedDiff {
     self.lines = lines
   }
 
-  /// Each line with its end, so that a last line without one differs from the same line with it.
+  /// Returns each line with its end, so a last line without a line end differs from the same line with it.
   private static func lines(of text: String) -> [Substring] {
     var lines: [Substring] = []
     var rest = text.utf8[...]
@@ -51,7 +51,7 @@ struct UnifiedDiff {
     return lines
   }
 
-  /// The hunks, line by line, without the two lines of names in front.
+  /// The lines of the hunks, without the two lines of names.
   var text: [String] {
     var output: [String] = []
     for hunk in hunks {
@@ -71,7 +71,7 @@ struct UnifiedDiff {
     return output
   }
 
-  /// Stretches of changes with their context; those that touch are one.
+  /// The ranges of changes with their context. Adjacent ranges are merged.
   private var hunks: [Range<Int>] {
     var hunks: [Range<Int>] = []
     for (index, line) in lines.enumerated() {
@@ -96,7 +96,7 @@ struct UnifiedDiff {
     }
   }
 
-  /// `first,count`; the first line is 1, and that of an empty range the one before it.
+  /// Returns `first,count`. Lines start at 1, and an empty range has the number of the line before it.
   private static func range(_ before: Int, _ count: Int) -> String {
     let first = count == 0 ? before : before + 1
     return count == 1 ? "\(first)" : "\(first),\(count)"

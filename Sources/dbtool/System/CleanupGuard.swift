@@ -2,16 +2,16 @@ internal import CofferPlatform
 
 /// Deletes a folder of plaintext if this process is killed.
 ///
-/// Only where other users can't rename the folder, because they could give its name to another folder of this user.
+/// Works only if other users can't rename the folder, because they could give its name to another folder of this user.
 ///
-/// A shell reads from a pipe: a line means that the work is done; end of file without a line, that every process at the
-/// other end has ended. Not a guarantee: if the shell is killed too, or the machine fails, the folder remains.
+/// A shell reads from a pipe. A line means that the work is done. The end of the file without a line means that every
+/// process at the other end has ended. If the shell is also killed, or the machine fails, the folder remains.
 final class CleanupGuard {
   private var pipe: (reading: Int32, writing: Int32) = (-1, -1)
   private var shell: pid_t = 0
   private let outlives: Bool
 
-  /// - Parameter outlives: children of this process may use the folder after it has ended.
+  /// - Parameter outlives: Whether children of this process can use the folder after the process ends.
   init(over folder: String, untilChildrenEnd outlives: Bool = false) {
     self.outlives = outlives
     guard TemporaryEntry.othersCannotRename(in: OutputFile.folder(of: folder)), let pipe = try? Shell.pipe() else {
@@ -27,9 +27,9 @@ final class CleanupGuard {
     release()
   }
 
-  /// Creates a folder at a temporary path, guarded from before it exists.
+  /// Creates a folder at a temporary path. The guard starts before the folder exists.
   ///
-  /// - Parameter place: the path that an error names.
+  /// - Parameter place: The path for errors.
   static func makeFolder(
     at path: String, for place: String, untilChildrenEnd outlives: Bool = false
   ) throws -> (entry: TemporaryEntry, cleanup: CleanupGuard) {
@@ -43,10 +43,10 @@ final class CleanupGuard {
     return (entry, cleanup)
   }
 
-  /// Ends the guard: the folder is removed, or renamed to its target.
+  /// Ends the guard after the folder is removed or renamed to its target.
   func release() { end(removing: false) }
 
-  /// Lets the shell remove the folder now, because this process can't; does not wait for children that use it.
+  /// Lets the shell remove the folder now, because this process can't. Doesn't wait for children that use it.
   func removeFolder() { end(removing: true) }
 
   private func end(removing: Bool) {

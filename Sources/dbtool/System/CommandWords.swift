@@ -5,14 +5,14 @@ enum CommandWords {
   /// The variables that name files and commands.
   private static let variables = ["DBTOOL_STORE", "DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"]
 
-  /// The prefixes of key and identity lines; the digits follow.
+  /// The prefixes of key and identity lines, before the digits.
   static let secretPrefixes = ["key", "identity", "signing"].flatMap { ["coffer-\($0)-1-", "coffer-test-\($0)-1-"] }
 
-  /// The hex digits of a key or identity line, its check digits among them.
+  /// The number of hex digits in a key or identity line, including check digits.
   private static let lineDigits = 72
 
-  /// The arguments with `--name=` as the two words `--name` and an empty one: the parser would take the next word as the
-  /// value.
+  /// Returns the arguments with `--name=` split into `--name` and an empty word, because the parser would use the next
+  /// word as the value.
   static func splittingEmptyValues(_ arguments: [String]) -> [String] {
     let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
     return arguments[..<end].flatMap { word in
@@ -22,17 +22,16 @@ enum CommandWords {
     } + arguments[end...]
   }
 
-  /// Refuses to run without the command line: Swift reads it from /proc, and would report no words at all, which asks for
-  /// help.
+  /// Refuses to run if Swift can't read the command line from /proc, because an empty command line would print the help.
   static func requireWords() throws {
-    // A command line has at least the program's name.
+    // Every command line contains at least the program's name.
     guard CommandLine.argc < 1 else { return }
     throw Failure(
       .failed, kind: "system-failure", "the command line can't be read, because /proc is not mounted",
       hint: "mount it (mount -t proc proc /proc), and try again")
   }
 
-  /// Refuses invalid UTF-8: Swift would silently replace it with U+FFFD, and so name another file or key.
+  /// Refuses invalid UTF-8, because Swift would silently replace it with U+FFFD, and name another file or key.
   static func requireUTF8() throws {
     let refusal = "is not UTF-8, as names and texts here must be"
     for number in 1..<max(1, Int(CommandLine.argc)) {
@@ -51,8 +50,8 @@ enum CommandWords {
     }
   }
 
-  /// Refuses a key or an identity in any argument or variable, without repeating it: shell histories and lists of
-  /// processes show it.
+  /// Refuses a key or an identity in any argument or variable, because shell histories and process lists show it. The
+  /// message doesn't repeat it.
   static func requireNoSecret(_ arguments: [String]) throws {
     let values = variables.compactMap { name in getenv(name).map { (name, String(cString: $0)) } }
     for (place, word) in arguments.map({ ("an argument", $0) }) + values where holdsSecret(word) {
@@ -65,7 +64,7 @@ enum CommandWords {
   private static func holdsSecret(_ word: String) -> Bool {
     guard word.utf8.count >= 64 else { return false }
     let word = word.lowercased()
-    // The digits alone, as a key line has them; a recipient and a publisher have as many behind their names.
+    // Check for the bare digits of a key line. A recipient and a publisher have as many digits after their names.
     let digits = word.reversed().prefix { $0.isHexDigit }.count
     let isBehindOption = digits == lineDigits + 1 && word.hasPrefix("-")
     if digits == lineDigits || isBehindOption, !word.contains("recipient-1-"),

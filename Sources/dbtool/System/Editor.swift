@@ -1,7 +1,7 @@
 internal import CofferFoundation
 internal import CofferPlatform
 
-/// The user's editor: `$VISUAL`, else `$EDITOR`, a command line for `/bin/sh` with the file behind it.
+/// The user's editor, from `$VISUAL` or else `$EDITOR`: a command line for `/bin/sh`, followed by the file.
 struct Editor {
   let command: String
 
@@ -14,9 +14,9 @@ struct Editor {
     self.command = command
   }
 
-  /// Runs it on a file until it ends. Ctrl-C goes to the editor; SIGTERM and SIGHUP end it too.
+  /// Runs the editor on a file until it ends. Ctrl-C goes to the editor. SIGTERM and SIGHUP also end it.
   ///
-  /// - Throws: if it can't be run or exits with an error, and after a signal.
+  /// - Throws: An error if the editor can't be run, if it exits with an error, or after a signal.
   func run(on path: String) throws {
     var former = sigaction()
     var ignored = sigaction()
@@ -31,11 +31,11 @@ struct Editor {
       if ended == child { break }
       guard ended == 0 || errno == EINTR else { throw Failure.system(errno, "the editor") }
       if Interrupt.isRequested {
-        // An editor that ignores signals must not prevent the wiping of the text.
+        // Kill an editor that ignores signals, because the text must be wiped.
         kill(child, patience > 0 ? SIGHUP : SIGKILL)
         patience -= 1
       }
-      // Another thread may receive the signal, so that the flag is polled.
+      // Poll the flag, because another thread can receive the signal.
       poll(nil, 0, 50)
     }
     try Interrupt.check()

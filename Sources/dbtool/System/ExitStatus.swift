@@ -17,13 +17,13 @@ enum ExitStatus: Int32, Sendable {
   case mismatch = 21
   case undecodable = 22
   case rekeyUnfinished = 23
-  /// A replication program did not confirm the commits.
+  /// A replication program didn't confirm the commits.
   case notConfirmed = 24
   case usage = 64
   case interrupted = 130
 }
 
-/// An exit code other than `done` that is no error: everything has been printed.
+/// An exit code other than `done` that isn't an error, because all output has been printed.
 struct Outcome: Error {
   let status: ExitStatus
 

@@ -52,7 +52,7 @@ extension Failure {
     self.init(error.code.status, kind: Self.kind("\(error.code)"), error.description, hint: hint)
   }
 
-  /// - Parameter choice: the option that chooses an encoding, or the command for a verb that has none.
+  /// - Parameter choice: The option that chooses an encoding, or a command if the verb doesn't have this option.
   init(_ error: TextCodingError, in name: String, choice: (TextEncoding) -> String) {
     let status: ExitStatus = error.code == .unencodableCharacter ? .failed : .undecodable
     self.init(
@@ -60,7 +60,7 @@ extension Failure {
       hint: error.lookalike?.advice ?? Self.hint(for: error.suggestions, after: error.reason, choice: choice))
   }
 
-  /// The same, where the first bytes may show that the input is no text at all.
+  /// Translates a decoding error, and checks if the first bytes show that the input isn't text.
   init(_ error: TextCodingError, in name: String, head: [UInt8], choice: (TextEncoding) -> String) {
     guard error.code != .unencodableCharacter, let foreign = ForeignContent(head: head) else {
       self.init(error, in: name, choice: choice)
@@ -87,7 +87,7 @@ extension Failure {
     }
   }
 
-  /// `noSuchDocument` as `no-such-document`.
+  /// Converts a code such as `noSuchDocument` to `no-such-document`.
   private static func kind(_ camelCase: String) -> String {
     camelCase.reduce(into: "") { kind, letter in
       kind += letter.isUppercase ? "-" + letter.lowercased() : String(letter)

@@ -3,9 +3,9 @@ internal import CofferFormats
 internal import CofferPlatform
 internal import CofferText
 
-/// An error of the command: the exit code, a kind for programs, a message, and at most one hint.
+/// An error of the command, with the exit code, a kind for programs, a message, and at most one hint.
 ///
-/// Holds no secret and no document text: names, ids and positions only.
+/// Contains only names, IDs and positions, but never secrets or document text.
 struct Failure: Error {
   let status: ExitStatus
   /// The kind in the JSON line, in lower case with dashes.
@@ -22,7 +22,7 @@ struct Failure: Error {
 }
 
 extension Failure {
-  /// Adds a store's path to errors that don't name a store, for verbs that read two.
+  /// Adds a store's path to errors that don't name a store, for verbs that read two stores.
   static func naming<R>(_ path: String, _ work: () throws -> R) throws -> R {
     do {
       return try work()
@@ -47,11 +47,11 @@ extension Failure {
     Failure(.noDocument, kind: "no-such-document", "no such document: \(what)")
   }
 
-  /// - Parameter prefix: the prefix of the key options.
+  /// - Parameter prefix: The prefix of the key options.
   static func keyNeeded(_ reason: String, prefix: String = "") -> Failure {
     let options = ["key-file", "passphrase-file", "key-command"]
       .map { "--\(prefix)\($0)" }.joined(separator: ", ")
-    // No variable names a new key.
+    // Environment variables never name a new key.
     let variables = prefix.isEmpty ? "; or set DBTOOL_KEY_FILE, DBTOOL_PASSPHRASE_FILE or DBTOOL_KEY_COMMAND" : ""
     return Failure(
       .keyNeeded, kind: "key-needed", "a \(prefix.isEmpty ? "" : "new ")key is needed, and \(reason)",
@@ -62,12 +62,12 @@ extension Failure {
     Failure(.failed, kind: "already-exists", "\(path) exists already", hint: "--force replaces it")
   }
 
-  /// The error for an output that is a file being read, under any name.
+  /// Returns the error for an output that is also being read, under any name.
   static func outputIsInput(_ path: String) -> Failure {
     .failed("\(path) is what is being read: an output never goes over an input", hint: "name another file")
   }
 
-  /// The error for a new store at a path that is taken. A file that is no store, or that is being read, is never
+  /// Returns the error for a new store at an existing path. A file that isn't a store, or is being read, is never
   /// replaced.
   static func storeExists(_ path: String, reading input: String) -> Failure {
     guard !InputFile.isSameFile(path, input) else { return .outputIsInput(path) }
@@ -82,7 +82,7 @@ extension Failure {
     Failure(.interrupted, kind: "interrupted", "interrupted")
   }
 
-  /// A failed system call, by its `errno`.
+  /// Returns the error for a failed system call with its `errno`.
   static func system(_ number: Int32, _ what: String) -> Failure {
     let message = "\(what): \(systemMessage(number))"
     switch number {
@@ -95,7 +95,7 @@ extension Failure {
     }
   }
 
-  /// The system's message, with a small first letter as our messages have.
+  /// Returns the system's message with a lowercase first letter.
   static func systemMessage(_ number: Int32) -> String {
     guard let words = strerror(number) else { return "error \(number)" }
     let text = String(cString: words)
@@ -103,5 +103,5 @@ extension Failure {
   }
 }
 
-/// The reader of standard output has closed the pipe; no message is printed.
+/// The error after the reader of standard output closes the pipe. It isn't printed.
 struct ClosedPipe: Error {}

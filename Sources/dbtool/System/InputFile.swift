@@ -5,7 +5,7 @@ internal import CofferPlatform
 enum InputFile {
   static let standardInput = "-"
 
-  /// A path as errors name it.
+  /// Returns the name of a path in errors.
   static func described(_ path: String) -> String { path == standardInput ? "standard input" : path }
 
   static func requireExisting(_ path: String) throws {
@@ -13,7 +13,7 @@ enum InputFile {
     guard stat(path, &status) == 0 else { throw Failure.system(errno, path) }
   }
 
-  /// True if the path exists, even as a dangling link.
+  /// Returns whether the path exists, even as a dangling link.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
@@ -24,37 +24,37 @@ enum InputFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// The absolute path without links; nil, with errno, if it leads nowhere.
+  /// Returns the absolute path without links, or `nil` with `errno` set if the path doesn't exist.
   static func realPath(_ path: String) -> String? {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }
     return String(cString: real)
   }
 
-  /// Size in bytes of a regular file.
+  /// Returns the size of a regular file in bytes.
   static func size(of path: String) -> Int? {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int(status.st_size)
   }
 
-  /// The last component of a path.
+  /// Returns the last component of a path.
   static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  /// A path as a word of a command line, which is never an option. `-` stays standard input.
+  /// Returns a path as a command-line word that is never an option. `-` remains standard input.
   static func argument(_ path: String) -> String {
     path.hasPrefix("-") && path != standardInput ? "./" + path : path
   }
 
-  /// Whether two paths lead to one file.
+  /// Returns whether two paths lead to the same file.
   static func isSameFile(_ path: String, _ other: String) -> Bool {
     var (one, two) = (stat(), stat())
     return stat(path, &one) == 0 && stat(other, &two) == 0 && one.isSameFile(as: two)
   }
 
-  /// Refuses files of one name, because a document has an attachment for each name.
+  /// Refuses files with the same name, because a document has one attachment for each name.
   static func requireDistinctNames(_ paths: [String]) throws {
     var seen: Set<[UInt8]> = []
     for path in paths where !seen.insert(Array(name(of: path).utf8)).inserted {
@@ -65,7 +65,7 @@ enum InputFile {
 
   /// Refuses `-` for a file with a secret, because standard input is usually a text.
   ///
-  /// - Parameter kind: what the file is, such as `key file`.
+  /// - Parameter kind: The kind of file, such as `key file`.
   static func requirePath(_ path: String, of kind: String) throws {
     guard path == standardInput else { return }
     throw Failure.usage("'-' is no \(kind)", hint: "/dev/stdin reads it from standard input")
@@ -80,13 +80,13 @@ enum InputFile {
 }
 
 extension InputFile {
-  /// Whether a path leads to a pipe, a device or another thing that can be read once.
+  /// Returns whether a path leads to a pipe, a device or another file that can be read only once.
   static func isStream(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
   }
 
-  /// Makes a folder that is only the user's, unless it is there.
+  /// Creates a folder that only the user can access, unless the folder exists.
   static func makeFolder(_ path: String) throws {
     guard mkdir(path, 0o700) != 0 else { return }
     let reason = errno
@@ -96,9 +96,9 @@ extension InputFile {
       .failed, kind: "already-exists", "\(path) exists already, and is no folder", hint: "name another folder")
   }
 
-  /// All bytes of a small file.
+  /// Returns the contents of a small file.
   ///
-  /// - Parameter limit: the maximum size in bytes; a longer file is an error.
+  /// - Parameter limit: The maximum size in bytes. A longer file is an error.
   static func contents(of path: String, limit: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     try forEachPart(of: path) { part in
@@ -110,9 +110,9 @@ extension InputFile {
     return bytes
   }
 
-  /// Passes the bytes of a file or of standard input on, in parts of up to 64 KiB.
+  /// Passes the bytes of a file or standard input to a closure, in parts of up to 64 KiB.
   static func forEachPart(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    // Closing such a file would end the locks of the store.
+    // Refuse the store's own files, because closing such a file would end the store's locks.
     guard path == standardInput || !OpenDatabase.hasFile(at: path) else {
       throw Failure(
         .locked, kind: "locked", "\(path) belongs to a store that is open", hint: "make a backup, and read that")

@@ -4,22 +4,22 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import Synchronization
 
-/// SIGINT, SIGTERM and SIGHUP: a flag for work that stops between batches, else an immediate exit with code 130.
+/// SIGINT, SIGTERM and SIGHUP set a flag for work that stops between batches, or otherwise exit with code 130.
 ///
-/// An immediate exit is safe: SQLite rolls an uncommitted transaction back when the store is opened next.
+/// An immediate exit is safe, because SQLite rolls back an uncommitted transaction when the store is next opened.
 enum Interrupt {
   private static let wasRequested = Atomic<Bool>(false)
-  /// The current work checks the flag between its steps.
+  /// Whether the current work checks the flag between its steps.
   private static let mayDefer = Atomic<Bool>(false)
-  /// It has checked once, so that it is past waiting for keys and the first lock, and will check again.
+  /// Whether the work has checked once. It then no longer waits for keys and the first lock, and will keep checking.
   private static let isDeferred = Atomic<Bool>(false)
 
-  /// A second signal ends the program at once.
+  /// Whether a second signal ends the program immediately.
   private static let endsOnSecond = Atomic<Bool>(true)
 
-  // A signal handler may read only plain memory; it's set before the work begins.
+  // Use plain memory, because a signal handler can't read more. It's set before the work begins.
   nonisolated(unsafe) private static var note: StaticString?
-  /// The error that ends the program is printed as JSON, once: by an immediate exit, or by ``ErrorReport``.
+  /// Whether the final error is printed as JSON, once, either by an immediate exit or by ``ErrorReport``.
   static var printsJSON: Bool {
     get { owesJSON.load(ordering: .relaxed) }
     set { owesJSON.store(newValue, ordering: .relaxed) }
@@ -27,7 +27,7 @@ enum Interrupt {
 
   private static let owesJSON = Atomic<Bool>(false)
 
-  /// Runs work that a signal ends at once, and has `note` printed then: a line that says how to go on.
+  /// Runs work that a signal ends immediately. The signal then prints `note`, which explains how to continue.
   static func explaining<R>(_ note: StaticString, _ work: () throws -> R) rethrows -> R {
     self.note = note
     defer { self.note = nil }
@@ -41,12 +41,12 @@ enum Interrupt {
     }
   }
 
-  /// Runs work that calls ``check()`` between its steps; a second signal no longer waits for the next step. After a check,
-  /// a signal ends long statements of SQLite, too.
+  /// Runs work that calls ``check()`` between its steps. A second signal doesn't wait for the next step. After a check, a
+  /// signal also ends long SQLite statements.
   ///
-  /// - Parameter untilTheEnd: defers any number of signals, because something must be wiped.
+  /// - Parameter untilTheEnd: Whether to defer any number of signals, because data must be wiped.
   static func deferring<R>(untilTheEnd: Bool = false, _ work: () throws -> R) rethrows -> R {
-    // Deferred work may be nested.
+    // Save the flags, because deferred work can be nested.
     let before = (
       endsOnSecond: endsOnSecond.load(ordering: .relaxed), mayDefer: mayDefer.load(ordering: .relaxed),
       isDeferred: isDeferred.load(ordering: .relaxed)
@@ -70,7 +70,7 @@ enum Interrupt {
 
   static var isRequested: Bool { wasRequested.load(ordering: .relaxed) }
 
-  /// Throws after a signal; the error rolls open transactions back.
+  /// Throws an error after a signal. The error rolls back open transactions.
   static func check() throws {
     if mayDefer.load(ordering: .relaxed) {
       isDeferred.store(true, ordering: .relaxed)
@@ -92,20 +92,20 @@ enum Interrupt {
 
   /// Waits until a descriptor has input, or a signal arrives.
   static func waitForInput(_ descriptor: Int32) {
-    // Another thread may receive the signal, or it may arrive just before the wait: the flag is polled.
+    // Poll the flag, because another thread can receive the signal, or it can arrive just before the wait.
     while !isRequested {
       let ready = coffer_wait_until_readable(descriptor, 200)
       if ready > 0 || ready < 0 && errno != EINTR { return }
     }
   }
 
-  /// Runs inside the signal handler: it may use only atomics, `write`, `tcsetattr` and `_exit`.
+  /// Handles a signal. Uses only atomics, `write`, `tcsetattr` and `_exit`, because it runs in the signal handler.
   private static func arrived() {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
     if isSecond && endsOnSecond.load(ordering: .relaxed) || !isDeferred.load(ordering: .relaxed) {
       Terminal.restoreInSignalHandler()
       if let note { print(note) }
-      // The same line as that of `Failure.interrupted`.
+      // Print the same line as `Failure.interrupted`.
       if owesJSON.exchange(false, ordering: .relaxed) {
         print("{\"error\":{\"code\":130,\"kind\":\"interrupted\",\"message\":\"interrupted\"}}\n")
       }

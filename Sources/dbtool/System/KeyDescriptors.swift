@@ -1,7 +1,7 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The inherited descriptors of key files, such as that of `--key-file /dev/fd/3`, which no other command may read.
+/// The inherited descriptors of key files, such as `--key-file /dev/fd/3`, which other commands must not read.
 ///
 /// A descriptor belongs to a key if it refers to the key's file, under whatever path the file was named.
 enum KeyDescriptors {

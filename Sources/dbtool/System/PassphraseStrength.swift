@@ -1,8 +1,8 @@
 internal import Coffer
 
 extension Secret {
-  /// Whether a program would find this passphrase among its first guesses: short, of digits alone, or of few characters
-  /// that repeat. Others may be weak too; the bytes stay where they are.
+  /// A Boolean value that indicates whether a program can guess this passphrase quickly, because it's short, contains
+  /// only digits, or repeats a few characters. Other passphrases can also be weak. Doesn't copy the bytes.
   var isVeryWeak: Bool {
     withUnsafeBytes { bytes in
       let isNumber = bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

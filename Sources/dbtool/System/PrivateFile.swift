@@ -2,11 +2,11 @@ internal import CofferEngine
 internal import CofferFoundation
 internal import CofferPlatform
 
-/// A temporary file with a document's text, in a folder that only its owner may enter, on a file system in memory.
+/// A temporary file with a document's text, in a folder that only its owner can enter, on a file system in memory.
 ///
-/// ``wipe()`` overwrites and removes it with every other file of the folder, unless ``keep()`` leaves it to the user. If
-/// this process is killed, the folder is removed once the editor has ended, by a shell or by the next edit, unless other
-/// users can rename it.
+/// ``wipe()`` overwrites and removes it with every other file in the folder, unless ``keep()`` keeps it for the user. If
+/// this process is killed, a shell or the next edit removes the folder after the editor ends, unless other users can
+/// rename the folder.
 final class PrivateFile {
   let path: String
   let isInMemory: Bool
@@ -14,7 +14,7 @@ final class PrivateFile {
   private let entry: TemporaryEntry
   private let cleanup: CleanupGuard
 
-  /// - Parameter allowsDisk: uses `$TMPDIR` or `/tmp` if there is no file system in memory.
+  /// - Parameter allowsDisk: Whether to use `$TMPDIR` or `/tmp` if a file system in memory isn't available.
   init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
     let place = try Self.place(allowsDisk: allowsDisk)
     isInMemory = Self.isInMemory(place)
@@ -59,10 +59,10 @@ final class PrivateFile {
     guard FileBytes.writeAll(text, to: descriptor) else { throw Failure.system(errno, path) }
   }
 
-  /// Keeps the file with the text after this process has ended, and wipes every other file of the folder. The folder gets
-  /// a name that says so, and that no later run removes.
+  /// Keeps the file with the text after this process ends, and wipes every other file in the folder. Renames the folder,
+  /// so later runs don't remove it.
   ///
-  /// - Returns: the file's new path.
+  /// - Returns: The file's new path.
   func keep() -> String {
     entry.folder?.removeContents(except: name, overwriting: true)
     let kept = "\(OutputFile.folder(of: entry.path))dbtool-unsaved-\(UInt64.random(in: .min ... .max))"
@@ -74,11 +74,11 @@ final class PrivateFile {
 
   /// Overwrites and removes everything in the folder, and the folder. Does nothing after ``keep()``.
   ///
-  /// - Returns: the folder if some of it remains; the shell of the ``CleanupGuard`` removes it then.
+  /// - Returns: The folder if a part of it remains. The shell of the ``CleanupGuard`` then removes the folder.
   @discardableResult
   func wipe() -> String? {
     guard let folder = entry.folder else { return nil }
-    // Wiped by name: listing the folder may fail for want of a descriptor.
+    // Wipe the file by name, because listing the folder can fail without a free descriptor.
     folder.removeEntry(name, overwriting: true)
     let isGone = folder.remove(at: entry.path, overwriting: true)
     entry.release()

@@ -2,14 +2,14 @@ internal import CofferPlatform
 
 /// Hardens this process before it sees a secret, and ends it.
 enum Process {
-  /// Forbids core dumps and tracing; a closed pipe or a file too large becomes an error instead of a fatal signal.
+  /// Forbids core dumps and tracing. Makes a closed pipe or a too large file an error instead of a fatal signal.
   static func harden() {
     occupyStandardDescriptors()
     coffer_forbid_inspection()
     signal(SIGPIPE, SIG_IGN)
-    // A file beyond the shell's limit is an error of writing.
+    // A file beyond the shell's limit becomes a write error.
     signal(SIGXFSZ, SIG_IGN)
-    // Swift's threads abort the process if no descriptor is left for them; a store needs a few as well.
+    // Raise the limit, because Swift's threads abort the process without a free descriptor, and a store also needs some.
     _ = coffer_raise_open_files(fewestDescriptors)
     Interrupt.install()
   }
@@ -26,15 +26,15 @@ enum Process {
       hint: "raise the limit (ulimit -n)")
   }
 
-  /// Replaces a closed standard stream, so that no file of ours is opened in its place: messages for standard error
-  /// would be written into it. Opened in the opposite direction, so that reading and writing still fail.
+  /// Replaces closed standard streams, because a file opened later would otherwise receive messages for standard error.
+  /// Opens them in the opposite direction, so reading and writing still fail.
   private static func occupyStandardDescriptors() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
 
-  /// Ends the process; writers must have flushed standard output before.
+  /// Ends the process. Writers must flush standard output first.
   static func exit(with status: ExitStatus) -> Never {
     CofferPlatform.exit(status.rawValue)
   }

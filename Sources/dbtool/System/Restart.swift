@@ -1,15 +1,15 @@
 internal import CofferPlatform
 
-/// Replaces this process by a new one of the same program and command line, so that nothing of its memory remains.
+/// Replaces this process with a new process of the same program and command line, to discard its memory.
 enum Restart {
-  /// Holds the number of the descriptor from which the new process reads the state.
+  /// The variable with the number of the descriptor from which the new process reads the state.
   private static let variable = "DBTOOL_RESTARTED"
-  /// Less than a pipe holds, so that writing doesn't wait for a reader.
+  /// The maximum state size, which is less than a pipe's capacity, so writing doesn't wait for a reader.
   private static let maximumBytes = 4096
 
-  /// Starts the program again with a small state.
+  /// Restarts the program with a small state.
   ///
-  /// - Throws: if the program can't be started.
+  /// - Throws: An error if the program can't be started.
   static func run(with state: [UInt8]) throws -> Never {
     precondition(state.count <= maximumBytes, "internal error: a state larger than a pipe")
     let pipe = try Shell.pipe()
@@ -25,7 +25,8 @@ enum Restart {
     throw Failure.system(reason, "dbtool can't be started again")
   }
 
-  /// The state, once, in a process that ``run(with:)`` started; empty if it can't be read. `nil` in other processes.
+  /// Returns the state once in a process that ``run(with:)`` started, or an empty array if it can't be read. Returns `nil`
+  /// in other processes.
   static func takeState() -> [UInt8]? {
     guard let value = getenv(variable) else { return nil }
     let number = Int32(String(cString: value))

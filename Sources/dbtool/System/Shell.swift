@@ -2,15 +2,15 @@ internal import CofferDocuments
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// Runs the user's own commands by `/bin/sh`: an editor, a command that prints a secret.
+/// Runs the user's own commands with `/bin/sh`, such as an editor or a command that prints a secret.
 enum Shell {
-  /// Starts a shell with our environment.
+  /// Starts a shell with this process's environment.
   ///
   /// - Parameters:
-  ///   - script: the command; `arguments` are its `$@`.
-  ///   - signals: signals that this process ignores and the command must not: exec inherits ignored signals.
-  ///   - input: replaces our standard input.
-  ///   - output: replaces our standard output.
+  ///   - script: The command. `arguments` are its `$@`.
+  ///   - signals: The signals that this process ignores and the command must handle, because exec inherits ignored signals.
+  ///   - input: The command's standard input, or `nil` to inherit it.
+  ///   - output: The command's standard output, or `nil` to inherit it.
   static func spawn(
     _ script: String, _ arguments: [String] = [], resetting signals: [Int32], input: Int32? = nil,
     output: Int32? = nil
@@ -29,7 +29,7 @@ enum Shell {
     return child
   }
 
-  /// Makes a pipe whose ends no command inherits: its input would never end, and another one could read a secret.
+  /// Creates a pipe that commands don't inherit. Otherwise, its input would never end, and a command could read a secret.
   static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard CofferPlatform.pipe(&ends) == 0 else { throw Failure.system(errno, "a pipe") }
@@ -37,7 +37,7 @@ enum Shell {
     return (ends[0], ends[1])
   }
 
-  /// A word as a shell reads it, in quotes where it needs them.
+  /// Returns a word in a form that a shell reads, with quotes if necessary.
   static func quoted(_ word: String) -> String {
     // A message escapes these characters, so they're written as a shell such as bash or zsh reads them.
     guard escapingControls(word) == word else { return "$'" + word.utf8.map(escaped).joined() + "'" }
@@ -50,7 +50,7 @@ enum Shell {
     return isPlain && !word.isEmpty ? word : "'" + word.replacing(ascii: "'", with: "'\\''") + "'"
   }
 
-  /// A byte between `$'` and `'`, in octal digits unless it's ASCII that means itself.
+  /// Returns a byte between `$'` and `'`, in octal digits unless it's ordinary ASCII.
   private static func escaped(_ byte: UInt8) -> String {
     let meansItself = (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\")
     guard !meansItself else { return String(UnicodeScalar(byte)) }
@@ -58,17 +58,17 @@ enum Shell {
     return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
   }
 
-  /// A path as a shell reads it, which no command takes for an option.
+  /// Returns a path in a form that a shell reads and that commands don't take for an option.
   static func quoted(path: String) -> String { quoted(InputFile.argument(path)) }
 
-  /// Describes the failure of a command by its status from `waitpid`; nil for success.
+  /// Returns a description of a failed command by its status from `waitpid`, or `nil` for success.
   static func failure(_ status: Int32) -> String? {
     guard status != 0 else { return nil }
     return status & 0x7F == 0 ? "ended with \((status >> 8) & 0xFF)" : "was ended by signal \(status & 0x7F)"
   }
 }
 
-/// Strings for C: an array of pointers that ends with nil.
+/// An array of C strings that ends with `nil`.
 final class CStrings {
   let pointers: [UnsafeMutablePointer<CChar>?]
 

@@ -1,15 +1,15 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// A command that prints a secret, run by `/bin/sh -c`; its output is read straight into locked memory.
+/// A command that prints a secret, run by `/bin/sh -c`. Its output is read directly into locked memory.
 ///
-/// `input`, if any, is its standard input; it may prompt on the terminal, and it shares our standard error.
+/// `input`, if given, is its standard input. It can prompt on the terminal, and shares this process's standard error.
 struct ShellCommand {
   /// The longest accepted output, in bytes.
   static let outputLimit = 64 * 1024
 
   let command: String
-  /// The name of its option, for messages, because the command line itself may hold a secret.
+  /// The name of the option, for messages, because the command line itself can contain a secret.
   let option: String
 
   func run(input: [UInt8] = []) throws -> Secret {
@@ -24,7 +24,7 @@ struct ShellCommand {
     close(question.0)
     close(answer.1)
     (question.0, answer.1) = (-1, -1)
-    // At most 4 KiB, less than any pipe holds: this can't block on a command that never reads.
+    // The input is at most 4 KiB, less than any pipe's capacity, so this can't block on a command that never reads.
     _ = input.withUnsafeBytes { CofferPlatform.write(question.1, $0.baseAddress, $0.count) }
     close(question.1)
     question.1 = -1

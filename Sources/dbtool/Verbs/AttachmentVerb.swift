@@ -5,13 +5,13 @@ internal import CofferFormats
 internal import CofferFoundation
 internal import CofferPlatform
 
-/// `attachment add|ls|get|rm STORE`.
+/// `attachment add|ls|get|rm STORE`: manages files attached to documents.
 struct AttachmentVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "attachment",
-    abstract: "Add, list, get or remove files of documents.",
+    abstract: "Add, list, get or remove files attached to documents.",
     discussion: """
-      A document can have any number of files, sealed beside its text.
+      A document can have any number of files, sealed next to its text.
 
         dbtool attachment add texts.coffer 17 photo.jpeg scan.pdf
         dbtool attachment ls texts.coffer 17
@@ -26,10 +26,10 @@ struct AttachmentVerb: ParsableCommand {
 struct AttachedDocument: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("Look for the document in this collection only.", valueName: "name"))
+    help: ArgumentHelp("Look for the document only in this collection.", valueName: "name"))
   var collection: String?
 
-  @Argument(help: "The document: its id, key or title.")
+  @Argument(help: "The document's id, key or title.")
   var document: String
 
   func header(in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> DocumentHeader {
@@ -44,9 +44,10 @@ struct AttachmentAddVerb: ParsableCommand {
     commandName: "add",
     abstract: "Attach files to a document.",
     discussion: """
-      All of them, or none. Each keeps its name and its date; the media type follows from the name. Standard input \
-      ('-') and pipes are read to their end before the store is locked, into a sealed file without a name. If the \
-      program that writes to a pipe fails, the part that it wrote is attached: if it can fail, let it write a file.
+      Attaches all files or none. Each file keeps its name and date, and the media type follows from the name. \
+      Standard input ('-') and pipes are read completely, into a sealed file without a name, before the store is \
+      locked. If the program that writes to a pipe fails, the part that it wrote is attached. If it can fail, let it \
+      write a file instead.
 
         dbtool attachment add texts.coffer 17 photo.jpeg scan.pdf
         arecord -f cd | dbtool attachment add texts.coffer 17 - --name memo.wav
@@ -56,7 +57,7 @@ struct AttachmentAddVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup var choice: AttachedDocument
 
-  @Argument(help: ArgumentHelp("The files; '-' is standard input.", valueName: "file"), completion: .file())
+  @Argument(help: ArgumentHelp("The files, or '-' for standard input.", valueName: "file"), completion: .file())
   var files: [String]
 
   @Option(parsing: .unconditional, help: ArgumentHelp("The name, for one file.", valueName: "name"))
@@ -65,7 +66,7 @@ struct AttachmentAddVerb: ParsableCommand {
   @Option(help: ArgumentHelp("The media type, such as image/png.", valueName: "type"))
   var type: String?
 
-  @Flag(help: "Replace attachments that have the same names.")
+  @Flag(help: "Replace attachments with the same names.")
   var replace = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
@@ -106,10 +107,10 @@ struct AttachmentAddVerb: ParsableCommand {
 }
 
 extension WriteTransaction {
-  /// Attaches a content, or replaces the attachment of the document that has the name.
+  /// Attaches contents, or replaces the document's attachment with this name.
   ///
-  /// - Throws: Errors of ``attach(_:to:name:type:date:progress:)``, with a hint for a name that is taken, and `usage` for
-  ///   a name that several have, as after a merge.
+  /// - Throws: Errors of ``attach(_:to:name:type:date:progress:)``, with a hint if the name is taken, and `usage` if
+  ///   several attachments have the name, as after a merge.
   func attach(
     _ content: AttachmentContent, to document: DocumentID, name: String, type: String?, replacing isReplacing: Bool,
     progress: @escaping ProgressHandler
@@ -135,7 +136,8 @@ struct AttachmentListVerb: ParsableCommand {
     commandName: "ls",
     abstract: "List attachments: document, number, name, type, size, date.",
     discussion: """
-      Of some documents, or of all. JSON has the SHA-256, too. No content is opened.
+      Lists the attachments of the given documents, or of all documents, without opening contents. JSON also has the \
+      SHA-256.
 
         dbtool attachment ls texts.coffer 17
         dbtool attachment ls texts.coffer -c notes --json
@@ -179,8 +181,9 @@ struct AttachmentGetVerb: ParsableCommand {
     commandName: "get",
     abstract: "Write attachments to standard output, a file or a folder.",
     discussion: """
-      One goes to standard output, or to the file of -o. Several, or all of a document without NAME, go to the folder \
-      of -o, under names that are safe in any file system. A file appears when its whole content is in it and proved.
+      A single attachment goes to standard output, or to the file of -o. Several attachments, or all of a document \
+      without NAME, go to the folder of -o, under names that are safe in any file system. A file appears when its \
+      contents are complete and proved.
 
         dbtool attachment get texts.coffer 17 scan.pdf > scan.pdf
         dbtool attachment get texts.coffer 17 scan.pdf -o scan.pdf
@@ -256,9 +259,9 @@ struct AttachmentGetVerb: ParsableCommand {
 }
 
 extension StandardOutput {
-  /// Writes the content of an attachment to standard output.
+  /// Writes an attachment's contents to standard output.
   ///
-  /// - Throws: `usage` if that is a terminal, unless the content is a short text.
+  /// - Throws: `usage` if standard output is a terminal, unless the contents are a short text.
   static func write(_ attachment: Attachment, of reader: borrowing ReadTransaction) throws {
     let output = StandardOutput(readsAhead: true)
     let isShort = attachment.byteCount <= StandardOutput.bufferSize
@@ -279,7 +282,7 @@ struct AttachmentRemoveVerb: ParsableCommand {
     commandName: "rm",
     abstract: "Remove attachments from a document.",
     discussion: """
-      All of them in one transaction, or none where one is missing.
+      Removes all of them in one transaction, or none if one is missing.
 
         dbtool attachment rm texts.coffer 17 scan.pdf
         dbtool attachment rm texts.coffer 17 '#3' --dry-run
@@ -291,7 +294,7 @@ struct AttachmentRemoveVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("Names, or numbers (#3).", valueName: "name"))
   var names: [String]
 
-  @Flag(name: [.customShort("n"), .long], help: "Say what would be removed, and remove nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Show what would be removed without removing it.")
   var dryRun = false
 
   func run() throws {

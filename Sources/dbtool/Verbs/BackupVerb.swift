@@ -3,19 +3,18 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferFoundation
 
-/// `backup STORE DEST`: a copy of one moment, without a key.
+/// `backup STORE DEST`: copies a snapshot, without a key.
 struct BackupVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
     abstract: "Copy a store while it is in use, without a key.",
     discussion: """
-      The copy is of one moment, a store with the same keys in one file, checked before it gets its name as \
-      'verify --keyless' does: a store whose structure is damaged is not copied. Damaged texts need a key to be found: run \
-      'verify' first. With the write-ahead log others go on writing \
-      meanwhile; in the rollback journal they wait. A folder (DIR/) gets a file of the store's name; with --keep the \
-      time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. A copy \
-      that is dated in the future is named, and neither deleted nor counted. To make \
-      a store with a new identity, use 'copy' instead.
+      The copy is a snapshot in one file, a store with the same keys. Before the copy gets its name, it is checked \
+      like 'verify --keyless', so a store with a damaged structure isn't copied. Finding damaged texts needs a key, so \
+      run 'verify' first. With the write-ahead log, others can write during the backup. With the rollback journal, \
+      they wait. In a folder (DIR/), the copy has the store's name. With --keep, the name includes the UTC time, and \
+      the oldest such copies of this store are deleted when the new copy is durable. A copy dated in the future is \
+      reported, but neither deleted nor counted. To make a store with a new identity, use 'copy' instead.
 
         dbtool backup texts.coffer texts-monday.coffer
         dbtool backup texts.coffer backups/ --keep 14
@@ -26,13 +25,13 @@ struct BackupVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The copy's file, or its folder.", valueName: "dest"), completion: .file())
   var output: String
 
-  @Option(help: ArgumentHelp("In a folder: keep this many copies, named by their time.", valueName: "n"))
+  @Option(help: ArgumentHelp("In a folder, keep this many copies, named by their time.", valueName: "n"))
   var keep: Int?
 
   @Flag(name: .shortAndLong, help: "Replace an existing file.")
   var force = false
 
-  @Flag(help: "Copy a damaged store, too.")
+  @Flag(help: "Copy the store even if it is damaged.")
   var allowDamage = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
@@ -63,7 +62,7 @@ struct BackupVerb: ParsableCommand {
 }
 
 extension BackupVerb {
-  /// Copies the store. In a series, the next name is tried if another backup takes this one meanwhile.
+  /// Copies the store. In a series, tries the next name if another backup takes the name first.
   private func copy(_ progress: @escaping ProgressHandler) throws -> BackupPlace {
     while true {
       let place = try BackupPlace(output, of: store.path, isStamped: keep != nil)
@@ -81,12 +80,12 @@ extension BackupVerb {
 }
 
 extension Progress {
-  /// Runs work on pages that a signal ends.
+  /// Runs page work that a signal can end.
   func interruptible<R>(_ work: (@escaping ProgressHandler) throws -> R) throws -> R {
     defer { finish() }
     do {
       return try Interrupt.deferring {
-        // From here on a signal waits until the unfinished copy is deleted.
+        // From here on, a signal waits until the unfinished copy is deleted.
         try Interrupt.check()
         return try work { step in
           self.update(step)

@@ -4,32 +4,34 @@ internal import CofferBrowser
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// `browse STORE`: a store on the whole terminal.
+/// `browse STORE`: shows a store on the whole terminal.
 struct BrowseVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "browse",
-    abstract: "Look through a store on the whole terminal.",
+    abstract: "Browse a store on the whole terminal.",
     discussion: """
-      Shows the collections, the titles of one of them, and beside them the text of the marked document. Keys are those \
-      of less; h lists them:
+      Shows the collections, the titles of a collection, and next to them the text of the selected document. Keys are \
+      as in less. Press h to list them:
 
-        j k Space b d u g G   move: a line, a page, half one, to the ends
-        Return  Tab           into the collection, the text; back
-        q  Q                  back, or the end; the end at once
-        & and letters         only the titles that hold the letters
-        / and words, Return   only the documents that hold the words
-        n  N                  the next hit of the words, the one before
+        j k Space b d u g G   move a line, a page, half a page, to the ends
+        Return  Tab           open the collection or text; go back
+        q  Q                  go back or quit; quit immediately
+        & and letters         show only titles that contain the letters
+        / and words, Return   show only documents that contain the words
+        n  N                  go to the next or previous hit of the words
         s and a letter        sort; a capital letter reverses the order
-        =  v                  the document's facts; edit its text
+        =  v                  show the document's facts; edit its text
 
-      A list, a filter and a sort open no text; the marked document is opened when it is shown. v runs your editor as \
-      'edit' does. Other programs' changes show at once. While another program holds the store, keys are taken. Nothing is written into a file, and nothing into the terminal's scrollback: the screen is the \
-      alternate one, which is cleared at the end. The editor is another program: its file is in memory, readable by you \
-      alone, and wiped.
+      Listing, filtering and sorting don't open texts. The selected document is opened when it is shown. v runs your \
+      editor like 'edit'. Changes by other programs appear immediately. While another program locks the store, keys \
+      still work. The browser doesn't write to files or to the terminal's scrollback. It uses the alternate screen, \
+      which is cleared at the end. The editor is a separate program. Its file is in memory, readable only by you, and \
+      wiped.
 
       After 5 minutes without a key press, or after L, the screen is cleared, the store is closed and its keys are \
-      wiped. Return opens it again, at the same place, by the same key: a passphrase is asked for, but a key file is read without a question, so that \
-      it keeps no person at the keyboard out. While the editor runs, nothing is locked.
+      wiped. Return opens the store at the same place with the same key. A passphrase is asked for, but a key file is \
+      read without a question, so it doesn't keep out a person at the keyboard. While the editor runs, nothing is \
+      locked.
 
         dbtool browse texts.coffer --key-file my.key
         dbtool browse texts.coffer -c notes --lock-after 1
@@ -39,14 +41,14 @@ struct BrowseVerb: ParsableCommand {
 
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("Begin in this collection.", valueName: "name"))
+    help: ArgumentHelp("Start in this collection.", valueName: "name"))
   var collection: String?
 
   @Option(
-    help: ArgumentHelp("Lock after so many minutes without a key press; 0 never.", valueName: "minutes"))
+    help: ArgumentHelp("Lock after this many minutes without a key press (0 for never).", valueName: "minutes"))
   var lockAfter = 5.0
 
-  @Flag(help: "Change nothing: v shows a message only.")
+  @Flag(help: "Don't allow changes. v only shows a message.")
   var readOnly = false
 
   func validate() throws {
@@ -66,7 +68,7 @@ struct BrowseVerb: ParsableCommand {
     }
     let store = try program.reopen()
     if let collection {
-      // The error for a missing one lists the existing ones.
+      // If the collection is missing, the error lists the existing collections.
       try store.read { try Collections.require([collection], in: $0, of: store) }
     }
     return try Browser(

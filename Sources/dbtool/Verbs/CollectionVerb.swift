@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `collection list|create|rename|drop|clear|sort STORE`.
+/// `collection list|create|rename|drop|clear|sort STORE`: manages collections.
 struct CollectionVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "collection",
@@ -22,7 +22,7 @@ struct CollectionVerb: ParsableCommand {
 struct CollectionListVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List collections: number, name, count of documents.",
+    abstract: "List collections: number, name, document count.",
     discussion: """
         dbtool collection list texts.coffer
       """)
@@ -49,7 +49,7 @@ struct CollectionListVerb: ParsableCommand {
 struct CollectionCreateVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
-    abstract: "Make an empty collection.",
+    abstract: "Create an empty collection.",
     discussion: """
         dbtool collection create texts.coffer notes
       """)
@@ -69,7 +69,7 @@ struct CollectionCreateVerb: ParsableCommand {
 struct CollectionRenameVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename",
-    abstract: "Give a collection a new name.",
+    abstract: "Rename a collection.",
     discussion: """
         dbtool collection rename texts.coffer notes archive
       """)
@@ -79,7 +79,7 @@ struct CollectionRenameVerb: ParsableCommand {
   @Argument(help: "The collection's name.")
   var name: String
 
-  @Argument(help: ArgumentHelp("Its new name.", valueName: "new"))
+  @Argument(help: ArgumentHelp("The new name.", valueName: "new"))
   var newName: String
 
   func run() throws {
@@ -95,10 +95,10 @@ struct CollectionRenameVerb: ParsableCommand {
 struct CollectionClearVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "clear",
-    abstract: "Delete all documents of a collection.",
+    abstract: "Delete all documents in a collection.",
     discussion: """
-      The collection stays, empty. Ids go on where they were; with --restart-ids the next one is the lowest above all \
-      documents that remain in the store, since ids are unique in it.
+      The empty collection remains, and ids continue from the last id. With --restart-ids, the next id is the lowest \
+      above all documents that remain in the store, because ids are unique in it.
 
         dbtool collection clear texts.coffer notes --dry-run
         dbtool collection clear texts.coffer notes --force
@@ -107,7 +107,7 @@ struct CollectionClearVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup var deletion: CollectionDeletion
 
-  @Flag(help: "Give the ids of deleted documents again.")
+  @Flag(help: "Reuse the ids of deleted documents.")
   var restartIds = false
 
   func run() throws {
@@ -141,13 +141,13 @@ struct CollectionDeletion: ParsableArguments {
   @Argument(help: "The collection's name.")
   var name: String
 
-  @Flag(name: .shortAndLong, help: "Delete the documents in it.")
+  @Flag(name: .shortAndLong, help: "Delete the documents in the collection.")
   var force = false
 
-  @Flag(name: [.customShort("n"), .long], help: "Say how many documents would be deleted, and delete nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Show how many documents would be deleted without deleting them.")
   var dryRun = false
 
-  /// - Parameter delete: deletes and returns the number of documents.
+  /// - Parameter delete: Deletes the documents, and returns their number.
   func run(
     _ options: StoreOptions, delete: (borrowing WriteTransaction, DocumentCollection) throws -> Int
   ) throws {
@@ -178,11 +178,11 @@ struct CollectionDeletion: ParsableArguments {
 struct CollectionSortVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sort",
-    abstract: "Sort a collection once, and keep that order.",
+    abstract: "Sort a collection once, and store the order.",
     discussion: """
-      Compares titles and texts by their code points, case and all; documents that are equal keep the order they had. \
-      json:PATH sorts by a value in texts that are JSON: first documents without it, then false, true, numbers, \
-      strings, arrays and objects. attribute:PATH sorts by an attribute in the same way.
+      Compares titles and texts by code point, including case. Equal documents keep their order. json:PATH sorts by a \
+      value in JSON texts: first documents without it, then false, true, numbers, strings, arrays and objects. \
+      attribute:PATH sorts by an attribute in the same way.
 
         dbtool collection sort texts.coffer --by title
         dbtool collection sort texts.coffer prices --by json:price.net --reverse --dry-run
@@ -217,7 +217,7 @@ struct CollectionSortVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "The collection's name (default: the only one).")
+  @Argument(help: "The collection's name (default: the only collection).")
   var name: String?
 
   @Option(
@@ -226,10 +226,10 @@ struct CollectionSortVerb: ParsableCommand {
       valueName: "value"))
   var by: Key
 
-  @Flag(name: .shortAndLong, help: "The greatest first.")
+  @Flag(name: .shortAndLong, help: "Sort in descending order.")
   var reverse = false
 
-  @Flag(name: [.customShort("n"), .long], help: "List the documents in that order, and change nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "List the documents in the new order without storing it.")
   var dryRun = false
 
   func run() throws {

@@ -2,16 +2,16 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferEngine
 
-/// `compact STORE`: the file without what was deleted, without a key.
+/// `compact STORE`: frees the space of deleted data, without a key.
 struct CompactVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
     abstract: "Free unused space, without a key.",
     discussion: """
-      Copies a write-ahead log into the file first. No other process can use the store meanwhile. The command \
-      needs room for two copies: one in the folder of SQLite's temporary files (SQLITE_TMPDIR, else /var/tmp), one \
-      beside the store. An interrupted or killed run loses no document: the next command on the store undoes or \
-      finishes the rewriting.
+      Copies a write-ahead log into the file first. No other process can use the store during compaction. The command \
+      needs space for two copies: one in SQLite's temporary folder (SQLITE_TMPDIR, else /var/tmp), and one next to the \
+      store. An interrupted or killed run doesn't lose documents, because the next command on the store undoes or \
+      finishes the rewrite.
 
         dbtool compact texts.coffer
       """)

@@ -21,11 +21,11 @@ struct Conversion {
     self.onError = onError
   }
 
-  /// - Parameter name: the input's, for errors.
-  /// - Throws: `TextCodingError` for bytes that are no text or cannot be encoded.
+  /// - Parameter name: The input's name, for errors.
+  /// - Throws: `TextCodingError` if bytes aren't text or can't be encoded.
   mutating func run(from source: Int32, named name: String, to output: StandardOutput) throws {
     var raw = [UInt8](repeating: 0, count: Self.chunk)
-    // UTF-8 takes at most 3 bytes for each byte of a code page: room for a whole chunk.
+    // Allocate enough for a whole chunk, because UTF-8 takes at most 3 bytes for each byte of a code page.
     var text = [UInt8](repeating: 0, count: 3 * Self.chunk)
     var isFinal = false
     while !isFinal {
@@ -53,7 +53,7 @@ struct Conversion {
 
   private mutating func write(_ text: UnsafeRawBufferPointer, isFinal: Bool, to output: StandardOutput) throws {
     if encoder == nil {
-      // The input's first character decides about the mark; nothing is written before it.
+      // Wait for the input's first character before writing, because it determines the mark.
       guard !text.isEmpty || isFinal else { return }
       if addsMark { encoding = encoding.behindMark(of: text) }
       encoder = TextEncoder(encoding, onError: onError)
@@ -61,7 +61,7 @@ struct Conversion {
         try encoding.byteOrderMark.withUnsafeBytes { try output.write($0) }
       }
     }
-    // The decoder's output is UTF-8 already.
+    // The decoder's output is already UTF-8.
     if encoding == .utf8 { return try output.write(text) }
     var encoded = [UInt8](repeating: 0, count: Self.chunk)
     var done = 0

@@ -3,15 +3,15 @@ internal import CofferPlatform
 internal import CofferTerminal
 internal import CofferText
 
-/// `convert INPUT`: a text file from one encoding to another, streaming; no store.
+/// `convert INPUT`: converts a text file to another encoding as a stream, without a store.
 struct ConvertVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "convert",
-    abstract: "Convert a text file to UTF-8, or from any known encoding to any other.",
+    abstract: "Convert a text file to UTF-8, or between any known encodings.",
     discussion: """
-      A byte order mark decides the encoding of the input; without one, the input is UTF-8, unless --from \
-      names another encoding. The result goes to standard output or -o; as utf-8-bom and utf-16 it begins with a byte \
-      order mark.
+      A byte order mark determines the input's encoding. Without a mark, the input is UTF-8 unless --from names \
+      another encoding. The result goes to standard output or -o. In utf-8-bom and utf-16, it begins with a byte order \
+      mark.
 
         dbtool convert phrases.txt -o phrases-utf8.txt
         dbtool convert old.txt --from windows-1251 > new.txt
@@ -34,11 +34,11 @@ struct ConvertVerb: ParsableCommand {
   var to = OutputEncodingName<AnyEncoding>(.utf8)
 
   @Option(
-    name: .shortAndLong, help: ArgumentHelp("The output file, in place of standard output.", valueName: "path"),
+    name: .shortAndLong, help: ArgumentHelp("The output file, instead of standard output.", valueName: "path"),
     completion: .file())
   var output: String?
 
-  @Option(help: ArgumentHelp("The action for bytes that are no text.", valueName: "mode"))
+  @Option(help: ArgumentHelp("The action for bytes that aren't text.", valueName: "mode"))
   var onError: OnError = .fail
 
   @Flag(name: .shortAndLong, help: "Replace an existing output file.")

@@ -6,17 +6,18 @@ internal import CofferFoundation
 struct CopyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy",
-    abstract: "Make a new store for other keys: for a recipient, to edit, or from a damaged store.",
+    abstract: "Copy a store for other keys, for editing, or to salvage its documents.",
     discussion: """
-      NEW has an identity and keys of its own, and nothing in it is sealed with a key of STORE, so that you can give it \
-      to another person. Send its pin by another way. Without -c or NAME, every document is copied. Ids, order, dates, \
-      keys and attributes stay as they are. Nothing links NEW to STORE, so the two can't be merged.
+      NEW has its own identity and keys, and isn't sealed with any key of STORE, so you can give it to another person. \
+      Send its pin separately. Without -c or NAME, every document is copied. Ids, order, dates, keys and attributes \
+      remain the same. NEW isn't linked to STORE, so the two can't be merged.
 
-      --editable makes a copy to work in: 'merge' exchanges later changes between it and STORE. New documents get \
-      large ids, from a range that no other copy uses. Without -r or --new-… it opens with the keys that open STORE.
+      --editable makes a working copy. 'merge' exchanges later changes between the copy and STORE. New documents get \
+      large ids, from a range that no other copy uses. Without -r or --new-…, the copy opens with the keys that open \
+      STORE.
 
-      --salvage reads a damaged store: NEW gets every document that is still the one that was written. The others are \
-      listed by id with the reason, and the exit code is 3.
+      --salvage reads a damaged store. NEW gets every document that still matches what was written. Other documents \
+      are listed by id with the reason, and the exit code is 3.
 
         dbtool copy texts.coffer hers.coffer -c news -r coffer-recipient-1-…
         dbtool copy shipped.coffer mine.coffer --editable
@@ -30,10 +31,10 @@ struct CopyVerb: ParsableCommand {
 
   @OptionGroup var extent: ExtentOptions
 
-  @Flag(help: "A copy to work in, which 'merge' brings up to date.")
+  @Flag(help: "Make a working copy, which 'merge' can update.")
   var editable = false
 
-  @Flag(help: "Read a damaged store, and leave out what can't be read.")
+  @Flag(help: "Read a damaged store, and omit unreadable documents.")
   var salvage = false
 
   @Flag(name: .shortAndLong, help: "Replace a store at NEW that no process has open.")
@@ -101,7 +102,7 @@ struct CopyVerb: ParsableCommand {
     return report
   }
 
-  /// Makes an editable copy that opens with the original's keys, which are asked for once.
+  /// Makes an editable copy that opens with the original's keys. Asks for the keys once.
   private func copyForSameKeys(
     _ key: StoreKey, to url: URL, _ progress: @escaping ProgressHandler
   ) throws -> CopyReport {

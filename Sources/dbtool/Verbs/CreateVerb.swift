@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `create STORE`: a new store, with one slot per key or recipient.
+/// `create STORE`: creates a store with one slot per key or recipient.
 struct CreateVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
-    abstract: "Make an empty store.",
+    abstract: "Create an empty store.",
     discussion: """
-      Every key or recipient given becomes a slot, and any slot opens the whole store. Prints the store's id and its \
-      pin: a person who gets the store from you can check with --pin PIN that it is this one.
+      Each given key or recipient becomes a slot, and any slot opens the whole store. Prints the store's id and pin. A \
+      person who gets the store from you can check its identity with --pin PIN.
 
         dbtool create texts.coffer --key-file my.key
         dbtool create texts.coffer --passphrase --recipient coffer-recipient-1-…

@@ -4,7 +4,7 @@ internal import CofferCopies
 internal import CofferFoundation
 internal import CofferTerminal
 
-/// `diff STORE OTHER`: what differs between two stores.
+/// `diff STORE OTHER`: lists the differences between two stores.
 struct DiffVerb: ParsableCommand {
   enum PairingName: String, CaseIterable, ExpressibleByArgument {
     case identity, key, title
@@ -22,9 +22,10 @@ struct DiffVerb: ParsableCommand {
     commandName: "diff",
     abstract: "Show the documents that differ between two stores.",
     discussion: """
-      From STORE to OTHER: documents that were added, removed, changed or moved, and the parts that differ. A store and its \
-      copies are compared by the identities of their documents; other stores by key or by title, within collections of \
-      equal names. The keys given are tried on both. Exit 0 if nothing differs, 4 if something does.
+      Lists documents that were added, removed, changed or moved from STORE to OTHER, and the parts that differ. A \
+      store and its copies are compared by document identity, and other stores by key or title within collections of \
+      the same name. The given keys are tried on both stores. The exit code is 0 without differences, or 4 with \
+      differences.
 
         dbtool diff backup.coffer texts.coffer --key-file my.key
         dbtool diff backup.coffer texts.coffer --text
@@ -37,13 +38,13 @@ struct DiffVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The store to compare with.", valueName: "other"), completion: .file())
   var other: String
 
-  @Option(help: ArgumentHelp("How documents are paired (default: identity).", valueName: "pairing"))
+  @Option(help: ArgumentHelp("How to pair documents (default: identity).", valueName: "pairing"))
   var by: PairingName?
 
-  @Flag(help: "Show the lines of texts that differ, as 'diff -u' does.")
+  @Flag(help: "Show the differing lines of texts, like 'diff -u'.")
   var text = false
 
-  @Flag(help: "Without a key: the ids whose sealed rows differ between two files of one store.")
+  @Flag(help: "Without a key, list ids whose sealed rows differ between two files of one store.")
   var keyless = false
 
   @OptionGroup(title: "The other store") var otherStore: OtherStoreOptions
@@ -84,7 +85,7 @@ struct DiffVerb: ParsableCommand {
     guard found.isEmpty else { throw Outcome(.answerIsNo) }
   }
 
-  /// Without a key.
+  /// Compares sealed rows without a key.
   private func compareRows() throws {
     try options.store.requireExpected()
     let found = try DocumentStore.rowDifferences(
@@ -123,7 +124,7 @@ struct DiffVerb: ParsableCommand {
   }
 }
 
-/// A line of a list of differences.
+/// A row in a list of differences.
 private struct DifferenceRow {
   let change: String
   let id: DocumentID?
@@ -152,7 +153,7 @@ private struct DifferenceRow {
 }
 
 extension StoreDifferences {
-  /// Prints a line for each document that differs.
+  /// Prints a line for each differing document.
   func print(as format: ListFormat?) throws {
     let rows =
       (removed.map { ("removed", $0) } + added.map { ("added", $0) }

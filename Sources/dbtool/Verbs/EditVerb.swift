@@ -1,19 +1,19 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `edit STORE ID`: a text in the user's editor.
+/// `edit STORE ID`: opens a text in the user's editor.
 struct EditVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit",
     abstract: "Edit a text in your editor, or change its title and attributes.",
     discussion: """
-      Opens $VISUAL, else $EDITOR, on a file in memory (XDG_RUNTIME_DIR, /dev/shm) that only you can read, and wipes \
-      it after. Writes nothing when the text is unchanged or the editor fails. A changed text that can't be stored stays \
-      in memory, and the error says where. A line end that the editor adds to a text that had none is removed again. If \
-      another user or process changed or deleted the document meanwhile, your text becomes a new document behind it \
-      (exit code 1).
+      Opens $VISUAL, or else $EDITOR, on a file in memory (XDG_RUNTIME_DIR, /dev/shm) that only you can read, and then \
+      wipes the file. Doesn't write if the text is unchanged or the editor fails. If a changed text can't be stored, \
+      it remains in memory, and the error contains its location. If the editor adds a line end to a text without one, \
+      it is removed. If another user or process changes or deletes the document during the edit, your text becomes a \
+      new document after it (exit code 1).
 
-      With --set-title, --attr or --remove-attr, no editor opens, and the text stays as it is.
+      With --set-title, --attr or --remove-attr, the editor doesn't open, and the text remains unchanged.
 
         dbtool edit texts.coffer 17
         EDITOR='code --wait' dbtool edit texts.coffer n-42
@@ -23,15 +23,15 @@ struct EditVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "Documents") var choice: DocumentChoice
 
-  @Flag(help: "If there is no file system in memory, edit in a temporary file on disk.")
+  @Flag(help: "Edit in a temporary file on disk if a file system in memory isn't available.")
   var onDisk = false
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("Set the title, without an editor.", valueName: "text"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Set the title without an editor.", valueName: "text"))
   var setTitle: String?
 
   @Option(
     name: .customLong("attr"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("Set an attribute: a text, or with := any JSON (repeatable).", valueName: "name=value"))
+    help: ArgumentHelp("Set an attribute to text, or to JSON with := (repeatable).", valueName: "name=value"))
   var attributes: [AttributeArgument] = []
 
   @Option(

@@ -4,17 +4,17 @@ internal import CofferFormats
 internal import CofferPlatform
 internal import CofferText
 
-/// `export STORE [NAME…]`: documents in order, to standard output, a file or a directory.
+/// `export STORE [NAME…]`: writes documents in order to standard output, a file or a directory.
 struct ExportVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write documents as plain text: NDJSON, CSV, files, SQLite, …",
+    abstract: "Write documents unencrypted, as NDJSON, CSV, files, SQLite, …",
     discussion: """
-      All of one moment, in order. NDJSON and JSON keep every fact and list attachments, whose contents --attachments \
-      writes; SQLite keeps the rest, a table for each collection; CSV and TSV have a column for each part and attribute; \
-      plist keeps id, title, text and attributes; text makes a file each, a folder beside it for its attachments, and an \
-      index.ndjson of all else. A note counts what a format leaves out. 'import --keep-ids' reads each back. The output is \
-      not encrypted: files are made for you alone.
+      Writes a snapshot, in order. NDJSON and JSON keep every fact and list attachments, and --attachments writes \
+      their contents. SQLite keeps the rest, with a table for each collection. CSV and TSV have a column for each part \
+      and attribute. plist keeps id, title, text and attributes. text writes a file for each document, a folder next \
+      to it for its attachments, and an index.ndjson with all other facts. A note counts the parts that a format \
+      omits. 'import --keep-ids' can read each format. The output isn't encrypted, so files are readable only by you.
 
         dbtool export texts.coffer --key-file my.key > all.ndjson
         dbtool export texts.coffer -c notes -o notes.csv
@@ -26,7 +26,7 @@ struct ExportVerb: ParsableCommand {
 
   @OptionGroup var extent: ExtentOptions
 
-  @Option(help: ArgumentHelp("The format (default: that of -o's extension, else ndjson).", valueName: "format"))
+  @Option(help: ArgumentHelp("The format (default: from -o's extension, else ndjson).", valueName: "format"))
   var to: ExportFormat?
 
   @Option(
@@ -36,29 +36,29 @@ struct ExportVerb: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The encoding of csv, tsv and text (default: utf-8); utf-8-bom and utf-16 begin with a byte order mark.",
+      "The encoding of csv, tsv and text (default: utf-8). utf-8-bom and utf-16 begin with a byte order mark.",
       valueName: "encoding"))
   var encoding: OutputEncodingName<UnicodeEncoding>?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "The columns of csv and tsv, in this order: id, title, text, key, created, modified, parent, json, or the names of attributes.",
+      "The columns of csv and tsv, in order: id, title, text, key, created, modified, parent, json, or attribute names.",
       valueName: "list"))
   var columns: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The separator of fields in csv and tsv: a character, or 'tab'.", valueName: "char"))
+    help: ArgumentHelp("The field separator in csv and tsv: a character, or 'tab'.", valueName: "char"))
   var delimiter: FieldDelimiter?
 
   @Option(
     help: ArgumentHelp(
-      "A new folder for the contents of the attachments that ndjson and json list.", valueName: "dir"),
+      "A new folder for the attachment contents that ndjson and json list.", valueName: "dir"),
     completion: .directory)
   var attachments: String?
 
-  @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
+  @Flag(help: "Begin text files with the attributes, in the form that 'import --front-matter' reads.")
   var frontMatter = false
 
   @Flag(name: .shortAndLong, help: "Replace an existing output.")
@@ -83,7 +83,7 @@ struct ExportVerb: ParsableCommand {
 
   private var words: DocumentWords { extent.words }
 
-  /// Whether the output is a file for one text: not a folder, by its name.
+  /// Returns whether the output's name is a file for one text rather than a folder.
   private func isOneText(_ path: String?, _ format: ExportFormat) throws -> Bool {
     guard format == .text, let path, path.lowercased().hasSuffix(".txt"), !InputFile.isDirectory(path) else {
       return false
@@ -110,7 +110,7 @@ struct ExportVerb: ParsableCommand {
           + (format == .text ? ": text writes attachments beside the texts" : ", not to \(format.rawValue)"))
     }
     let isOneText = try isOneText(path, format)
-    // The output is plaintext: files and directories are readable by their owner alone.
+    // Make files and directories readable only by their owner, because the output is plaintext.
     umask(0o077)
     let store = try options.open(readOnly: true)
     var target: ExportTarget?
@@ -171,7 +171,7 @@ struct ExportVerb: ParsableCommand {
   private struct Totals {
     var documents = 0
     var attachments = 0
-    /// The error to throw after the output if the documents aren't the set that was written.
+    /// The error to throw after the output if the documents don't match the store's set hash or count.
     var mismatch: StoreError?
     var leftOut: LeftOutParts
 
@@ -188,7 +188,7 @@ struct ExportVerb: ParsableCommand {
     return options
   }
 
-  /// Adds the output's name to an error of writing.
+  /// Adds the output's name to a write error.
   private static func writing(_ error: any Error, to path: String?) -> any Error {
     guard let error = error as? FormatError, error.code == .unwritable, let number = error.systemError else {
       return error
@@ -196,7 +196,7 @@ struct ExportVerb: ParsableCommand {
     return number == EPIPE ? ClosedPipe() : Failure.system(number, error.path ?? path ?? "standard output")
   }
 
-  /// The columns of a table: those that its documents need, or those of `--columns`.
+  /// Returns the columns that the documents need, or the columns of `--columns`.
   private func tableColumns(
     _ wanted: [String], in reader: borrowing ReadTransaction, of store: DocumentStore
   ) throws -> TableColumns {
@@ -209,7 +209,7 @@ struct ExportVerb: ParsableCommand {
             columns.insert(columnsOf: $0)
           }
         } catch let error as StoreError {
-          // The export compares the documents after its output, unless the user asked it not to.
+          // The export compares the documents after the output, unless the user disabled the comparison.
           guard error.code == .setMismatch else { throw error }
         }
       }
@@ -222,7 +222,7 @@ struct ExportVerb: ParsableCommand {
     return columns
   }
 
-  /// Writes the selected documents, all from one snapshot.
+  /// Writes the selected documents from one snapshot.
   private func write(
     _ wanted: [String], _ reader: borrowing ReadTransaction, of store: DocumentStore, to target: ExportTarget,
     isTable: Bool,
@@ -276,7 +276,7 @@ struct ExportVerb: ParsableCommand {
 }
 
 extension OpenedDocument {
-  /// The same document, whose attachments call `report` before each part of a content.
+  /// Returns the same document with attachments that call `report` before each part of their contents.
   fileprivate func reporting(_ report: @escaping () throws -> Void) -> OpenedDocument {
     guard header.attachmentCount > 0 else { return self }
     return OpenedDocument(header: header, utf8: utf8) {

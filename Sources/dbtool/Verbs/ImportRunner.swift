@@ -3,7 +3,7 @@ internal import CofferEngine
 internal import CofferFormats
 internal import CofferPlatform
 
-/// Runs one import: from its inputs into a store, or a dry run.
+/// Runs one import from its inputs into a store, or a dry run.
 struct ImportRunner {
   private let verb: ImportVerb
   private let rejects: RejectsFile?
@@ -29,7 +29,7 @@ struct ImportRunner {
     }
   }
 
-  /// - Parameter isKeptOnFailure: a failure keeps the store with the documents of earlier batches.
+  /// - Parameter isKeptOnFailure: Whether a failure keeps the store with the documents of earlier batches.
   func store(in store: DocumentStore, isKeptOnFailure: Bool) throws -> ImportOutcome {
     let count = CountingSource.Count()
     let queue = makeQueue(count)
@@ -60,7 +60,7 @@ struct ImportRunner {
           do {
             try store.write { writer in
               if isFirst {
-                // Settled in the transaction that writes, and once: later portions may find collections of earlier ones.
+                // Decide once, in the writing transaction, because later portions can find collections of earlier portions.
                 let there = try writer.collectionNames().map(\.name)
                 before = there
                 if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: there) } }
@@ -68,10 +68,10 @@ struct ImportRunner {
               }
               report = try writer.insert(
                 contentsOf: queue, into: verb.collection.map { DocumentCollection($0) }, options: bulk)
-              // The input's id counter is kept, so that ids of deleted documents are never reused.
+              // Keep the input's ID counter, so IDs of deleted documents are never reused.
               if verb.reading.more.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
               try rejects?.flush()
-              // Rolls the whole transaction back, so that not a byte of the file changes.
+              // Roll back the whole transaction to leave the file unchanged.
               if verb.dryRun { throw DryRunRollback() }
             }
           } catch is DryRunRollback {}
@@ -99,7 +99,7 @@ struct ImportRunner {
     return outcome
   }
 
-  /// Sets the parents that came in a later batch than their children.
+  /// Sets parents that were imported in a later batch than their children.
   private func setParents(_ outcome: inout ImportOutcome, in store: DocumentStore) throws {
     let parents = outcome.missingParents
     guard !parents.isEmpty, !verb.dryRun else { return }
@@ -120,7 +120,7 @@ struct ImportRunner {
     var options = SyncOptions(stale: verb.conflicts.stale)
     options.keepsIDs = verb.reading.more.keepIds
     options.titleRule = .derived
-    // A record that the store refuses is read already, so the file of rejected records can't have it.
+    // Records that the store refuses were already read, so the rejects file can't contain them.
     options.skipsInvalid = rejects == nil && verb.reading.skipsErrors(isRejecting: false)
     options.progress = { try advance($0.done) }
     options.isSourceWhole = { queue.reports.allSatisfy { $0.reading.rejected + $0.reading.skippedEmpty == 0 } }
@@ -139,7 +139,7 @@ struct ImportRunner {
       }
     } catch is DryRunRollback {
     } catch let error as StoreError where error.code == .invalidArgument || error.code == .duplicateKey {
-      // The fault is in a record of the input, not in the command line.
+      // The error is in an input record rather than in the command line.
       throw Failure(.undecodable, kind: "invalid-record", error.message)
     }
     let inputs = queue.reports
@@ -152,7 +152,7 @@ struct ImportRunner {
 
   private struct DryRunRollback: Error {}
 
-  /// The size of all inputs in bytes; nil if one of them has none.
+  /// The total size of the inputs in bytes, or `nil` if an input's size is unknown.
   private var totalSize: Int? {
     verb.inputs.reduce(0) { total, input in
       guard let total, let size = InputFile.size(of: input) else { return nil }
@@ -162,7 +162,7 @@ struct ImportRunner {
 }
 
 extension Failure {
-  /// The same failure, with the input of the record that it's about, if it begins with a record's number in an import.
+  /// Returns the failure with the record's input, if its message begins with a record number of an import.
   fileprivate func naming(_ inputs: [ImportQueue.InputReport]) -> Failure {
     let prefix = "record "
     let digits = message.dropFirst(prefix.count).prefix { $0 != ":" }
@@ -171,7 +171,7 @@ extension Failure {
     return Failure(status, kind: kind, inputs.words(forRecord: number) + rest, hint: hint)
   }
 
-  /// The same failure, with the number of documents that earlier transactions stored.
+  /// Returns the failure with the number of documents that earlier transactions stored.
   func mentioning(stored count: Int) -> Failure {
     guard count > 0 else { return self }
     return Failure(

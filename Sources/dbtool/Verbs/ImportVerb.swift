@@ -4,15 +4,16 @@ internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
 
-/// `import STORE INPUT…`: files to documents, in one transaction or in batches.
+/// `import STORE INPUT…`: imports files as documents, in one transaction or in batches.
 struct ImportVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Read documents from files, folders or standard input.",
+    abstract: "Import documents from files, folders or standard input.",
     discussion: """
-      Format, encoding, delimiter and header are detected and reported. Text, lines, CSV, TSV, JSON, NDJSON, property \
-      lists, keyed archives and SQLite databases are read; UTF-16 and code pages become UTF-8. A folder gives a document \
-      for each file, with its path as key, and the folder of an export its attachments, too. Nothing is stored if anything fails.
+      Detects and reports format, encoding, delimiter and header. Reads text, lines, CSV, TSV, JSON, NDJSON, property \
+      lists, keyed archives and SQLite databases. Converts UTF-16 and code pages to UTF-8. Each file in a folder \
+      becomes a document with its path as key, and an export's folder also provides its attachments. If anything \
+      fails, nothing is stored.
 
         dbtool import --create texts.coffer phrases.txt -k my.key
         dbtool import texts.coffer old.csv --encoding windows-1251 -c letters
@@ -24,13 +25,13 @@ struct ImportVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
 
   @Argument(
-    help: ArgumentHelp("Files or folders; '-' is standard input.", valueName: "input"), completion: .file())
+    help: ArgumentHelp("Files or folders, or '-' for standard input.", valueName: "input"), completion: .file())
   var inputs: [String]
 
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
     help: ArgumentHelp(
-      "The collection, made if missing (default: that of each record, else the only one).", valueName: "name"))
+      "The collection, created if missing (default: from each record, else the only collection).", valueName: "name"))
   var collection: String?
 
   @OptionGroup var reading: ReadingChoices
@@ -38,15 +39,14 @@ struct ImportVerb: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The file for records that are left out; there must be one input, and --on-error is then skip.", valueName: "file"
-    ),
+      "The file for skipped records. Requires a single input, and --on-error is then skip.", valueName: "file"),
     completion: .file())
   var rejects: String?
 
-  @Flag(name: [.customShort("n"), .long], help: "Read everything, report, store nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Read and report everything without storing it.")
   var dryRun = false
 
-  @Flag(help: "Make the store if it is missing, as 'create' does; a failed import leaves no file.")
+  @Flag(help: "Create the store if it is missing, like 'create'. A failed import doesn't leave a file.")
   var create = false
 
   @OptionGroup(title: "More") var portions: ImportPortions
@@ -101,7 +101,7 @@ struct ImportVerb: ParsableCommand {
           .failed, kind: "already-exists", "\(options.store.path) was made by another process meanwhile",
           hint: "give the input again: it is added to that store")
       }
-      // Another process made the store meanwhile, so the documents go there.
+      // Another process has created the store, so import into it.
       return try importing(isNew: false)
     }
   }
@@ -118,14 +118,14 @@ struct ImportVerb: ParsableCommand {
     return outcome
   }
 
-  /// The store gets its name when the import is complete, and never replaces a file created in the meantime.
+  /// Creates the store at its path when the import is complete. Never replaces a file created during the import.
   private func importIntoNewStore(_ runner: ImportRunner) throws -> ImportOutcome {
     try Interrupt.deferring {
       try options.create(for: recipients) { try runner.store(in: $0, isKeptOnFailure: false) }
     }
   }
 
-  /// A dry run for a missing store reports what the import into a new store would, and needs no key.
+  /// Reports the same as an import into a new store, for a dry run without a store. Doesn't need a key.
   private func importIntoTemporaryStore(_ runner: ImportRunner) throws -> ImportOutcome {
     try Interrupt.deferring {
       let store = try DocumentStore.temporary()
@@ -181,9 +181,9 @@ struct ImportVerb: ParsableCommand {
   }
 }
 
-/// The transactions of an import.
+/// The options for the transactions of an import.
 struct ImportPortions: ParsableArguments {
-  @Option(help: ArgumentHelp("Documents per transaction (default: all in one).", valueName: "n"))
+  @Option(help: ArgumentHelp("Documents per transaction (default: all).", valueName: "n"))
   var batch: Int?
 
   func validate() throws {

@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `index list|add|update|check|drop STORE`: indexes, by which searches and queries find documents without opening all.
+/// `index list|add|update|check|drop STORE`: manages indexes, so searches and queries can skip documents.
 struct IndexVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "index",
     abstract: "List, add, update, check or drop indexes.",
     discussion: """
-      An index is sealed like the documents, and can always be dropped and made again. Verbs that write update an \
-      index once it lacks 256 documents or about 60 commits. Until then, a search or query adds the changes in memory. \
+      An index is sealed like the documents, and you can always drop and rebuild it. Verbs that write update an index \
+      when it lacks 256 documents or about 60 commits. Until then, a search or query adds the changes in memory. \
       'index update' writes them to the file.
 
         dbtool index add texts.coffer -c notes words substrings titles
@@ -55,17 +55,18 @@ struct IndexAddVerb: ParsableCommand {
     commandName: "add",
     abstract: "Index a collection.",
     discussion: """
-      words: for 'search --ranked'; words:diacritics tells words apart that differ in accents or other marks. --in limits \
-      words to titles, names of attachments and the strings in members of values.
-      substrings: every three letters in a row, for 'search'.
+      words: for 'search --ranked'. words:diacritics distinguishes words that differ in accents or other marks. --in \
+      limits words to titles, attachment names and strings in members of values.
+      substrings: every three consecutive letters, for 'search'.
       titles: titles, dates and sizes, for 'ls'.
 
-      NAME=PATH:KIND is a column for 'query'. PATH leads to a value within texts that are JSON ($.price, $.tags[0]), or \
-      is @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number (true and false are 1 and 0), boolean \
-      (true and false only, as 1 and 0), text, folded (text without differences of case and composition) or date (ISO \
-      8601, or seconds since 2001, as Swift writes dates). A note counts the documents that have no value of that kind.
+      NAME=PATH:KIND is a column for 'query'. PATH is the path of a value in JSON texts ($.price, $.tags[0]), or \
+      @created, @modified, @size, @title, @key or @attributes.NAME. KIND is number (true and false are 1 and 0), \
+      boolean (only true and false, as 1 and 0), text, folded (text without differences in case and composition) or \
+      date (ISO 8601, or seconds since 2001, like dates that Swift writes). A note counts the documents without a \
+      value of this kind.
 
-      NAME,NAME indexes 2 to 8 fields together, for a 'query' that compares the first ones and sorts by the last one.
+      NAME,NAME indexes 2 to 8 fields together, for a 'query' that compares the first fields and sorts by the last.
 
         dbtool index add texts.coffer -c notes words substrings titles
         dbtool index add mail.coffer -c inbox words --in '$.text'
@@ -78,7 +79,7 @@ struct IndexAddVerb: ParsableCommand {
 
   @Option(
     name: .customLong("in"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("Limit words to this member of values, such as $.text. Repeat it for more.", valueName: "path"))
+    help: ArgumentHelp("Limit words to this member of values, such as $.text (repeatable).", valueName: "path"))
   var members: [String] = []
 
   @Argument(
@@ -136,7 +137,7 @@ struct IndexAddVerb: ParsableCommand {
 struct IndexDropVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drop",
-    abstract: "Remove indexes of a collection.",
+    abstract: "Remove indexes from a collection.",
     discussion: """
         dbtool index drop shop.coffer -c orders words price
       """)
@@ -146,7 +147,7 @@ struct IndexDropVerb: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "words, substrings, titles, the name of a field, or names of fields together (default: all).", valueName: "index")
+      "words, substrings, titles, a field name, or names of fields together (default: all).", valueName: "index")
   )
   var words: [String] = []
 
@@ -169,7 +170,7 @@ struct IndexDropVerb: ParsableCommand {
 struct IndexUpdateVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "update",
-    abstract: "Write the changes since into all indexes, and make damaged ones again.",
+    abstract: "Update all indexes, and rebuild damaged indexes.",
     discussion: """
         dbtool index update texts.coffer
       """)
@@ -190,7 +191,7 @@ struct IndexUpdateVerb: ParsableCommand {
 struct IndexCheckVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Compare every index with the documents; exit code 20 if one differs.",
+    abstract: "Compare every index with the documents (exit code 20 if an index differs).",
     discussion: """
         dbtool index check texts.coffer
       """)
@@ -229,7 +230,7 @@ struct IndexCheckVerb: ParsableCommand {
 struct IndexChoice: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection (default: the only one).", valueName: "name"))
+    help: ArgumentHelp("The collection (default: the only collection).", valueName: "name"))
   var collection: String?
 
   func collection(in store: DocumentStore) throws -> DocumentCollection {
@@ -238,7 +239,7 @@ struct IndexChoice: ParsableArguments {
 }
 
 extension Progress {
-  /// Updates the bar. From the first step on, a signal ends the work at a step. Before, it ends a wait for the lock.
+  /// Updates the bar, and ends the work after a signal. Before the first step, a signal ends the wait for the lock.
   fileprivate func step(_ progress: WorkProgress) throws {
     update(progress)
     try Interrupt.check()
@@ -252,7 +253,7 @@ extension CommonOptions {
 }
 
 extension DocumentIndex {
-  /// An index that isn't a field, by its word.
+  /// Creates an index that isn't a field from its word.
   fileprivate init?(word: String, _ members: [String] = []) {
     switch word {
     case "words": self = .words(in: members)
@@ -273,7 +274,7 @@ extension DocumentIndex {
     }
   }
 
-  /// The name by which the index is dropped.
+  /// The name that drops the index.
   fileprivate var name: String {
     switch self {
     case .field(let name, _, _): name
@@ -282,7 +283,7 @@ extension DocumentIndex {
     }
   }
 
-  /// The paths of the members to which words are limited, or `nil` without such a limit.
+  /// The paths of the members that limit words, or `nil` if words aren't limited.
   fileprivate var members: String? {
     guard case .words(let members, _) = self, !members.isEmpty else { return nil }
     return members.joined(separator: ",")

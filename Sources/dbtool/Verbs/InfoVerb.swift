@@ -3,14 +3,14 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferTerminal
 
-/// `info STORE`: the facts that a file shows without a key.
+/// `info STORE`: shows the facts that don't need a key.
 struct InfoVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "info",
-    abstract: "Show what a store is, without a key.",
+    abstract: "Show a store's properties, without a key.",
     discussion: """
-      Id and pin, size, format, journal, counts, slots, epochs, title mode. Nothing here is proved by a key: 'verify' \
-      does that, and prints the proved pin.
+      Shows id and pin, size, format, journal, counts, slots, epochs and title mode. These facts aren't proved by a \
+      key. Use 'verify' to prove them and to print the proved pin.
 
         dbtool info texts.coffer
       """)
@@ -65,7 +65,7 @@ struct InfoVerb: ParsableCommand {
     ]
     let size = ByteCount(info.fileBytes).description
     let exactly = grouped(info.fileBytes) + (info.fileBytes == 1 ? " byte" : " bytes")
-    // People read the size on one line, and of SQLite's bug only where it can do harm.
+    // For people, print the size on one line, and SQLite's bug only if it can do harm.
     try Report(
       facts,
       labels: [

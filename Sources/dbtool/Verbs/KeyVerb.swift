@@ -1,15 +1,15 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `key list|add|remove|passwd STORE`: the slots that open a store.
+/// `key list|add|remove|passwd STORE`: manages the slots that open a store.
 struct KeyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
     abstract: "List, add, remove or replace the keys that open a store.",
     discussion: """
-      Each slot wraps the store's root key for one secret: changing slots is instant and touches no document. That is \
-      not revocation: a former key holder may have an old copy, which the old secret opens for ever, or the root key \
-      itself. After a key was exposed, 'rekey'.
+      Each slot wraps the store's root key for one secret, so changing slots is instant and doesn't touch documents. \
+      This isn't revocation, because a former key holder may have the root key, or an old copy, which the old secret \
+      always opens. If a key was exposed, use 'rekey'.
       """,
     subcommands: [KeyListVerb.self, KeyAddVerb.self, KeyRemoveVerb.self, KeyPasswdVerb.self])
 }
@@ -17,10 +17,10 @@ struct KeyVerb: ParsableCommand {
 struct KeyListVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the slots: number, kind, label, fingerprint.",
+    abstract: "List slots: number, kind, label, fingerprint.",
     discussion: """
-      Fingerprints tell key files and recipients apart; a label is text that the maker of the slot chose. The slot \
-      that opened the store is marked. Without a key, 'info' lists slots as the file has them, unproved.
+      Fingerprints distinguish key files and recipients. A label is text that the slot's creator chose. The slot that \
+      opened the store is marked. Without a key, 'info' lists the file's slots unproved.
 
         dbtool key list texts.coffer --key-file my.key
       """)
@@ -48,10 +48,10 @@ struct KeyListVerb: ParsableCommand {
 struct KeyAddVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Add a slot: another key, passphrase or recipient that opens the store.",
+    abstract: "Add a slot with another key, passphrase or recipient.",
     discussion: """
-      Prints the number of the new slot. A key file, passphrase or recipient that has a slot already is refused; to \
-      tell that of a passphrase, each slot of that kind is tried (0.4 s).
+      Prints the number of the new slot. A key file, passphrase or recipient that already has a slot is refused. For a \
+      passphrase, this check tries each passphrase slot (0.4 s).
 
         dbtool key add texts.coffer --key-file my.key --new-passphrase
         dbtool key add texts.coffer --label "customer 42" --recipient coffer-…
@@ -93,17 +93,17 @@ struct KeyAddVerb: ParsableCommand {
 struct KeyRemoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Remove a slot. The last one can't be removed.",
+    abstract: "Remove a slot. The last slot can't be removed.",
     discussion: """
-      From then on its secret does not open this file. A former key holder may still have an older copy, or the root \
-      key: only 'rekey' makes that root key useless for what is in the file.
+      The slot's secret no longer opens this file. A former key holder may still have an older copy, or the root key. \
+      Only 'rekey' makes that root key useless for the contents of the file.
 
         dbtool key remove texts.coffer 2 --key-file my.key
       """)
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "The slot's number, as 'key list' shows it.")
+  @Argument(help: "The slot's number from 'key list'.")
   var slot: Int
 
   func run() throws {
@@ -121,9 +121,10 @@ struct KeyRemoveVerb: ParsableCommand {
 struct KeyPasswdVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "passwd",
-    abstract: "Replace the key of a slot by a new one.",
+    abstract: "Replace a slot's key.",
     discussion: """
-      The new secret is shown to open the store before the old slot goes. Without SLOT, replaces the slot that opened the store.
+      Verifies that the new secret opens the store before removing the old slot. Without SLOT, replaces the slot that \
+      opened the store.
 
         dbtool key passwd texts.coffer --passphrase
         dbtool key passwd texts.coffer --key-file old.key --new-key-file new.key
@@ -132,7 +133,7 @@ struct KeyPasswdVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "New key") var newKey: NewKeyOptions
 
-  @Argument(help: "The number of the slot to replace (default: the one that opened).")
+  @Argument(help: "The number of the slot to replace (default: the slot that opened the store).")
   var slot: Int?
 
   func run() throws {
@@ -146,7 +147,7 @@ struct KeyPasswdVerb: ParsableCommand {
 }
 
 extension CommonOptions {
-  /// The number of a slot that was made.
+  /// Prints the number of a new slot.
   fileprivate func printSlot(slot: Int) throws {
     if isMachineReadable {
       try Report([("slot", .integer(slot))]).print(as: listFormat)
@@ -167,9 +168,9 @@ struct NewKeyOptions: ParsableArguments {
     if keys.inOrder.count > 1 { throw ValidationError("one new key at a time") }
   }
 
-  /// Makes a slot for the key, and then erases its secret. The default is a passphrase, asked for twice on the terminal.
+  /// Passes the new key to a closure, and then erases its secret. Without an option, asks twice for a passphrase.
   ///
-  /// - Parameter recipients: the verb's option that makes a slot for a recipient, if it has one.
+  /// - Parameter recipients: The verb's option for recipient slots, or `nil` if the verb doesn't have one.
   func withKey<R>(for options: StoreOptions, recipients: String?, _ body: (StoreKey) throws -> R) throws -> R {
     let key = try (keys.inOrder.first ?? .passphrase).newKey(
       for: options.store.path, policy: options.policy, prefix: NewFamily.prefix, recipients: recipients)
@@ -203,7 +204,7 @@ extension KeySlot {
 }
 
 extension [KeySlot] {
-  /// The slots for programs, or `nil` if there are none.
+  /// The slots as JSON, or `nil` if the array is empty.
   var facts: JSONValue? {
     isEmpty ? nil : .array(map { .object(present: $0.facts(withOpening: false)) })
   }

@@ -5,15 +5,15 @@ internal import CofferPlatform
 internal import CofferSealing
 internal import CofferTerminal
 
-/// `keygen [FILE]`: a new key or identity file.
+/// `keygen [FILE]`: creates a key or identity file.
 struct KeygenVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "keygen",
-    abstract: "Make a key file, or an identity that can receive stores.",
+    abstract: "Create a key file, or an identity that can receive stores.",
     discussion: """
-      A key file opens a store by itself: keep a copy in a second place, and neither beside the store. An identity is \
-      the secret half of a pair; its public half, the recipient, may be given to anyone who makes a store for you. A \
-      signing key signs releases, and its public half is the publisher. -y prints the public half.
+      A key file opens a store by itself. Keep a second copy elsewhere, and neither copy next to the store. An \
+      identity is the secret half of a pair. You can give its public half, the recipient, to anyone who creates a \
+      store for you. A signing key signs releases, and its public half is the publisher. -y prints the public half.
 
         dbtool keygen my.key
         dbtool keygen --identity me.identity
@@ -23,22 +23,22 @@ struct KeygenVerb: ParsableCommand {
       """)
 
   @Argument(
-    help: "The new file, mode 0600; never an existing one. Without it: standard output. With -y, an identity file.",
+    help: "The new file, with mode 0600, never an existing file (default: standard output). With -y, an identity file.",
     completion: .file())
   var file: String?
 
-  @Flag(help: "An X25519 identity in place of a key.")
+  @Flag(help: "Create an X25519 identity instead of a key.")
   var identity = false
 
-  @Flag(help: "A key that signs releases, and opens no store.")
+  @Flag(help: "Create a key that signs releases, but doesn't open stores.")
   var signing = false
 
-  @Flag(help: "A test key: opens TEST stores only.")
+  @Flag(help: "Create a test key, which opens only TEST stores.")
   var test = false
 
   @Flag(
     name: [.customShort("y"), .customLong("show-recipient")],
-    help: "Make nothing: print the public half of the identity or signing key in FILE.")
+    help: "Only print the public half of the identity or signing key in FILE.")
   var showPublic = false
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions
@@ -79,7 +79,7 @@ struct KeygenVerb: ParsableCommand {
     try InputFile.requirePath(file, of: "key file")
     try InputFile.requireExisting(file)
     let line = try KeyLine.load(path: file)
-    // Only a key has no public half, for which the error names the way to make a recipient.
+    // If a key doesn't have a public half, the error of `recipient()` explains how to make a recipient.
     let (name, half) = try line.publicHalf() ?? ("recipient", try line.recipient())
     if common.isMachineReadable {
       try Report([(name, .string(half))]).print(as: common.listFormat)
@@ -90,7 +90,7 @@ struct KeygenVerb: ParsableCommand {
 }
 
 extension KeyLine {
-  /// The line that may be shown to anyone, with the name of its kind, or `nil` for a key.
+  /// Returns the public line with the name of its kind, or `nil` for a key.
   fileprivate func publicHalf() throws -> (name: String, line: String)? {
     switch kind {
     case .key: nil

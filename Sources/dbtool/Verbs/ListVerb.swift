@@ -1,15 +1,14 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `ls STORE`: a collection's headers in order; no text is opened.
+/// `ls STORE`: lists a collection's headers in order, without opening texts.
 struct ListVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ls",
     abstract: "List documents: id, title, size, date.",
     discussion: """
-      Id, title, size in bytes and date of the last change; -l adds key, date of creation, attributes and the \
-      number of attachments. \
-      No text is opened.
+      Lists id, title, size in bytes and date of the last change, without opening texts. -l adds key, creation date, \
+      attributes and the number of attachments.
 
         dbtool ls texts.coffer --key-file my.key
         dbtool ls texts.coffer -c notes --sort modified -rn 10
@@ -24,7 +23,7 @@ struct ListVerb: ParsableCommand {
 
   @OptionGroup var choice: CollectionChoice
 
-  @Flag(name: .customShort("l"), help: "Every fact that a header has.")
+  @Flag(name: .customShort("l"), help: "List every header field.")
   var long = false
 
   @Option(
@@ -32,13 +31,13 @@ struct ListVerb: ParsableCommand {
     help: ArgumentHelp("List at most this many documents.", valueName: "n"))
   var limit: Int?
 
-  @Option(help: ArgumentHelp("The order.", valueName: "order"))
+  @Option(help: ArgumentHelp("The sort order.", valueName: "order"))
   var sort: Order = .position
 
   @Flag(name: .shortAndLong, help: "Reverse the order.")
   var reverse = false
 
-  @Flag(help: "Without a key: clear titles only, collections by number ('#2'), no size or date.")
+  @Flag(help: "List clear titles without a key. Collections have numbers ('#2'), and size and date are missing.")
   var keyless = false
 
   func validate() throws {
@@ -104,7 +103,7 @@ struct ListVerb: ParsableCommand {
 }
 
 extension ListVerb {
-  /// Compares titles by their code points, as `sort` does; documents without a title precede all others.
+  /// Compares titles by code point, like `sort`. Documents without a title come first.
   private static func precedes(_ header: DocumentHeader, _ other: DocumentHeader) -> Bool {
     let (title, next) = (header.title?.utf8, other.title?.utf8)
     guard let title, let next else { return title == nil && (next != nil || header.id < other.id) }
@@ -138,7 +137,7 @@ extension ListVerb {
     try table.finish()
   }
 
-  /// - Returns: nil for all.
+  /// Returns the chosen collections, or `nil` for all collections.
   private func keylessCollections(_ info: StoreInfo) throws -> [CollectionID]? {
     let numbers = info.collections.map(\.0.description).joined(separator: ", ")
     guard let collection = choice.collection else { return nil }

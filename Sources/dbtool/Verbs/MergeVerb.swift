@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferFoundation
 
-/// `merge COPY OTHER`: the changes of another copy.
+/// `merge COPY OTHER`: merges another copy's changes.
 struct MergeVerb: ParsableCommand {
   /// The decisions of `--prefer`.
   enum Preference: String, CaseIterable, ExpressibleByArgument {
@@ -19,16 +19,17 @@ struct MergeVerb: ParsableCommand {
 
   static let configuration = CommandConfiguration(
     commandName: "merge",
-    abstract: "Bring in the changes of another copy.",
+    abstract: "Merge the changes of another copy.",
     discussion: """
       OTHER is any copy that descends from the same store as STORE: its original, an editable copy, a copy of a copy, \
       or a promoted or restored file. Copies merge in any order, any number of times. The text, title, key, place and \
-      each attribute of a document merge separately. OTHER is never changed, and the keys given are tried on both.
+      each attribute of a document merge separately. OTHER is never changed, and the given keys are tried on both \
+      stores.
 
-      A conflict is one part that changed on both sides, or a document that was edited on one side and deleted on the \
-      other. With a conflict, nothing is changed, all are listed by id and reason, and the exit code is 4, unless \
-      --prefer decides: 'mine' and 'theirs' take one side, 'both' takes the later change of each part, by the copies' \
-      own counts and not by the clock, and keeps a text that loses as a document of its own.
+      A conflict is a part that changed on both sides, or a document that was edited on one side and deleted on the \
+      other. If conflicts exist, the command lists them by id and reason, leaves STORE unchanged, and exits with code \
+      4, unless --prefer decides. 'mine' and 'theirs' take one side. 'both' takes the later change of each part, by \
+      the copies' own counts instead of the clock, and keeps a losing text as a separate document.
 
         dbtool merge mine.coffer shipped-2.coffer --key-file my.key
         dbtool merge mine.coffer shipped-2.coffer --dry-run
@@ -40,22 +41,22 @@ struct MergeVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The other copy.", valueName: "other"), completion: .file())
   var other: String
 
-  @Option(help: ArgumentHelp("How conflicts are decided (default: change nothing).", valueName: "side"))
+  @Option(help: ArgumentHelp("How to resolve conflicts (default: change nothing).", valueName: "side"))
   var prefer: Preference?
 
   @Option(
     help: ArgumentHelp(
-      "For two copies of one file that were both written to: the file that they were copied from.", valueName: "older"),
+      "For two copies of one file that were both changed, the file that they were copied from.", valueName: "older"),
     completion: .file())
   var base: String?
 
-  @Flag(name: [.customShort("n"), .long], help: "Change nothing, and list what a merge would do.")
+  @Flag(name: [.customShort("n"), .long], help: "List what a merge would do without changing STORE.")
   var dryRun = false
 
-  @Flag(help: "List documents of OTHER that do not open, and go on without their changes.")
+  @Flag(help: "List unreadable documents in OTHER, and continue without their changes.")
   var skipDamaged = false
 
-  @Flag(help: "Prove all rows of both stores first, as 'verify --quick' does, and compare every document.")
+  @Flag(help: "Prove all rows of both stores first, like 'verify --quick', and compare every document.")
   var verify = false
 
   @OptionGroup(title: "The other store") var otherStore: OtherStoreOptions

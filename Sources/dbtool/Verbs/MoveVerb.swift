@@ -1,15 +1,15 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `mv STORE ID --to …`: a document elsewhere in its collection's order.
+/// `mv STORE ID --to …`: moves a document within its collection or to another.
 struct MoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mv",
-    abstract: "Move documents in the order, or into another collection.",
+    abstract: "Move a document in the order, or into another collection.",
     discussion: """
-      A number is the place that the document has afterwards, from 1. The other documents keep their order. In another \
-      collection, which is made if it is missing, the document keeps its id and goes to the bottom unless --to says \
-      otherwise; its parent stays behind.
+      A number is the document's new place, from 1. The other documents keep their order. In another collection, which \
+      is created if it is missing, the document keeps its id and goes to the bottom unless --to names another place. \
+      Its parent remains in the old collection.
 
         dbtool mv texts.coffer 17 --to top
         dbtool mv texts.coffer 17 --to after:12
@@ -23,10 +23,10 @@ struct MoveVerb: ParsableCommand {
   @Option(help: Destination.help)
   var to: Destination?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("The collection that it goes to.", valueName: "name"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("The target collection.", valueName: "name"))
   var into: String?
 
-  @Flag(name: [.customShort("n"), .long], help: "Say what would be moved, and move nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Show what would be moved without moving it.")
   var dryRun = false
 
   func validate() throws {

@@ -3,15 +3,16 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferText
 
-/// `put STORE [FILE]`: one document in, its id out.
+/// `put STORE [FILE]`: stores one document and prints its ID.
 struct PutVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "put",
     abstract: "Add or replace a document.",
     discussion: """
-      Reads the text from FILE, standard input or --text. --id and --key-name name the document to replace, or to make \
-      if it is missing. A replaced document keeps a title and attributes that are not given. Prints the id. Without a title, the beginning of the text is the title. An attribute is a text \
-      (name=value), or any JSON (name:=value).
+      Reads the text from FILE, standard input or --text. --id and --key-name name the document to replace, or to \
+      create if it is missing. A replaced document keeps its title and attributes if you don't give new values. Prints \
+      the id. Without a title, the beginning of the text is the title. An attribute is text (name=value) or JSON \
+      (name:=value).
 
         dbtool put texts.coffer letter.txt --key-file my.key
         dbtool put texts.coffer -c notes --key-name n-42 < todo.txt
@@ -22,7 +23,7 @@ struct PutVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
 
   @Argument(
-    help: "The text: UTF-8, or UTF-16 with a byte order mark. Without it, or as '-': standard input.",
+    help: "A file in UTF-8, or in UTF-16 with a byte order mark. '-' is standard input (the default).",
     completion: .file())
   var file: String?
 
@@ -39,7 +40,7 @@ struct PutVerb: ParsableCommand {
 
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection, made if missing (default: the only one).", valueName: "name"))
+    help: ArgumentHelp("The collection, created if missing (default: the only collection).", valueName: "name"))
   var collection: String?
 
   @Option(parsing: .unconditional, help: ArgumentHelp("The title.", valueName: "text"))
@@ -47,23 +48,23 @@ struct PutVerb: ParsableCommand {
 
   @Option(
     name: .customLong("attr"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("Sets an attribute: a text, or with := any JSON (repeatable).", valueName: "name=value"))
+    help: ArgumentHelp("Set an attribute to text, or to JSON with := (repeatable).", valueName: "name=value"))
   var attributes: [AttributeArgument] = []
 
   @Option(
     name: .customLong("attach"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "Attach a file, in place of an attachment with its name (repeatable).", valueName: "file"),
+      "Attach a file, replacing an attachment with its name (repeatable).", valueName: "file"),
     completion: .file())
   var attached: [String] = []
 
-  @Flag(help: "A new document goes to the top of its collection.")
+  @Flag(help: "Insert a new document at the top of its collection.")
   var top = false
 
-  @Flag(help: "Store a text of no bytes.")
+  @Flag(help: "Allow an empty text.")
   var allowEmpty = false
 
-  @Flag(help: "Only make a new document (exit code 4 if it exists).")
+  @Flag(help: "Only create a new document (exit code 4 if it exists).")
   var createOnly = false
 
   @Flag(help: "Only replace an existing document (exit code 14 if it is missing).")
@@ -132,7 +133,7 @@ struct PutVerb: ParsableCommand {
       throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) already exists")
     }
     if existing.isJSON { try ValueText.require(text, for: existing.id) }
-    // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
+    // Update a title that was derived from the old text, and keep any other title.
     let attributes = try attributes.applied(to: existing.attributes)
     try writer.update(existing.id) { document in
       let isDerived = document.title == nil || document.title.isIdentical(to: document.derivedTitle)
@@ -143,7 +144,7 @@ struct PutVerb: ParsableCommand {
     return existing.id
   }
 
-  /// The document to replace; nil where a new one is to be made.
+  /// Returns the document to replace, or `nil` to create a document.
   private func existingDocument(_ writer: borrowing WriteTransaction) throws -> DocumentHeader? {
     if let key {
       let collection = DocumentCollection(try Collections.target(collection, in: writer))
@@ -165,7 +166,7 @@ struct PutVerb: ParsableCommand {
     if let text { return text }
     let path = file ?? InputFile.standardInput
     if path != InputFile.standardInput, !InputFile.exists(path) {
-      // A text in place of a file isn't repeated.
+      // Don't repeat a text that was given instead of a file.
       let name = path.contains(where: \.isWhitespace) ? "the file to store" : path
       throw Failure(
         .failed, kind: "no-such-file", "\(name): no such file or directory", hint: "--text TEXT stores a text")
@@ -204,7 +205,7 @@ struct AttributeArgument: ExpressibleByArgument {
 }
 
 extension [AttributeArgument] {
-  /// The attributes with these set, and some removed.
+  /// Returns the attributes with these values set and the given names removed.
   func applied(to old: Attributes, removing removed: [String] = []) throws -> Attributes {
     var attributes = old
     for name in removed { attributes[name] = nil }

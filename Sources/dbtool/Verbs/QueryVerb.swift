@@ -2,18 +2,18 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferDocuments
 
-/// `query STORE SQL [PARAM…]`: one SELECT over the decrypted documents.
+/// `query STORE SQL [PARAM…]`: runs one SELECT over the decrypted documents.
 struct QueryVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query",
     abstract: "Run a read-only SQL query.",
     discussion: """
-      One SELECT over the view documents(collection, id, position, title, text, key, created, modified, isJSON, size, \
-      parent, attributes, json), with all of SQLite's functions, those for JSON included; json is the text where that is \
-      JSON, else NULL, and not part of *. It sees all collections, as of one moment; what is opened stays in \
-      memory and is gone when the command ends. Rows are printed as they come; what ORDER BY, GROUP BY and DISTINCT \
-      have to collect first stays in memory too. Each ? takes a PARAM, in order: one that is written as a JSON number \
-      is bound as a number, any other as text (CAST(? AS TEXT) makes a number text again).
+      Runs one SELECT over the view documents(collection, id, position, title, text, key, created, modified, isJSON, \
+      size, parent, attributes, json), with all SQLite functions, including JSON functions. json is the text if it is \
+      JSON, or else NULL, and isn't part of *. The query sees a snapshot of all collections. Decrypted data stays in \
+      memory and is gone when the command ends. Rows are printed as they come, but rows that ORDER BY, GROUP BY and \
+      DISTINCT collect first stay in memory too. Each ? takes a PARAM, in order. A PARAM in the form of a JSON number \
+      is bound as a number, and any other PARAM as text (CAST(? AS TEXT) makes a number text again).
 
         dbtool query texts.coffer "SELECT id, title FROM documents WHERE title LIKE 'a%'" --key-file my.key
         dbtool query texts.coffer "SELECT title, json ->> '$.price' AS price FROM documents
@@ -26,7 +26,7 @@ struct QueryVerb: ParsableCommand {
   var sql: String
 
   @Argument(
-    help: ArgumentHelp("Values for its parameters ('--' before one that begins with a dash).", valueName: "param"))
+    help: ArgumentHelp("Values for the parameters ('--' before a value that begins with a dash).", valueName: "param"))
   var parameters: [String] = []
 
   func run() throws {
@@ -46,7 +46,7 @@ struct QueryVerb: ParsableCommand {
     try table?.finish()
   }
 
-  /// A number where the argument is one as JSON writes it, else the text.
+  /// Returns a number if the argument is a JSON number, or otherwise the text.
   private static func value(_ argument: String) -> SQLiteValue {
     guard let first = argument.utf8.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else {
       return .text(argument)
@@ -57,7 +57,7 @@ struct QueryVerb: ParsableCommand {
     return .text(argument)
   }
 
-  /// Duplicate names get a number, as in SQLite's subqueries, so that the members of an object differ.
+  /// Adds numbers to duplicate names, like SQLite's subqueries, because the members of an object must differ.
   private static func unique(_ names: [String]) -> [String] {
     var taken: Set<String> = []
     return names.map { name in

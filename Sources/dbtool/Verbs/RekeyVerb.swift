@@ -5,14 +5,15 @@ internal import Coffer
 struct RekeyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rekey",
-    abstract: "Change the root key and encrypt every document again.",
+    abstract: "Change the root key and re-encrypt every document.",
     discussion: """
-      The keys change at once; documents follow in batches, while others read and write. Safe to interrupt at any \
-      time: --resume goes on. Without --new-…, my.key still opens this store: after a leak give --new-key-file. Slots \
-      of other secrets need those secrets (key options repeat), or --drop-slots. A recipient needs its identity, or \
-      --keep-recipient by slot or line: compare fingerprints first ('key list'). Prints at its beginning the pin that \
-      the store has at its end. --titles also changes how titles are kept: sealed, clear (everybody who has the file \
-      can read them), or none, which drops every title for good.
+      The keys change immediately. Documents follow in batches while others read and write. You can interrupt a rekey \
+      at any time and continue it with --resume. Without --new-…, my.key still opens this store, so give \
+      --new-key-file after a leak. Slots with other secrets need those secrets (repeat the key options), or \
+      --drop-slots. A recipient needs its identity, or --keep-recipient with its slot or line. Compare fingerprints \
+      first ('key list'). At its start, a rekey prints the pin that the store has at the end. --titles also changes \
+      how titles are stored: sealed, clear (readable by anyone who has the file), or none, which permanently drops \
+      every title.
 
         dbtool rekey texts.coffer --key-file old.key --new-key-file new.key
         dbtool rekey texts.coffer --key-file my.key --keep-recipient 3
@@ -24,32 +25,31 @@ struct RekeyVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "New key") var newKeys: KeyOptions<NewFamily>
 
-  @Flag(help: "Stop after the change of keys.")
+  @Flag(help: "Stop after changing the keys.")
   var keysOnly = false
 
   @Flag(help: "Resume an interrupted rekey (exit code 1 if there is none).")
   var resume = false
 
   @Flag(
-    help:
-      "Say how far a rekey is, with the proved pin; exit code 23 while it is unfinished, 1 if no rekey is unfinished."
+    help: "Show a rekey's progress with the proved pin (exit code 23 if it is unfinished, 1 if no rekey is unfinished)."
   )
   var status = false
 
-  @Flag(help: "Remove the slots whose secrets are not given and the recipients that are not kept.")
+  @Flag(help: "Remove slots whose secrets aren't given, and recipients that aren't kept.")
   var dropSlots = false
 
   @Option(
     name: .customLong("keep-recipient"),
     help: ArgumentHelp(
-      "Keep this recipient without its identity, by slot or line (repeatable); or all, and list them.",
+      "Keep a recipient without its identity, by slot or line (repeatable). Use all to keep and list every recipient.",
       valueName: "slot|recipient|all"))
   var keptRecipients: [String] = []
 
   @Option(help: ArgumentHelp("Documents per transaction.", valueName: "n", visibility: .hidden))
   var batch: Int?
 
-  @Option(help: ArgumentHelp("Keep titles like this from now on; none drops them.", valueName: "mode"))
+  @Option(help: ArgumentHelp("How to store titles from now on. Use none to drop titles.", valueName: "mode"))
   var titles: CreationOptions.Titles?
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
@@ -136,7 +136,7 @@ struct RekeyVerb: ParsableCommand {
     try printReport(report)
   }
 
-  /// Prints the keys that still open the store, before the first write.
+  /// Prints the keys that will still open the store, before the first write.
   private func noteUnchanged(_ slots: [KeySlot]) {
     let diagnostics = options.common.diagnostics
     for slot in slots {

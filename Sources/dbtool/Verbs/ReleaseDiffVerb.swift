@@ -3,15 +3,14 @@ internal import Coffer
 internal import CofferCopies
 internal import CofferEngine
 
-/// `release diff COPY DIRECTORY`: what a copy's user changed since its release.
+/// `release diff COPY DIRECTORY`: lists a user's changes in a copy since its release.
 struct ReleaseDiffVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "diff",
-    abstract: "Show what was edited in a copy since its release.",
+    abstract: "Show the edits in a copy since its release.",
     discussion: """
-      Makes the release from the files of DIRECTORY in a temporary store, proves that it's the publisher's, and compares \
-      the copy with it. The copy must have the newest release of the folder. Exit 0 if nothing was edited, 4 if something \
-      was.
+      Rebuilds the release from DIRECTORY in a temporary store, proves that it is the publisher's, and compares the \
+      copy with it. The copy must have the folder's newest release. The exit code is 0 without edits, or 4 with edits.
 
         dbtool release diff texts.coffer public --customer anna -k anna.identity \\
           --publisher coffer-publisher-1-…

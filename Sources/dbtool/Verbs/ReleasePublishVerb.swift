@@ -4,16 +4,16 @@ internal import CofferCopies
 internal import CofferEngine
 internal import CofferFoundation
 
-/// `release publish STORE DIRECTORY`: the files that lead readers to the newest release.
+/// `release publish STORE DIRECTORY`: writes the files of the newest release.
 struct ReleasePublishVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "publish",
-    abstract: "Write the files that lead to the newest release to a folder.",
+    abstract: "Publish the newest release to a folder.",
     discussion: """
-      The folder is for any static hosting. It has a file with all documents, files with what changed since earlier \
-      releases, a small key file for each customer, and a signed index, which is written last. A customer who is left out \
-      of the list can't open this release. Anyone may carry the files: 'update' proves them before it reads anything in \
-      them.
+      Any static hosting can serve the folder. It has a file with all documents, files with the changes since earlier \
+      releases, a small key file for each customer, and a signed index, which is written last. Customers who aren't in \
+      the list can't open this release. Anyone can carry the files, because 'update' proves them before it reads their \
+      contents.
 
         dbtool release publish texts.coffer public --signing release.key \\
           --customers customers.txt -k my.key
@@ -24,12 +24,12 @@ struct ReleasePublishVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The folder.", valueName: "directory"), completion: .directory)
   var directory: String
 
-  @Option(help: ArgumentHelp("The signing key of the newest release.", valueName: "file"), completion: .file())
+  @Option(help: ArgumentHelp("The newest release's signing key.", valueName: "file"), completion: .file())
   var signing: String
 
   @Option(
     help: ArgumentHelp(
-      "Who may read the release: a file with a name, a space and a recipient in each line.", valueName: "file"),
+      "The customers who can read the release: a file with a name and a recipient per line.", valueName: "file"),
     completion: .file())
   var customers: String
 
@@ -74,7 +74,7 @@ extension ReleaseCustomer {
     for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let words = line.split(whereSeparator: \.isWhitespace)
       guard let name = words.first, !name.hasPrefix("#") else { continue }
-      // The line may be a secret: it is not repeated.
+      // Don't repeat the line, because it may be a secret.
       guard words.count == 2,
         words[1].hasPrefix("coffer-recipient-1-") || words[1].hasPrefix("coffer-test-recipient-1-")
       else {

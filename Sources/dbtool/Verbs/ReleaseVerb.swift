@@ -3,11 +3,11 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferFoundation
 
-/// `release make`: signed states of a data set.
+/// `release make`: signs states of a data set.
 struct ReleaseVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "release",
-    abstract: "Sign a store's documents, so that readers know who published them.",
+    abstract: "Sign a store's documents, so readers know their publisher.",
     discussion: """
       Readers open a store with --publisher and the public line of the signing key. Keep the signing key off their \
       machines.
@@ -22,11 +22,11 @@ struct ReleaseVerb: ParsableCommand {
 struct ReleaseMakeVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "make",
-    abstract: "Verify a store in full, and sign its documents as the next release.",
+    abstract: "Verify a whole store, and sign its documents as the next release.",
     discussion: """
-      Records in the store what was signed: the number, the time, the number of documents and a hash of their contents, \
-      which doesn't depend on keys, ids and slots. 'info' lists releases without a key. Editable copies, backups, rekeys \
-      and compaction keep them; an edited store is no longer as released until the next release.
+      Records the signed facts in the store: the number, the time, the document count, and a hash of their contents \
+      that doesn't depend on keys, ids and slots. 'info' lists releases without a key. Editable copies, backups, \
+      rekeys and compaction keep releases. An edited store is no longer as released until the next release.
 
         dbtool release make texts.coffer --signing release.key --expires 2027-01-31 -k my.key
         dbtool release make texts.coffer --signing old.key --next coffer-publisher-1-… -k my.key
@@ -38,7 +38,7 @@ struct ReleaseMakeVerb: ParsableCommand {
     help: ArgumentHelp("The signing key, from 'keygen --signing'.", valueName: "file"), completion: .file())
   var signing: String
 
-  @Option(help: ArgumentHelp("When readers should have a newer release: an ISO 8601 date.", valueName: "date"))
+  @Option(help: ArgumentHelp("The ISO 8601 date when readers should have a newer release.", valueName: "date"))
   var expires: String?
 
   @Option(help: ArgumentHelp("The publisher of the next releases, if the signing key changes.", valueName: "line"))

@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `rm STORE NAME…`: deletes documents, all of them or none.
+/// `rm STORE NAME…`: deletes all of the named documents, or none of them.
 struct RemoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rm",
     abstract: "Delete documents.",
     discussion: """
-      All of them in one transaction, or none where one is missing. A range of ids or a glob of titles needs --force; \
-      --dry-run lists what they name.
+      Deletes all documents in one transaction, or none if one is missing. A range of ids or a glob of titles needs \
+      --force. --dry-run lists the matching documents.
 
         dbtool rm texts.coffer 17 18
         dbtool rm texts.coffer 17-20 --force
@@ -19,10 +19,10 @@ struct RemoveVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "Documents") var selection: DocumentSelection
 
-  @Flag(name: .shortAndLong, help: "Delete all that a range or a glob names.")
+  @Flag(name: .shortAndLong, help: "Delete all documents that a range or glob names.")
   var force = false
 
-  @Flag(name: [.customShort("n"), .long], help: "Say what would be deleted, and delete nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Show what would be deleted without deleting it.")
   var dryRun = false
 
   func run() throws {
@@ -54,8 +54,8 @@ struct RemoveVerb: ParsableCommand {
     try HeaderField.print(headers, unreadable: unreadable, as: options.common.listFormat)
   }
 
-  /// The headers of the named documents, and the ids of those whose header can't be read under the store's rules. Such
-  /// a document can be deleted by its id if a rekey left it behind or a later version wrote it.
+  /// Returns the headers of the named documents, and the IDs of documents with unreadable headers. These documents can
+  /// be deleted by ID if a rekey skipped them or a later version wrote them.
   private func named(
     in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, usesPattern: inout Bool
   ) throws -> ([DocumentHeader], unreadable: [DocumentID]) {

@@ -5,19 +5,20 @@ internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferReplication
 
-/// `replica adopt STORE DIRECTORY`: a verified copy of a file that replication changes, for readers.
+/// `replica adopt STORE DIRECTORY`: gives readers a verified copy of a replicated file.
 struct ReplicaAdoptVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "adopt",
     abstract: "Give readers a verified copy of a store that replication changes.",
     discussion: """
-      STORE is the file that 'litestream restore -f' writes, which no other program may open. A copy of one moment, \
-      in the rollback journal, is verified and compared with the anchor and with the copy before; then it gets the next \
-      number in DIRECTORY, the link 'current' is switched to it, and the oldest copies are deleted. Readers open \
-      DIRECTORY/current. If STORE has nothing new, nothing is changed.
+      STORE is the file that 'litestream restore -f' writes. No other program may open it. The command verifies a \
+      snapshot of STORE in rollback journal mode, and compares it with the anchor and the previous copy. The copy then \
+      gets the next number in DIRECTORY, the link 'current' switches to it, and the oldest copies are deleted. Readers \
+      open DIRECTORY/current. If STORE is unchanged, DIRECTORY remains unchanged.
 
-      With --every it goes on until a signal ends it, exit 0: what may pass, such as a file in the middle of a change, is a \
-      warning; another store, branch or pin, a wrong key, or a link that was changed by hand ends it.
+      With --every, the command repeats until a signal ends it with exit code 0. A temporary problem, such as a file \
+      in the middle of a change, is a warning. Another store, branch or pin, a wrong key, or a manually changed link \
+      ends the command.
 
         dbtool replica adopt /var/lib/follow/texts.coffer /srv/texts --anchor confirmed.anchor --key-file my.key
         dbtool replica adopt /var/lib/follow/texts.coffer /srv/texts --anchor confirmed.anchor --every 1
@@ -25,7 +26,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: ArgumentHelp("The folder of copies.", valueName: "directory"), completion: .directory)
+  @Argument(help: ArgumentHelp("The folder for the copies.", valueName: "directory"), completion: .directory)
   var directory: String
 
   @OptionGroup var anchor: AnchorOptions
@@ -33,10 +34,10 @@ struct ReplicaAdoptVerb: ParsableCommand {
   @Option(help: ArgumentHelp("Repeat at this interval.", valueName: "seconds"))
   var every: Double?
 
-  @Option(help: ArgumentHelp("Number of copies that stay, the new one included (default: 5).", valueName: "n"))
+  @Option(help: ArgumentHelp("The number of copies to keep, including the new copy (default: 5).", valueName: "n"))
   var keep: Int?
 
-  @Flag(help: "Open only documents that changed since the copy before: damage to the text of another is not found.")
+  @Flag(help: "Open only documents changed since the previous copy, without finding damage in other texts.")
   var quick = false
 
   func validate() throws {
@@ -45,7 +46,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
   }
 
   func run() throws {
-    // Asked for once, and used for each copy.
+    // Ask for the key once, and use it for each copy.
     let key = try options.openingKey()
     guard let every else {
       try report(try Interrupt.deferring { try adopt(key) }, isLoop: false)
@@ -54,7 +55,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
     do {
       try Interrupt.deferring { try loop(key, every: .milliseconds(Int64(every * 1000))) }
     } catch let failure as Failure where failure.status == .interrupted {
-      // The only end of a loop without a problem.
+      // A signal is the only successful end of the loop.
       options.common.diagnostics.note("stopped")
     }
   }
@@ -78,7 +79,7 @@ struct ReplicaAdoptVerb: ParsableCommand {
     return try adoption.mapError { options.namingKeys($0, for: options.store.path) }.get()
   }
 
-  /// Adopts until a signal arrives. A problem that may pass is reported once.
+  /// Adopts until a signal arrives. Reports a temporary problem once.
   private func loop(_ key: StoreKey, every interval: Duration) throws {
     var reported: String?
     while true {
@@ -96,11 +97,11 @@ struct ReplicaAdoptVerb: ParsableCommand {
     }
   }
 
-  /// Whether the next look may find it better: the file is being changed, restored again, or behind its anchor.
+  /// Returns whether the next attempt may succeed, because the file is changing, being restored, or older than its anchor.
   private static func mayPass(_ failure: Failure) -> Bool {
     switch failure.status {
     case .locked, .damaged, .noStore: true
-    // A file of anchors that is being replaced.
+    // The anchor file is being replaced.
     case .usage: true
     case .mismatch: failure.kind == "rolled-back" || failure.kind == "set-mismatch"
     default: failure.kind == "disk-full" || failure.kind == "no-such-file"

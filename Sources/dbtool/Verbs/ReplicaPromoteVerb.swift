@@ -2,29 +2,31 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferReplication
 
-/// `replica promote STORE`: makes a restored copy the one that is written.
+/// `replica promote STORE`: makes a restored copy the writable store.
 struct ReplicaPromoteVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "promote",
-    abstract: "Make a restored copy the one that is written, with a new pin.",
+    abstract: "Make a restored copy the writable store, with a new pin.",
     discussion: """
-      Verifies the copy and its anchor, then changes the pin in one commit; no document is encrypted again, and the keys \
-      stay. Every earlier file of the store, the one on the replaced machine too, no longer has the pin: start each writer \
-      and each replication only after 'info --pin PIN'. Fence the old machine first, and promote one copy only.
+      Verifies the copy and its anchor, and then changes the pin in one commit, without re-encrypting documents or \
+      changing keys. Earlier files of the store, including the file on the replaced machine, no longer have the pin. \
+      Start each writer and each replication only after 'info --pin PIN'. Fence the old machine first, and promote \
+      only one copy.
 
-      'base' is the anchor of the restored state: 'replica tail OLD --since BASE' prints what an old file has beyond it.
+      'base' is the anchor of the restored state. 'replica tail OLD --since BASE' prints the additional changes in an \
+      old file.
 
         dbtool replica promote restored.coffer --anchor confirmed.anchor --key-file my.key
       """)
 
   @OptionGroup var options: StoreOptions
 
-  @Flag(help: "Verify the set and SQLite's integrity only: no document is opened.")
+  @Flag(help: "Verify only the set and SQLite's integrity, without opening documents.")
   var quick = false
 
   @OptionGroup var anchor: AnchorOptions
 
-  @Flag(help: "There is no confirmed anchor: take the copy as it is.")
+  @Flag(help: "Accept the copy without a confirmed anchor.")
   var noAnchor = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions

@@ -3,16 +3,16 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferReplication
 
-/// `replica tail OLD --since STATE`: the documents that changed after an earlier state.
+/// `replica tail OLD --since STATE`: writes the documents that changed after an earlier state.
 struct ReplicaTailVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tail",
-    abstract: "Write the documents that changed since an earlier state, as NDJSON.",
+    abstract: "Write the documents that changed since an earlier state as NDJSON.",
     discussion: """
-      After a failover: what the old machine's file has and the new branch lacks. Each line has the changes of one \
-      document ("inserted", "changed", "moved", "deleted") and, unless it was deleted, the document as 'export' writes it. \
-      All rows are proved first. Deletions are known while the file lists its transactions since, 180 or so; otherwise \
-      the exit code is 3.
+      After a failover, shows what the old machine's file has and the new branch lacks. Each line has one document's \
+      changes ("inserted", "changed", "moved", "deleted") and, unless it was deleted, the document in the form of \
+      'export'. All rows are proved first. Deletions are known while the file lists its transactions since, 180 or so. \
+      Otherwise, the exit code is 3.
 
         dbtool replica tail old.coffer --since base.anchor > lost.ndjson
         dbtool replica tail old.coffer --since 1204
@@ -22,17 +22,17 @@ struct ReplicaTailVerb: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The earlier state: its generation; or its anchor, by its line or a file, which the file must descend from.",
+      "The earlier state: a generation, or an anchor's line or file. The store must descend from the anchor.",
       valueName: "state"),
     completion: .file())
   var since: String
 
-  @Flag(help: "List documents that do not open, and go on without them.")
+  @Flag(help: "List unreadable documents, and continue without them.")
   var skipDamaged = false
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The output file, for you alone (default: standard output).", valueName: "path"),
+    help: ArgumentHelp("The output file, readable only by you (default: standard output).", valueName: "path"),
     completion: .file())
   var output: String?
 
@@ -143,7 +143,7 @@ struct ReplicaTailVerb: ParsableCommand {
   }
 }
 
-/// Bytes in memory.
+/// A sink that keeps the bytes in memory.
 private struct BufferSink: ByteSink {
   var bytes: [UInt8] = []
 

@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferFoundation
 internal import CofferReplication
 
-/// `replica adopt|promote|tail|confirm`: copies that another program replicates.
+/// `replica adopt|promote|tail|confirm`: manages copies that another program replicates.
 struct ReplicaVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replica",
@@ -20,10 +20,10 @@ struct ReplicaVerb: ParsableCommand {
 struct ReplicaConfirmVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "confirm",
-    abstract: "Print the store's anchor once Litestream holds that state.",
+    abstract: "Print the store's anchor after Litestream confirms that state.",
     discussion: """
-      The anchor is printed only once the Litestream with this control socket has confirmed that its replica holds the \
-      store's state; otherwise nothing is printed, and the exit code is 24.
+      Prints the anchor only after the Litestream with this control socket confirms that its replica contains the \
+      store's state. Otherwise, nothing is printed, and the exit code is 24.
 
         dbtool replica confirm texts.coffer /run/litestream.sock > confirmed.anchor
       """)
@@ -33,7 +33,7 @@ struct ReplicaConfirmVerb: ParsableCommand {
   @Argument(help: "Litestream's control socket.", completion: .file())
   var socket: String
 
-  @Option(help: ArgumentHelp("How long Litestream may take to confirm (default: 30).", valueName: "seconds"))
+  @Option(help: ArgumentHelp("The maximum time for the confirmation (default: 30).", valueName: "seconds"))
   var timeout: Double?
 
   func validate() throws {

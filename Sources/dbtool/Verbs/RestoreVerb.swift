@@ -3,22 +3,22 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferFoundation
 
-/// `restore STORE FROM`: a backup in the place of a store, or single documents of it.
+/// `restore STORE FROM`: restores a backup, or single documents from it.
 struct RestoreVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Put back a backup, or single documents from it.",
+    abstract: "Restore a backup, or single documents from it.",
     discussion: """
-      Without NAME, no key is needed. The copy is checked before it replaces anything, except for its texts, which \
-      'verify' checks. FROM stays as it is. A store that exists is replaced with --force only, and only while no \
-      process has it open. It is kept beside the copy as STORE.replaced, with its journal or log; --discard-replaced deletes it instead. A file that is no store \
-      is never replaced. The generations of both are noted, exactly if a key is given, and a warning says if FROM is \
-      older.
+      Without NAME, a key isn't needed. The copy is checked before it replaces a file, except for its texts, which \
+      'verify' checks. FROM remains unchanged. An existing store is replaced only with --force, and only while no \
+      process has it open. It is kept next to the copy as STORE.replaced, with its journal or log, unless \
+      --discard-replaced deletes it. A file that isn't a store is never replaced. Notes show the generations of both \
+      files (exactly, if a key is given), and a warning appears if FROM is older.
 
-      With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a \
-      backup or an editable copy of the store. Its set of rows is proved first; --allow-damage takes documents that \
-      open from one that isn't whole. A file of the same store with another root key is refused without --allow-rekey, \
-      because whoever had the former key can have written it. An editable copy has its own root key.
+      With names, the documents become the same as in FROM, including their position, and other documents remain \
+      unchanged. FROM is a backup or an editable copy of the store. Its set of rows is proved first. --allow-damage \
+      takes readable documents from a damaged FROM. A file of the same store with another root key is refused without \
+      --allow-rekey, because anyone who had the former key can have written it. An editable copy has its own root key.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer 17 30-34 --key-file my.key
@@ -31,7 +31,7 @@ struct RestoreVerb: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "Documents to bring back, by their ids, keys or titles in FROM (default: everything).", valueName: "name"))
+      "Documents to restore, by id, key or title in FROM (default: everything).", valueName: "name"))
   var names: [String] = []
 
   @OptionGroup(title: "Documents") var naming: NamingOptions
@@ -41,10 +41,10 @@ struct RestoreVerb: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Replace an existing store.")
   var force = false
 
-  @Flag(help: "With --force: delete the replaced store, in place of keeping it as STORE.replaced.")
+  @Flag(help: "With --force, delete the replaced store instead of keeping it as STORE.replaced.")
   var discardReplaced = false
 
-  @Flag(help: "Take single documents that open from a damaged backup.")
+  @Flag(help: "Take readable documents from a damaged backup.")
   var allowDamage = false
 
   @OptionGroup(title: "FROM, with names") var otherStore: OtherStoreOptions
@@ -93,7 +93,7 @@ struct RestoreVerb: ParsableCommand {
       common.diagnostics.note("\(store.path) restored from \(backup)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
     }
     if let replaced {
-      // The file isn't beside a link to the store.
+      // If the path is a link, the replaced file isn't next to it.
       let beside = OutputFile.folder(of: store.path) + InputFile.name(of: replaced.path)
       let path = InputFile.isSameFile(beside, replaced.path) ? beside : replaced.path
       let command = "dbtool restore --store \(Shell.quoted(path: store.path)) \(Shell.quoted(path: path)) --force"
@@ -101,9 +101,9 @@ struct RestoreVerb: ParsableCommand {
     }
   }
 
-  /// Notes the generations of the store and of the backup, and warns before an older one replaces a newer one.
+  /// Notes the generations of the store and of the backup, and warns before an older store replaces a newer store.
   private func compare() throws -> (store: StoreGeneration?, backup: StoreGeneration?) {
-    // Otherwise this process would have the store open.
+    // Check the lease first, because reading the generations opens the store in this process.
     _ = try FileLease.taken(on: store.path)
     let key = openingKey
     defer { key?.forget() }
@@ -125,7 +125,7 @@ struct RestoreVerb: ParsableCommand {
     return states
   }
 
-  /// A key that is given without asking, since none is needed.
+  /// A key that doesn't need a prompt, because a restore doesn't need a key.
   private var openingKey: StoreKey? {
     let given = options.keys.inOrder
     let arguments = given.isEmpty ? [Environment.key].compactMap { $0 } : given
@@ -133,7 +133,7 @@ struct RestoreVerb: ParsableCommand {
     return keys.isEmpty ? nil : .anyOf(keys)
   }
 
-  /// Returns the IDs of the named documents. If one is missing, the rows of FROM are proved before that is said.
+  /// Returns the IDs of the named documents. If a document is missing, proves the rows of FROM before it reports the error.
   private func named(in source: DocumentStore) throws -> [DocumentID] {
     try Failure.naming(backup) {
       do {
@@ -147,7 +147,7 @@ struct RestoreVerb: ParsableCommand {
     }
   }
 
-  /// Single documents.
+  /// Restores single documents.
   private func bringBack() throws {
     let target = try options.open(readOnly: false)
     let source = try otherStore.open(backup, with: options)

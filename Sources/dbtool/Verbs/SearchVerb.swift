@@ -2,19 +2,19 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferTerminal
 
-/// `search STORE TEXT`: the documents that hold a text, in order.
+/// `search STORE TEXT`: lists the documents that contain a text, in order.
 struct SearchVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "search",
     abstract: "Find documents by text, pattern or ranked words.",
     discussion: """
-      Opens and searches every text, title and name of an attachment, in memory and on up to four cores; with an index \
-      of substrings ('index add'), only those that may hold the text. Lists the documents found in order, as 'ls' does; \
-      on a terminal, and with -n or -C, with the matching lines. JSON has places and lines, too. Exit code 4 if nothing \
-      is found. -i ignores case by Unicode's full case folding: 'straße' finds 'STRASSE'. -d ignores \
-      accents and other marks: 'cafe' finds 'café'. A stored value (JSON) is searched string by string, and its lines \
-      have the path in front. A regular expression knows . [ ] ( ) | * + ? { } ^ $ \\b \\d \\w \\s and their like, no \
-      back references, and takes time that grows with the texts only.
+      Opens and searches every text, title and attachment name, in memory and on up to four cores. With a substring \
+      index ('index add'), it opens only possible matches. Lists the matching documents in order, like 'ls', and with the \
+      matching lines on a terminal or with -n or -C. JSON also has positions and lines. The exit code is 4 if no \
+      document matches. -i ignores case by Unicode's full case folding, so 'straße' finds 'STRASSE'. -d ignores \
+      accents and other marks, so 'cafe' finds 'café'. Stored values (JSON) are searched string by string, and their \
+      lines start with the path. Regular expressions support . [ ] ( ) | * + ? { } ^ $ \\b \\d \\w \\s and similar, \
+      but not back references. Their run time grows only with the texts.
 
         dbtool search texts.coffer 'harbour' --key-file my.key
         dbtool search texts.coffer -i 'straße' -c notes --count
@@ -25,12 +25,12 @@ struct SearchVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "The text to look for (-e for one that begins with a dash).")
+  @Argument(help: "The text to find (use -e if it begins with a dash).")
   var text: String?
 
   @Option(
     name: .customShort("e", allowingJoined: true), parsing: .unconditional,
-    help: ArgumentHelp("The text to look for, in place of TEXT, even if it begins with a dash.", valueName: "pattern"))
+    help: ArgumentHelp("The text to find instead of TEXT, even if it begins with a dash.", valueName: "pattern"))
   var pattern: String?
 
   @OptionGroup var choice: CollectionChoice
@@ -43,13 +43,13 @@ struct SearchVerb: ParsableCommand {
     help: "Ignore accents and other marks, and how characters are composed.")
   var ignoresDiacritics = false
 
-  @Flag(name: [.customShort("E"), .long], help: "TEXT is a regular expression.")
+  @Flag(name: [.customShort("E"), .long], help: "Treat TEXT as a regular expression.")
   var regex = false
 
   @Option(
     name: .customLong("in"),
     help: ArgumentHelp(
-      "The parts to look at: title, text, attachments (their names), attributes, names (of members of stored values).",
+      "The parts to search: title, text, attachments (their names), attributes, names (of members in stored values).",
       valueName: "parts"))
   var parts = SearchedParts(fields: .all)
 
@@ -58,10 +58,10 @@ struct SearchVerb: ParsableCommand {
 
   @Option(
     name: [.customShort("C", allowingJoined: true), .customLong("context")], parsing: .unconditional,
-    help: ArgumentHelp("Print the matching lines, and this many before and after each.", valueName: "n"))
+    help: ArgumentHelp("Print the matching lines with this many lines before and after each.", valueName: "n"))
   var context: Int?
 
-  @Flag(help: "Print how many documents were found, and nothing else.")
+  @Flag(help: "Print only the number of matching documents.")
   var count = false
 
   @Option(
@@ -71,7 +71,7 @@ struct SearchVerb: ParsableCommand {
 
   @Flag(
     help: """
-      Rank by words, the best documents first: needs an index of words. TEXT may hold AND, OR, NOT, "a phrase", \
+      Rank by words, with the best documents first. Requires a word index. TEXT can contain AND, OR, NOT, "a phrase", \
       beginn*, NEAR(a b, 5), title: word, names: word.
       """)
   var ranked = false
@@ -79,7 +79,7 @@ struct SearchVerb: ParsableCommand {
   @Flag(
     name: .customLong("words"),
     help:
-      "Rank by words as you type them: --ranked without operators, so 'POL-358', \"don't\" and 'C++' need no quotes.")
+      "Rank by words, like --ranked but without operators, so 'POL-358', \"don't\" and 'C++' don't need quotes.")
   var quotesWords = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
@@ -106,7 +106,7 @@ struct SearchVerb: ParsableCommand {
 
   private var isObjects: Bool { Self.isObjects(options.common.listFormat) }
 
-  /// Whether matching lines are printed for people.
+  /// A Boolean value that indicates whether matching lines are printed for people.
   private var printsLines: Bool {
     let wants = showsLines || context != nil || Terminal.standardOutputIsTerminal
     return wants && options.common.listFormat == nil
@@ -158,7 +158,7 @@ struct SearchVerb: ParsableCommand {
     if found == 0 { throw Outcome(.answerIsNo) }
   }
 
-  /// Documents that fit on a screen.
+  /// The number of documents that fit on a screen.
   private static let page = 20
 
   private func printRanked(_ words: String) throws {
@@ -171,7 +171,7 @@ struct SearchVerb: ParsableCommand {
         let indexed = try names.filter {
           try reader.indexes(of: DocumentCollection($0)).contains { if case .words = $0 { true } else { false } }
         }
-        // Without any index, the search's own error says what to do.
+        // If no collection has an index, the search's own error explains what to do.
         if !indexed.isEmpty {
           unindexed = names.filter { !indexed.containsExactly($0) }
           names = indexed
@@ -227,7 +227,7 @@ struct SearchVerb: ParsableCommand {
 
   /// Calls a closure for each document found, with its collection.
   ///
-  /// - Returns: how many were found.
+  /// - Returns: The number of documents found.
   private func find(
     _ pattern: SearchPattern, _ reader: borrowing ReadTransaction, _ store: DocumentStore,
     _ body: (FoundDocument, String) throws -> Void
@@ -265,7 +265,7 @@ struct SearchVerb: ParsableCommand {
     }
   }
 
-  /// Places as pairs of first byte and the one behind the last, and the matching lines.
+  /// Returns places as half-open byte ranges, and the matching lines.
   private static func facts(_ found: FoundDocument) -> [JSONValue?] {
     let match = found.match
     let places: [JSONValue?] = [match.titleRanges, match.textRanges].map { $0.isEmpty ? nil : json($0) }
@@ -322,7 +322,7 @@ struct SearchedParts: ExpressibleByArgument {
       guard let field = known[name] else { return nil }
       fields.insert(field)
     }
-    // The names are those of members in the text.
+    // Member names occur in the text.
     if fields.contains(.memberNames) { fields.insert(.text) }
     self.fields = fields
   }

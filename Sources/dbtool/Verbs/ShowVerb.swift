@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `show STORE NAME…`: texts, byte for byte.
+/// `show STORE NAME…`: prints texts byte for byte.
 struct ShowVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract: "Print texts by id, key or title.",
     discussion: """
-      Byte for byte as stored, one after the other, nothing added; on a terminal, control characters are shown \
-      escaped. If one document is missing, nothing is printed.
+      Prints the exact stored bytes, one text after the other, without additions. On a terminal, control characters \
+      are escaped. If a document is missing, nothing is printed.
 
         dbtool show texts.coffer 17
         dbtool show texts.coffer n-42 Greeting
@@ -22,7 +22,7 @@ struct ShowVerb: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Print the content of this attachment of a document instead.", valueName: "name"))
+    help: ArgumentHelp("Print the contents of this attachment instead.", valueName: "name"))
   var attachment: String?
 
   func validate() throws {
@@ -63,7 +63,7 @@ struct ShowVerb: ParsableCommand {
     try output.flush()
   }
 
-  /// The bytes as they are; on a terminal each text ends its line.
+  /// Writes the exact bytes. On a terminal, adds a missing line end.
   private static func write(_ text: UnsafeRawBufferPointer, to output: StandardOutput) throws {
     try output.write(text)
     if output.isTerminal, text.last != UInt8(ascii: "\n") {
@@ -77,7 +77,7 @@ struct ShowVerb: ParsableCommand {
     let collection = names[opened.header.collection] ?? opened.header.collection.description
     return .object(
       present: HeaderField.allCases.map { field in
-        // A document has its text and attachments where a list has the text's size and their number.
+        // Replace the text's size and the number of attachments with the text and the attachments.
         switch field {
         case .size: ("text", .string(opened.text))
         case .attachments: (field.rawValue, attachments.isEmpty ? nil : AttachmentField.json(of: attachments))

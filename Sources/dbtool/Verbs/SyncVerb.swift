@@ -3,14 +3,14 @@ internal import Coffer
 internal import CofferFoundation
 internal import CofferSync
 
-/// `sync init|join|run|status|invite|remove|leave`: the same documents on several devices, through a folder.
+/// `sync init|join|run|status|invite|remove|leave`: syncs documents between devices through a folder.
 struct SyncVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
-    abstract: "Keep the same documents on several devices, through a folder.",
+    abstract: "Sync documents between devices through a folder.",
     discussion: """
-      Syncthing, Dropbox, a USB stick or any other program carries the folder from device to device; it can't read \
-      what is in it. The stores themselves never lie in the folder.
+      Syncthing, Dropbox, a USB stick or any other carrier copies the folder between devices, but can't read its \
+      contents. The stores themselves are never in the folder.
 
         dbtool sync init laptop.coffer ~/Sync/notes --name laptop -p
         dbtool sync join phone.coffer ~/Sync/notes --name phone -p
@@ -22,7 +22,7 @@ struct SyncVerb: ParsableCommand {
     ])
 }
 
-/// What all verbs of a folder take.
+/// The arguments that all folder verbs share.
 struct SyncFolderOptions: ParsableArguments {
   @OptionGroup var options: StoreOptions
 
@@ -35,7 +35,7 @@ struct SyncFolderOptions: ParsableArguments {
 struct SyncNameOption: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "What people call this device, up to 64 bytes (default: the computer's name).", valueName: "name"))
+      "A name for this device, up to 64 bytes (default: the computer's name).", valueName: "name"))
   var name: String?
 
   func validate() throws {
@@ -53,11 +53,11 @@ struct SyncNameOption: ParsableArguments {
 struct SyncInitVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Begin to sync a store through an empty folder.",
+    abstract: "Start syncing a store through an empty folder.",
     discussion: """
-      Makes DIRECTORY with all documents in it, sealed, and an invitation by which other devices join. The key that \
-      opens STORE opens the invitation, and so does the identity of each -r. Prints the invitation's pin: a device \
-      that joins with an identity checks it with --pin, because whoever knows a recipient can make an invitation for it.
+      Creates DIRECTORY with all documents, encrypted, and an invitation for other devices. The key that opens STORE \
+      also opens the invitation, and so does the identity of each -r. Prints the invitation's pin. A device that joins \
+      with an identity checks this pin with --pin, because anyone who knows a recipient can make an invitation for it.
 
         dbtool sync init laptop.coffer ~/Sync/notes --passphrase
         dbtool sync init laptop.coffer ~/Sync/notes -k my.key -r coffer-recipient-1-…
@@ -90,11 +90,11 @@ struct SyncInitVerb: ParsableCommand {
 struct SyncJoinVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "join",
-    abstract: "Make a store with the documents of a folder.",
+    abstract: "Create a store with a folder's documents.",
     discussion: """
-      STORE is new. The key given opens the folder's invitation, and STORE unless --new-… names other keys. Titles and \
-      padding are as in the store that began. From then on, 'sync run' exchanges changes through DIRECTORY. New documents \
-      get ids of a range of their own.
+      STORE is new. The given key opens the folder's invitation, and STORE unless --new-… names other keys. Titles and \
+      padding are as in the store that started the folder. Afterward, 'sync run' exchanges changes through DIRECTORY. \
+      New documents get ids from a separate range.
 
         dbtool sync join phone.coffer ~/Sync/notes --passphrase
       """)
@@ -104,7 +104,7 @@ struct SyncJoinVerb: ParsableCommand {
   @OptionGroup(title: "The new store") var recipients: RecipientOptions
   @OptionGroup(title: "The new store") var newKeys: KeyOptions<NewFamily>
 
-  @Flag(help: "Write a log ahead of the file: others can read while one writes.")
+  @Flag(help: "Use a write-ahead log, so others can read during a write.")
   var wal = false
 
   func run() throws {
@@ -148,13 +148,13 @@ struct SyncJoinVerb: ParsableCommand {
 struct SyncRunVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Take what other devices published, and publish what changed here.",
+    abstract: "Take other devices' changes, and publish this store's changes.",
     discussion: """
-      Nothing is asked and nothing is lost: of two texts that changed on two devices at once, one stays and the other \
-      becomes a document beside it, the same on every device; an edited document isn't deleted. A run that is stopped is \
-      continued by the next one. What needs a person is a warning, and the exit code is then 3.
+      Never asks and never loses text. If a text changes on two devices at the same time, one version remains and the \
+      other becomes a document next to it, the same on every device. An edited document isn't deleted. If a run is \
+      stopped, the next run continues it. Problems that need a person are warnings, and the exit code is then 3.
 
-      With --watch it goes on until a signal ends it, also while the folder is away or the store is locked.
+      With --watch, the command runs until a signal ends it, even if the folder is missing or the store is locked.
 
         dbtool sync run laptop.coffer ~/Sync/notes -p
         dbtool sync run laptop.coffer ~/Sync/notes --watch --every 10 -k my.key
@@ -162,13 +162,13 @@ struct SyncRunVerb: ParsableCommand {
 
   @OptionGroup var place: SyncFolderOptions
 
-  @Flag(help: "Go on, and look at the folder again and again.")
+  @Flag(help: "Keep running, and check the folder repeatedly.")
   var watch = false
 
-  @Flag(help: "Publish the store again into a folder that lost files.")
+  @Flag(help: "Republish the store to a folder that lost files.")
   var empty = false
 
-  @Option(help: ArgumentHelp("With --watch, the time between two looks (default: 5).", valueName: "seconds"))
+  @Option(help: ArgumentHelp("With --watch, the time between checks (default: 5).", valueName: "seconds"))
   var every: Double?
 
   func validate() throws {
@@ -208,12 +208,12 @@ struct SyncRunVerb: ParsableCommand {
 struct SyncStatusVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show the devices of a folder, and what is wrong with it.",
+    abstract: "Show a folder's devices and problems.",
     discussion: """
-      Changes nothing, and reads the beginnings of files only: damage behind them is found by the run that takes the \
-      file. A device that is silent is shown with the date of its last file. A text that changed on two \
-      devices at once is a note with the two documents, until one of them is moved or deleted. A problem that is more \
-      than a file on its way is a warning with the file and what to do, and the exit code is then 4.
+      Reads only the beginning of each file, without changing the store or folder. The run that takes a file finds \
+      damage in the rest. A silent device is shown with the date of its last file. If a text changed on two devices at \
+      the same time, a note lists both documents until one of them is moved or deleted. Any problem other than a file \
+      in transit is a warning with the file and what to do, and the exit code is then 4.
 
         dbtool sync status laptop.coffer ~/Sync/notes -p
       """)
@@ -251,15 +251,15 @@ struct SyncStatusVerb: ParsableCommand {
 struct SyncInviteVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "invite",
-    abstract: "Make another invitation to a folder.",
+    abstract: "Create another invitation to a folder.",
     discussion: """
-      For devices that join with another key, or if the folder lost its invitation. Replaces an earlier one of this \
-      device; whoever has a copy of that can still join with its keys.
+      For devices that join with another key, or for a folder that lost its invitation. Replaces this device's earlier \
+      invitation. Anyone who has a copy of the earlier invitation can still join with its keys.
 
         dbtool sync invite laptop.coffer ~/Sync/notes --new-passphrase -p
       """)
 
-  /// What a prompt asks a passphrase for.
+  /// The name of the invitation in passphrase prompts.
   static let invitation = "the invitation"
 
   @OptionGroup var place: SyncFolderOptions
@@ -281,11 +281,11 @@ struct SyncInviteVerb: ParsableCommand {
 struct SyncRemoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Remove a device, such as a lost one.",
+    abstract: "Remove a device, such as a lost phone.",
     discussion: """
-      The folder begins again with a secret that the device doesn't get, and the other devices go on with their next \
-      run. The removed device keeps its documents, and what it publishes later is never taken. Further devices join with \
-      the new invitation, for keys that the removed device doesn't have. DEVICE is an id of 'sync status', or a name.
+      The folder restarts with a secret that the device doesn't get, and the other devices continue with their next \
+      run. The removed device keeps its documents, but its later changes are never taken. Other devices join with the \
+      new invitation, using keys that the removed device doesn't have. DEVICE is an id from 'sync status', or a name.
 
         dbtool sync remove laptop.coffer ~/Sync/notes phone --new-passphrase -p
       """)
@@ -301,10 +301,10 @@ struct SyncRemoveVerb: ParsableCommand {
   func run() throws {
     let options = place.options
     let store = try options.open(readOnly: false)
-    // The device can have joined since the last run.
+    // Exchange first, because the device can have joined since the last run.
     _ = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
     let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore && !$0.isRemoved }
-    // An ID comes first, because a device can have another one's ID as its name.
+    // Look for an ID first, because a device's name can be another device's ID.
     let withID = known.filter { $0.id.description == device }
     let named = withID.isEmpty ? known.filter { $0.label == device } : withID
     guard named.count == 1 else {
@@ -334,8 +334,8 @@ struct SyncLeaveVerb: ParsableCommand {
     commandName: "leave",
     abstract: "Stop syncing a store.",
     discussion: """
-      STORE keeps its documents and forgets the folder, whose files stay. Other devices go on without it, and \
-      'sync remove' there keeps it from reading what they publish later.
+      STORE keeps its documents and forgets the folder, but the folder's files remain. Other devices continue without \
+      STORE, and 'sync remove' on one of them prevents it from reading later changes.
 
         dbtool sync leave laptop.coffer -p
       """)
@@ -351,13 +351,13 @@ struct SyncLeaveVerb: ParsableCommand {
 }
 
 extension FolderSyncReport {
-  /// Whether a report of a loop has news.
+  /// Returns whether a repeated run has news to report.
   fileprivate func isWorthTelling(after last: FolderSyncReport?) -> Bool {
     guard let last else { return true }
     return !taken.isEmpty || publishedBytes > 0 || isNewDevice || problems != last.problems
   }
 
-  /// Prints what was taken and published.
+  /// Prints the counts of taken and published changes.
   ///
   /// - Parameter isLast: Whether problems end the command.
   fileprivate func print(_ common: CommonOptions, isLast: Bool = true) throws {
@@ -383,9 +383,9 @@ extension FolderSyncReport {
 }
 
 extension [FolderSyncReport.Problem] {
-  /// Prints the problems, also under `--quiet` if they determine the exit code.
+  /// Prints the problems, even with `--quiet` if they determine the exit code.
   ///
-  /// - Throws: The exit code, if one of them is more than a file on its way.
+  /// - Throws: The exit code, if a problem is more than a file in transit.
   fileprivate func tell(_ common: CommonOptions, _ status: ExitStatus) throws {
     for problem in self {
       if problem.kind == .waiting {

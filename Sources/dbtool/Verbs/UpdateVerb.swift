@@ -4,16 +4,16 @@ internal import CofferCopies
 internal import CofferEngine
 internal import CofferFoundation
 
-/// `update COPY DIRECTORY`: the newest release of a data set.
+/// `update COPY DIRECTORY`: updates a copy to the newest release.
 struct UpdateVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "update",
-    abstract: "Bring a copy to a publisher's newest release.",
+    abstract: "Update a copy to a publisher's newest release.",
     discussion: """
-      DIRECTORY is the folder of 'release publish', or a copy of it that has at least the index and the files that \
-      --dry-run names. The signatures, the contents and the releases are proved first, and an older or expired \
-      release is refused. Each file is merged in one transaction; an update that was stopped goes on where it ended. Where \
-      you edited the same part, your edit stays, unless --prefer says otherwise.
+      DIRECTORY is the folder of 'release publish', or a copy with at least the index and the files that --dry-run \
+      names. The signatures, contents and releases are proved first, and an older or expired release is refused. Each \
+      file is merged in one transaction, and an interrupted update continues where it ended. If you edited the same \
+      part, your edit remains unless --prefer overrides it.
 
         dbtool update texts.coffer public --customer anna -k anna.identity \\
           --publisher coffer-publisher-1-…
@@ -25,13 +25,13 @@ struct UpdateVerb: ParsableCommand {
 
   @OptionGroup var source: ReleaseSourceOptions
 
-  @Flag(help: "Make the copy, which the same key opens.")
+  @Flag(help: "Create the copy. The same key opens it.")
   var create = false
 
-  @Option(help: ArgumentHelp("How conflicts are decided (default: mine).", valueName: "side"))
+  @Option(help: ArgumentHelp("How to resolve conflicts (default: mine).", valueName: "side"))
   var prefer: MergeVerb.Preference?
 
-  @Flag(name: [.customShort("n"), .long], help: "Change nothing, and list the files that an update would read.")
+  @Flag(name: [.customShort("n"), .long], help: "List the files that an update would read without updating.")
   var dryRun = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
@@ -74,7 +74,7 @@ struct UpdateVerb: ParsableCommand {
             ? "made \(path) with release \(report.to)"
             : "updated \(path) from release \(report.from) to \(report.to) (changes: \(report.merge.changeCount), "
               + "conflicts: \(report.merge.conflicts.count))")
-      // People have read all about a new copy in the note.
+      // For people, the note about a new copy is enough.
       if store != nil || options.common.isMachineReadable { try report.merge.print(as: options.common.listFormat) }
     }
     try store?.close()

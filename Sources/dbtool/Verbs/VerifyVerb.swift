@@ -3,17 +3,17 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferTerminal
 
-/// `verify STORE`: every document opened, the set of them compared with the sealed one; or less, by options.
+/// `verify STORE`: opens every document and compares the set with the sealed state, or checks less.
 struct VerifyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Check that a store is what was written; keep or compare anchors.",
+    abstract: "Verify that a store is intact, and save or compare anchors.",
     discussion: """
-      Opens every document and compares the set of them with the sealed one. A whole older copy of the file passes, \
-      unless an anchor says how far the store had come: keep one after each session, where a person who can replace the \
-      store can't write.
+      Opens every document and compares the set with the sealed state. A complete older copy of the file passes unless \
+      an anchor records a newer state. Save an anchor after each session, in a location that people who can replace \
+      the store can't write to.
 
-      --keyless needs no key and proves nothing: it checks schema, lengths and SQLite's integrity.
+      --keyless doesn't need a key and doesn't prove anything. It checks schema, lengths and SQLite's integrity.
 
         dbtool verify texts.coffer
         dbtool verify texts.coffer --save-anchor ~/anchors/texts
@@ -23,20 +23,20 @@ struct VerifyVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Flag(help: "Open no document: check the set and SQLite's integrity only. With --keyless: leave out the indexes.")
+  @Flag(help: "Check only the set and SQLite's integrity, and open no document. With --keyless, skip the indexes.")
   var quick = false
 
-  @Flag(help: "Check the structure without a key, and prove nothing.")
+  @Flag(help: "Check the structure without a key or proof.")
   var keyless = false
 
-  @Flag(help: "Only compare or save the anchor, and verify nothing else.")
+  @Flag(help: "Compare or save the anchor without further verification.")
   var anchorOnly = false
 
   @OptionGroup var anchor: AnchorOptions
 
   @Option(
     help: ArgumentHelp(
-      "If all is well, save the anchor of the verified state in a file, or print it alone (-).", valueName: "file"),
+      "If the store is intact, save the verified state's anchor to a file, or print only it (-).", valueName: "file"),
     completion: .file())
   var saveAnchor: String?
 
@@ -77,7 +77,7 @@ struct VerifyVerb: ParsableCommand {
     }
   }
 
-  /// Without a key.
+  /// Checks the structure without a key.
   private func checkStructure() throws {
     try store.requireExpected()
     let report = try DocumentStore.check(at: store.url, isQuick: quick, wait: store.access.waitingTime())
@@ -104,7 +104,7 @@ struct VerifyVerb: ParsableCommand {
     }
   }
 
-  /// Notes the slots that nobody can open, which are no damage of the store.
+  /// Notes the slots that can't be opened. They don't count as damage.
   private func note(_ slots: [KeySlot]) {
     guard !common.isMachineReadable else { return }
     for slot in slots {
@@ -121,7 +121,7 @@ struct VerifyVerb: ParsableCommand {
     try finish([("anchor", relation.map { .string($0.words) })], saving: state)
   }
 
-  /// Saves the anchor, and prints the report: the line alone if it goes to standard output, too.
+  /// Saves the anchor and prints the report. If the anchor goes to standard output, prints only its line.
   private func finish(_ facts: [(String, JSONValue?)], saving state: StoreAnchor?) throws {
     guard let saveAnchor, let state else { return try Report(facts).print(as: common.listFormat) }
     let isStream = saveAnchor == InputFile.standardInput
