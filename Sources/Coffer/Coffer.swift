@@ -2,8 +2,8 @@
 //
 // Does: opens and creates stores, reads and writes in transactions, observes changes, and synchronizes collections.
 //       Backups, copies, merging, verification and key changes are calls on the same DocumentStore.
-// Knows: the calls of apps (DocumentStore, StoreReading, WriteTransaction, KeySlots), observations of the
-//        store (Observing), and the comparison with other data (Sync). CofferEngine, CofferSearch, CofferCopies and
+// Knows: the public API (DocumentStore, StoreReading, WriteTransaction, KeySlots), observations of the store
+//        (Observing), and the comparison with other data (Sync). CofferEngine, CofferSearch, CofferCopies and
 //        CofferSync do the work.
 // Doesn't know: file formats (CofferFormats), replication (CofferReplication), and terminals.
 //

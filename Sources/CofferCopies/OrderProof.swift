@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
 
-/// A comparison of SQLite's index of positions, which isn't proved, with the proved rows.
+/// A comparison of SQLite's unverified position index with the verified rows.
 ///
 /// Sums keyed hashes of all index entries and of all rows. Only this process has the key.
 struct OrderProof {

@@ -16,7 +16,7 @@ package struct PairedStore {
     self.hint = hint
   }
 
-  /// The path from the caller, because a store beside a journal or log may be read from a private copy.
+  /// The caller's path, because a store with a journal or log may be read from a private copy.
   private var path: String { transaction.connection.session.path }
   private var pin: StorePin { StorePin(transaction.keys.session.header) }
 
@@ -36,8 +36,8 @@ package struct PairedStore {
 
   /// Requires two files of one store to have the same root key.
   ///
-  /// A former key holder can have written the other file and rekeyed it any number of times, so the number of a root
-  /// key doesn't prove anything. Files of different stores have independent root keys, which a pin identifies.
+  /// A former key holder can have written the other file and rekeyed it any number of times, so a root key's number
+  /// isn't a proof. Files of different stores have independent root keys, which a pin identifies.
   ///
   /// - Throws: `rolledBack`.
   package func requireSameRootKey(as other: PairedStore) throws(StoreError) {
@@ -71,7 +71,7 @@ package struct PairedStore {
     try naming { () throws(StoreError) in try transaction.requireWhole(visit) }
   }
 
-  /// Verifies all rows like ``requireWhole(_:)``, and verifies that the index of positions has the same entries.
+  /// Verifies all rows like ``requireWhole(_:)``, and verifies that the position index has the same entries.
   ///
   /// - Throws: `setMismatch`, or `damaged`.
   package func requireWholeInOrder() throws(StoreError) {
@@ -83,8 +83,8 @@ package struct PairedStore {
     }
   }
 
-  /// Requires a document's row to be sealed with the current key, which former key holders can't have. A row that they
-  /// changed is detected only by verifying all rows.
+  /// Requires a document's row to be encrypted with the current key, which former key holders can't have. Only
+  /// verifying all rows detects a row that they changed.
   ///
   /// - Throws: `setMismatch`.
   func requireCurrentKey(_ id: Int64) throws(StoreError) {
@@ -177,7 +177,7 @@ package struct PairedStore {
 }
 
 extension StoreError {
-  /// Returns the error with a file's path, and with a hint instead of its own, if it's about the rows of a file.
+  /// Returns the error with a file's path and another hint, if it's about a file's rows.
   func naming(_ path: String, hint: ErrorHint?) -> StoreError {
     guard code == .setMismatch || code == .damaged, !message.hasPrefix("\(path): ") else { return self }
     return StoreError(code, "\(path): \(message)", hint: hint ?? advice, documentID: documentID)

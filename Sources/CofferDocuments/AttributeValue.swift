@@ -1,8 +1,8 @@
 /// The value of an attribute.
 public enum AttributeValue: Hashable, Sendable {
-  /// JSON's null, which differs from a missing attribute.
+  /// A JSON null, which differs from a missing attribute.
   case null
-  /// True or false.
+  /// A Boolean value.
   case bool(Bool)
   /// A number, which is a double because JSON numbers are compared as doubles. Integers are exact up to 2^53.
   case number(Double)
@@ -75,8 +75,8 @@ extension AttributeValue {
     }
   }
 
-  /// Returns the members as a dictionary, with the first member of each name. Names that differ only in how accents are
-  /// composed are equal strings.
+  /// Returns the members as a dictionary, with the first member of each name. Names that only differ in accent
+  /// composition are equal strings.
   static func members(of members: [JSONNode.Member]) -> [String: AttributeValue] {
     Dictionary(members.map { (String(decoding: $0.name, as: UTF8.self), AttributeValue($0.value)) }) { first, _ in
       first
@@ -110,7 +110,7 @@ extension AttributeValue {
 
   /// Appends an object with the members, which can be in any order.
   ///
-  /// - Throws: Also `duplicateName`.
+  /// - Throws: `duplicateName`, and the errors of ``appendCanonical(to:depth:)``.
   static func appendCanonical(
     _ members: [(String, AttributeValue)], to output: inout [UInt8], depth: Int
   ) throws(JSONError) {

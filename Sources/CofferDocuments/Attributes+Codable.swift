@@ -1,10 +1,10 @@
-// Attributes in Codable types: a JSON object, as `JSONEncoder` writes a dictionary.
+// In Codable types, attributes are a JSON object, like a dictionary written by `JSONEncoder`.
 
 extension AttributeValue: Codable {
-  /// A decoder gives longer integers than 64 bits as doubles, rounded, and of a name that comes twice one value:
-  /// ``Attributes/init(json:)`` refuses both.
+  /// Decoders round integers longer than 64 bits to doubles, and return one value for a repeated name.
+  /// ``Attributes/init(json:)`` rejects both.
   ///
-  /// - Throws: `DecodingError` for an integer of 64 bits that a double can't hold exactly.
+  /// - Throws: `DecodingError` for a 64-bit integer that a double can't represent exactly.
   public init(from decoder: any Decoder) throws {
     if let members = try? decoder.container(keyedBy: AttributeName.self) {
       self = .object(try Self.members(of: members))
@@ -17,9 +17,9 @@ extension AttributeValue: Codable {
     }
   }
 
-  /// Encodes the value as JSON holds it.
+  /// Encodes the value as JSON.
   ///
-  /// - Throws: `EncodingError` for a number that is not finite, or a value that is unrepresentable.
+  /// - Throws: `EncodingError` for an infinite number, NaN, or an unrepresentable value.
   public func encode(to encoder: any Encoder) throws {
     switch self {
     case .object(let members):
@@ -33,7 +33,7 @@ extension AttributeValue: Codable {
       switch self {
       case .bool(let value): try container.encode(value)
       case .string(let text): try container.encode(text)
-      // Integers without a fraction, as canonical JSON has them.
+      // Encode integers without a fraction, like canonical JSON.
       case .number(let value): try Int64(exactly: value).map { try container.encode($0) } ?? container.encode(value)
       case .unrepresentable(let reason):
         throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: reason))
@@ -76,7 +76,7 @@ extension AttributeValue: Codable {
 extension Attributes: Codable {
   /// Decodes an object.
   ///
-  /// - Throws: `DecodingError` for anything else, and for an integer of 64 bits that a double can't hold exactly.
+  /// - Throws: `DecodingError` for other values, and for a 64-bit integer that a double can't represent exactly.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: AttributeName.self)
     do {

@@ -1,6 +1,6 @@
 extension Attributes {
-  /// A top-level member, with its value in canonical form. Names are bytes, since `String` equates names that differ in
-  /// how an accent is composed.
+  /// A top-level member, with its value in canonical form. Names are bytes, because names with different accent
+  /// composition are equal as `String`.
   package struct Member: Hashable, Sendable {
     package var name: [UInt8]
     package var value: [UInt8]
@@ -11,7 +11,7 @@ extension Attributes {
     }
   }
 
-  /// The top-level members, sorted by the bytes of their names. Parses the JSON.
+  /// The top-level members, sorted by name bytes. Parses the JSON.
   package var memberList: [Member] {
     nodes.map { node in
       var value: [UInt8] = []
@@ -20,7 +20,7 @@ extension Attributes {
     }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
   }
 
-  /// Creates attributes of members with distinct names, in any order.
+  /// Creates attributes from members with distinct names, in any order.
   package init(_ members: [Member]) {
     var output: [UInt8] = []
     if !members.isEmpty {
@@ -43,7 +43,7 @@ extension Attributes {
     self = Attributes(memberList.filter { !names.contains($0.name) } + members)
   }
 
-  /// The names of members that were added, changed or removed since `old`.
+  /// Returns the names of members added, changed or removed since `old`.
   package func changedNames(since old: Attributes) -> [[UInt8]] {
     guard canonicalJSON != old.canonicalJSON else { return [] }
     let (before, after) = (Self.values(old), Self.values(self))

@@ -1,15 +1,15 @@
 extension Attributes {
-  /// Attributes by name.
+  /// Creates attributes from a dictionary.
   ///
-  /// - Throws: ``JSONError``: `inexactNumber` for a number that is not finite, `tooDeep` beyond 512 levels.
+  /// - Throws: ``JSONError``: `inexactNumber` for an infinite number or NaN, or `tooDeep` beyond 512 levels.
   public init(_ members: [String: AttributeValue]) throws(JSONError) {
     try self.init(members.map { ($0.key, $0.value) })
   }
 
-  /// The value of that name; nil if there is none, or the attributes have a ``fault``.
+  /// The value with the given name, or `nil` if it's missing or the attributes have a ``fault``.
   ///
-  /// Setting nil removes the attribute; `.null` stores JSON's null. A value that JSON can't hold becomes the ``fault``
-  /// of the attributes. Each access reads the JSON again, up to that name.
+  /// Setting `nil` removes the attribute, and `.null` stores a JSON null. A value that JSON can't represent becomes the
+  /// attributes' ``fault``. Each access parses the JSON up to the name.
   public subscript(name: String) -> AttributeValue? {
     get {
       guard !canonicalJSON.isEmpty else { return nil }
@@ -33,12 +33,12 @@ extension Attributes {
     }
   }
 
-  /// Every attribute by name; empty if there are none, or a ``fault``. Parses the JSON.
+  /// All attributes by name. Empty if there are no attributes, or a ``fault``. Parses the JSON.
   public var members: [String: AttributeValue] {
     AttributeValue.members(of: nodes)
   }
 
-  /// Creates attributes of members whose names have different bytes.
+  /// Creates attributes from members whose names have different bytes.
   package init(_ members: [(String, AttributeValue)]) throws(JSONError) {
     var output: [UInt8] = []
     if !members.isEmpty { try AttributeValue.appendCanonical(members, to: &output, depth: 0) }
@@ -47,7 +47,7 @@ extension Attributes {
 
   private func node(named wanted: UnsafeRawBufferPointer) -> JSONNode? {
     canonicalJSON.withUnsafeBytes { buffer in
-      // Most values have no attribute of the name that is asked for with every one of them.
+      // Skip parsing if the JSON doesn't contain the name, because most documents lack the requested attribute.
       guard JSONWriter.needsEscapes(wanted) || Self.contains(buffer, wanted) else { return nil }
       var scanner = JSONScanner(buffer)
       return try? scanner.scanMember(wanted)
@@ -74,7 +74,7 @@ extension Attributes {
 }
 
 extension Attributes: ExpressibleByDictionaryLiteral {
-  /// A literal that JSON can't hold, or with one name twice, has a ``fault``.
+  /// Creates attributes from a literal. A value that JSON can't represent, or a repeated name, results in a ``fault``.
   public init(dictionaryLiteral elements: (String, AttributeValue)...) {
     do throws(JSONError) {
       try self.init(elements)

@@ -1,6 +1,7 @@
-/// A document's metadata: a JSON object, sealed with the title, shown by headers.
+/// A document's metadata, which is a JSON object encrypted with the title and included in headers.
 ///
-/// Kept as RFC 8785 (canonical) JSON, the bytes that the store seals; no object and `{}` are the same.
+/// The object is kept in canonical form (RFC 8785), as the store encrypts it. An empty object is the same as no
+/// attributes.
 ///
 /// ```swift
 /// var attributes: Attributes = ["colour": "red", "pages": 12]
@@ -9,20 +10,20 @@
 /// let pages = attributes["pages"]?.integer
 /// ```
 ///
-/// A value that JSON can't hold exactly, such as NaN or an integer beyond 2^53, is kept as a ``fault``: the write that
-/// is given such attributes throws it.
+/// A value that JSON can't represent exactly, such as NaN or an integer beyond 2^53, is kept as a ``fault``. Writing
+/// such attributes throws the fault.
 public struct Attributes: Hashable, Sendable {
-  /// The canonical object in UTF-8; empty if there are no attributes, or a ``fault``.
+  /// The canonical object in UTF-8. Empty if there are no attributes, or a ``fault``.
   public private(set) var canonicalJSON: [UInt8]
-  /// The reason for which these attributes can't be stored, if there is one.
+  /// The reason why the attributes can't be stored, or `nil` if they can.
   public private(set) var fault: JSONError?
 
-  /// No attributes.
+  /// Creates empty attributes.
   public init() {
     canonicalJSON = []
   }
 
-  /// Takes bytes known to be canonical, from ``canonicalJSON`` or an authenticated head.
+  /// Creates attributes from canonical bytes, such as ``canonicalJSON`` or an authenticated head's attributes.
   public init(uncheckedCanonicalJSON bytes: some Sequence<UInt8>) {
     canonicalJSON = Array(bytes)
   }
@@ -32,7 +33,7 @@ public struct Attributes: Hashable, Sendable {
     self.fault = fault
   }
 
-  /// Whether there are no attributes, and no ``fault``.
+  /// A Boolean value that indicates whether there are no attributes and no ``fault``.
   public var isEmpty: Bool { canonicalJSON.isEmpty && fault == nil }
 }
 
@@ -41,8 +42,8 @@ public struct Attributes: Hashable, Sendable {
 extension Attributes {
   /// Parses a JSON object in UTF-8 and converts it to canonical form.
   ///
-  /// - Throws: ``JSONError``: `notAnObject`, `notUTF8` and `malformed` for anything else; `duplicateName`;
-  ///   `inexactNumber` for an integer that a double would change (write it as a string); `tooDeep`.
+  /// - Throws: ``JSONError``: `notAnObject`, `notUTF8`, `malformed`, `duplicateName`, `tooDeep`, or `inexactNumber` for
+  ///   an integer that a double can't represent exactly. Write such integers as strings.
   public init(json bytes: some Collection<UInt8>) throws(JSONError) {
     let bytes = Array(bytes)
     guard String(validating: bytes, as: UTF8.self) != nil else {
@@ -51,14 +52,14 @@ extension Attributes {
     try self.init(validUTF8: bytes)
   }
 
-  /// Parses a JSON object in text and converts it to canonical form.
+  /// Parses a JSON object in a string and converts it to canonical form.
   ///
-  /// - Throws: ``JSONError``, as the form for bytes.
+  /// - Throws: ``JSONError``, like the initializer for bytes.
   public init(json text: String) throws(JSONError) {
     try self.init(validUTF8: Array(text.utf8))
   }
 
-  /// True for valid UTF-8 that is the canonical form of an object that is not empty.
+  /// Returns whether the bytes are a nonempty object in canonical form and valid UTF-8.
   package static func isCanonical(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var scanner = JSONScanner(bytes)
     return scanner.takeCanonicalObject() && scanner.next == nil
@@ -66,7 +67,7 @@ extension Attributes {
 
   private init(validUTF8 bytes: [UInt8]) throws(JSONError) {
     var output: [UInt8] = []
-    // The closure of withUnsafeBytes, not typed, carries the error out as a value.
+    // Return the error as a value, because the closure of withUnsafeBytes can't throw typed errors.
     let failure: JSONError? = bytes.withUnsafeBytes { buffer in
       do throws(JSONError) {
         var scanner = JSONScanner(buffer)

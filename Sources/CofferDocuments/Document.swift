@@ -1,37 +1,37 @@
-/// A document as an app writes and reads it: a text with its title, key, attributes and dates.
+/// A text with its title, key, attributes and dates, as apps write and read it.
 ///
-/// All of them are sealed with the text; a store made with ``TitleMode/clear`` keeps titles in plaintext. Texts may be
-/// empty and may hold U+0000.
+/// All of these are encrypted, except for titles in a store with ``TitleMode/clear``. Texts can be empty and can
+/// contain U+0000.
 public struct Document: Hashable, Sendable {
-  /// The longest text that a store takes, in bytes of UTF-8 (FORMAT, "Column classes and sizes").
+  /// The maximum length of a text in UTF-8 bytes (FORMAT, "Column classes and sizes").
   @inlinable
   package static var maximumTextByteCount: Int { 256 << 20 }
 
-  /// Shown in lists. If nil, the collection's ``TitleRule`` decides.
+  /// The title in lists, or `nil` to use the collection's ``TitleRule``.
   public var title: String?
-  /// At most 256 MiB of UTF-8.
+  /// The text, of at most 256 MiB in UTF-8.
   public var text: String
-  /// The caller's own name for the document, unique in its collection.
+  /// The caller's own name for the document, which is unique in its collection, or `nil`.
   public var key: DocumentKey?
-  /// A JSON object that headers show without opening the text.
+  /// The document's metadata, which headers contain without decrypting the text.
   public var attributes: Attributes
-  /// The document this one belongs to, in the same collection.
+  /// The parent's ID in the same collection, or `nil` if the document doesn't have a parent.
   public var parent: DocumentID?
-  /// Creation date; if nil, the store's clock decides.
+  /// The creation date, or `nil` to use the current date for a new document.
   public var created: Timestamp?
-  /// Modification date; if nil, the store's clock decides.
+  /// The date of the last change, or `nil` to use the current date.
   public var modified: Timestamp? {
     didSet { wasDated.value = true }
   }
-  /// `text` is the JSON of a `Codable` value.
+  /// A Boolean value that indicates whether the text is the JSON of a `Codable` value.
   public var isJSON: Bool
-  /// Whether ``modified`` was set since this document was made or read; not part of what the document is.
+  /// Whether ``modified`` was set since this document was created or read. Doesn't affect equality.
   package var wasDated = Unequated(value: false)
 
-  /// A document that can be inserted. Limits are checked by the write, not here.
+  /// Creates a document to insert. Limits are checked when the document is written.
   ///
-  /// Nothing but the text is needed: without a title the collection's rule decides, and without dates the store's
-  /// clock.
+  /// Only the text is required. Without a title, the collection's rule applies. Without dates, the store's clock
+  /// applies.
   public init(
     title: String? = nil, text: String, key: DocumentKey? = nil, attributes: Attributes = Attributes(),
     parent: DocumentID? = nil, created: Timestamp? = nil, modified: Timestamp? = nil, isJSON: Bool = false
@@ -46,13 +46,13 @@ public struct Document: Hashable, Sendable {
     self.isJSON = isJSON
   }
 
-  /// The treatment of a document whose text has no bytes.
+  /// The treatment of a document with an empty text.
   public enum EmptyText: Hashable, Sendable {
-    /// Stores it like any other.
+    /// Store the document like any other document.
     case store
-    /// Leaves it out and reports it to the caller.
+    /// Skip the document and report it to the caller.
     case skip
-    /// Fails, and nothing is stored.
+    /// Throw an error and don't store any document.
     case fail
   }
 }
@@ -66,14 +66,14 @@ package struct Unequated: Hashable, Sendable {
   package func hash(into hasher: inout Hasher) {}
 }
 
-/// A document's place in the order of its collection.
+/// A document's position in its collection's order.
 public enum Placement: Hashable, Sendable {
-  /// Before all documents of the collection.
+  /// Before all documents in the collection.
   case top
-  /// Behind all documents of the collection.
+  /// After all documents in the collection.
   case bottom
-  /// Right before that document, which is in the same collection.
+  /// Directly before a document in the same collection.
   case before(DocumentID)
-  /// Right behind that document, which is in the same collection.
+  /// Directly after a document in the same collection.
   case after(DocumentID)
 }

@@ -1,4 +1,4 @@
-/// A document without its text, as shown in lists. Reading a header doesn't open the text.
+/// A document without its text, as shown in lists. Reading a header doesn't decrypt the text.
 public struct DocumentHeader: Hashable, Sendable, Identifiable {
   public let id: DocumentID
   /// The collection's number (see ``CollectionID``).

@@ -1,4 +1,4 @@
-/// The number of a document: unique in its store, 1 or more, never given twice.
+/// A document's number, which is 1 or more, unique in its store and never reused.
 public struct DocumentID: Hashable, Comparable, Sendable, RawRepresentable {
   public let rawValue: Int64
 
@@ -6,7 +6,7 @@ public struct DocumentID: Hashable, Comparable, Sendable, RawRepresentable {
     self.rawValue = rawValue
   }
 
-  /// No document has a number outside of 1 … 2^63 − 2: nothing is found under it, and `insert` refuses it.
+  /// Creates an ID. A number outside of 1 … 2^63 − 2 doesn't belong to any document, and `insert` rejects it.
   @inlinable
   public init(_ number: some BinaryInteger) {
     self.init(rawValue: Int64(clamping: number))

@@ -1,8 +1,9 @@
-/// A document's place in its collection: 1 to 255 bytes, compared bytewise. Between any two places there is another.
+/// A document's position in its collection, which is 1 to 255 bytes, compared bytewise. Another position always exists
+/// between two positions.
 ///
 /// Documents are sorted by (position, ID). A position travels with its document to copies of the store.
 public struct DocumentPosition: Sendable {
-  /// The greatest number of bytes.
+  /// The maximum number of bytes.
   package static let maximumCount = 255
   /// The number of bytes in `high` and `low`.
   private static let inlineCount = 16
@@ -11,7 +12,7 @@ public struct DocumentPosition: Sendable {
   private let high: UInt64
   private let low: UInt64
   private let count: UInt8
-  /// The bytes after the first 16. Positions that long are rare, so a position needs no allocation as a rule.
+  /// The bytes after the first 16. Such long positions are rare, so positions usually don't need an allocation.
   private let rest: [UInt8]
 
   /// Creates a position, or returns `nil` unless there are 1 to 255 bytes.
@@ -46,7 +47,7 @@ public struct DocumentPosition: Sendable {
     if !rest.isEmpty { UnsafeMutableRawBufferPointer(rebasing: memory[Self.inlineCount...]).copyBytes(from: rest) }
   }
 
-  /// The bytes, 1 to 255.
+  /// The position's 1 to 255 bytes.
   public var bytes: [UInt8] {
     Array(unsafeUninitializedCapacity: byteCount) { memory, count in
       write(to: UnsafeMutableRawBufferPointer(memory))
@@ -59,13 +60,13 @@ extension DocumentPosition: Hashable, Comparable {
   public static func < (lhs: DocumentPosition, rhs: DocumentPosition) -> Bool {
     if lhs.high != rhs.high { return lhs.high < rhs.high }
     if lhs.low != rhs.low { return lhs.low < rhs.low }
-    // Equal up to the padding: a prefix comes before its extensions.
+    // If the bytes are equal up to the padding, a prefix precedes its extensions.
     if lhs.rest.isEmpty || rhs.rest.isEmpty { return lhs.count < rhs.count }
     return lhs.rest.lexicographicallyPrecedes(rhs.rest)
   }
 }
 
 extension DocumentPosition: CustomStringConvertible {
-  /// The bytes as lower-case hexadecimal digits, which have the same order.
+  /// The bytes as lowercase hexadecimal digits, which have the same order.
   public var description: String { Hexadecimal.text(bytes) }
 }

@@ -1,9 +1,9 @@
-/// A file that an incoming document brings.
+/// An incoming document's attachment.
 ///
-/// The bulk calls attach it in the transaction that stores the document. A stored document's attachment of the same name
-/// is replaced if its content differs, and other attachments stay.
+/// Bulk calls attach it in the transaction that stores the document. They replace a stored document's attachment with
+/// the same name if the content differs, and keep other attachments.
 public struct DraftAttachment: Sendable {
-  /// Passes a content on in parts.
+  /// A closure that passes on a content in parts.
   package typealias Reader = @Sendable ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
 
   package enum Content: Sendable {
@@ -14,9 +14,9 @@ public struct DraftAttachment: Sendable {
 
   /// The name, of up to 1,024 bytes.
   public var name: String
-  /// The media type, such as `image/png`, or `nil` for the type that the name's extension stands for.
+  /// The media type, such as `image/png`, or `nil` to use the type for the name's extension.
   public var mediaType: String?
-  /// The date of the content, or `nil` for the date of the file, or else of the transaction.
+  /// The content's date, or `nil` to use the file's date, or else the transaction's date.
   public var date: Timestamp?
   package let content: Content
 

@@ -38,7 +38,7 @@ public struct DraftBatch: Sendable {
     public var attributes: Range<Int>?
     /// The parent's ID in the input, which is used only if the store keeps IDs.
     public var parent: DocumentID?
-    /// Whether a missing parent means that the document has none.
+    /// Whether a missing parent means that the document doesn't have a parent.
     package var knowsParent = false
     /// The attachments, as a range in ``DraftBatch/attachments``.
     public var attachments = 0..<0
@@ -48,7 +48,7 @@ public struct DraftBatch: Sendable {
     /// The date of the last change. With `nil`, the store uses the current date, or ``created`` for a new document in a
     /// bulk import that doesn't update documents.
     public var modified: Timestamp?
-    /// Whether a missing date is the current date, even if the other one is given. That's so for a `Document`.
+    /// Whether a missing date is the current date, even if the other date is given, as in a `Document`.
     package var hasSeparateDates = false
     /// A Boolean value that indicates whether the text is the JSON of a `Codable` value.
     public var isJSON = false

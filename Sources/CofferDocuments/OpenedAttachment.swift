@@ -1,17 +1,17 @@
 /// An attachment of a document in a bulk export, whose content is read in parts.
 public struct OpenedAttachment {
-  /// Passes the content on in parts, and throws what the closure throws. The bytes are valid during each call.
+  /// A closure that passes on the content in parts, and rethrows errors. The bytes are valid during each call.
   public typealias Reader = ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
 
   /// The name, which can contain any characters.
   public let name: String
   /// The media type, or an empty string.
   public let mediaType: String
-  /// The date of the content.
+  /// The content's date.
   public let date: Timestamp
-  /// The number of bytes of the content.
+  /// The content's size in bytes.
   public let byteCount: Int
-  /// The SHA-256 of the content, 32 bytes.
+  /// The content's SHA-256, as 32 bytes.
   public let sha256: [UInt8]
   private let read: Reader
 

@@ -1,8 +1,8 @@
 extension StringProtocol {
-  /// Returns the text with a replacement for each ASCII character, also for one before a combining mark.
+  /// Replaces each occurrence of an ASCII character, also before a combining mark.
   ///
-  /// `replacing(_:with:)` of the standard library compares Characters, and a quotation mark with a combining mark is
-  /// another Character, but still ends a quotation.
+  /// The standard library's `replacing(_:with:)` compares Characters. A quotation mark with a combining mark is a
+  /// different Character, but still ends a quotation.
   package func replacing(ascii character: Unicode.Scalar, with replacement: String) -> String {
     let byte = UInt8(ascii: character)
     var bytes: [UInt8] = []

@@ -1,12 +1,13 @@
-// ISO 8601: the one place that reads dates as text, and the one that writes them.
+// All reading and writing of dates in ISO 8601.
 
 extension Timestamp: CustomStringConvertible {
-  /// ISO 8601 in UTC with milliseconds: `2026-11-21T14:35:00.123Z`; years outside 0000 to 9999 have a sign.
+  /// The date in ISO 8601 in UTC with milliseconds, such as `2026-11-21T14:35:00.123Z`. Years outside 0000 to 9999 have
+  /// a sign.
   public var description: String {
     let (days, milliseconds) = millisecondsSince1970.quotientAndRemainder(floor: 86_400_000)
     let (year, month, day) = Self.civil(fromDays: days)
     let seconds = milliseconds / 1000
-    // A sign, a year of nine digits, and what follows it.
+    // The capacity suffices for a sign, a year of nine digits, and the rest of a date.
     return String(unsafeUninitializedCapacity: 32) { bytes in
       var writer = DigitWriter(bytes: bytes)
       let isLong = year < 0 || year > 9999
@@ -24,19 +25,19 @@ extension Timestamp: CustomStringConvertible {
     }
   }
 
-  /// Reads an ISO 8601 date in the years 0000 to 9999.
+  /// Creates a timestamp from an ISO 8601 date in the years 0000 to 9999.
   ///
-  /// The date is `2026-11-21` or `20261121`. A time may follow, after `T` or a space: `14:35:00`, `143500`, `14:35` or
-  /// `14`, its seconds with a fraction after `.` or `,`, of which milliseconds are kept. A zone may follow the time:
-  /// `Z`, `UTC`, `+01:00`, `+0100` or `+01`. A date without a time is its midnight, one without a zone is in UTC.
+  /// The date is `2026-11-21` or `20261121`. An optional time follows `T` or a space: `14:35:00`, `143500`, `14:35` or
+  /// `14`. Seconds can have a fraction after `.` or `,`, which is kept in milliseconds. An optional zone follows the
+  /// time: `Z`, `UTC`, `+01:00`, `+0100` or `+01`. Without a time, a date is its midnight. Without a zone, it's in UTC.
   ///
-  /// - Returns: nil for anything else, a date that does not exist included.
+  /// - Returns: The timestamp, or `nil` for other texts, including nonexistent dates.
   public init?(iso8601 text: some StringProtocol) {
     guard case .date(let date) = Self.parse(iso8601: text.utf8) else { return nil }
     self = date
   }
 
-  /// What a text is as a date.
+  /// The result of parsing a text as a date.
   package enum Parsed: Equatable {
     case date(Timestamp)
     /// An ISO 8601 date outside the years 0000 to 9999.
@@ -44,7 +45,7 @@ extension Timestamp: CustomStringConvertible {
     case notADate
   }
 
-  /// Reads the forms of ``init(iso8601:)``.
+  /// Parses the forms of ``init(iso8601:)``.
   package static func parse(iso8601 text: some Sequence<UInt8>) -> Parsed {
     var scanner = DigitScanner(text)
     guard let (year, month, day) = scanner.date() else { return .notADate }
@@ -60,14 +61,14 @@ extension Timestamp: CustomStringConvertible {
     let days = days(fromYear: year, month: month, day: day)
     guard civil(fromDays: days) == (year, month, day) else { return .notADate }
     let date = Timestamp(millisecondsSince1970: days * 86_400_000 + milliseconds)
-    // A leap second is the first second of the next day, in which it is inserted.
+    // Treat a leap second as the first second of the next day.
     if isLeapSecond, !(0..<1000).contains(date.millisecondsSince1970.quotientAndRemainder(floor: 86_400_000).1) {
       return .notADate
     }
     return date.isStorable ? .date(date) : .outOfRange
   }
 
-  /// Days since 1970-01-01 in the proleptic Gregorian calendar, by eras of 400 years that begin in March.
+  /// Returns the days since 1970-01-01 in the proleptic Gregorian calendar, by eras of 400 years that begin in March.
   private static func days(fromYear year: Int64, month: Int64, day: Int64) -> Int64 {
     let shifted = month <= 2 ? year - 1 : year
     let (era, yearOfEra) = shifted.quotientAndRemainder(floor: 400)
@@ -87,14 +88,14 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Int64 {
-  /// Division that rounds down, so that moments before 1970 fall into the right day.
+  /// Divides and rounds down, so times before 1970 are on the right day.
   fileprivate func quotientAndRemainder(floor divisor: Int64) -> (Int64, Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }
 
-/// Writes numbers with leading zeros, and marks, as ASCII.
+/// A writer of numbers with leading zeros, and marks, in ASCII.
 private struct DigitWriter {
   let bytes: UnsafeMutableBufferPointer<UInt8>
   private(set) var count = 0
@@ -121,7 +122,7 @@ private struct DigitWriter {
   }
 }
 
-/// Reads dates, times and zones from ASCII.
+/// A scanner of dates, times and zones in ASCII.
 private struct DigitScanner {
   private var rest: [UInt8].SubSequence
 
@@ -131,9 +132,9 @@ private struct DigitScanner {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Year, month and day: `2026-11-21`, `20261121`, or `+012026-11-21` with six digits or more behind the sign.
+  /// Scans a year, month and day: `2026-11-21`, `20261121`, or `+012026-11-21` with at least six digits after the sign.
   ///
-  /// - Returns: nil for anything else. A year of more than nine digits is `Int64.max`.
+  /// - Returns: The date, or `nil` for other text. A year with more than nine digits is `Int64.max`.
   mutating func date() -> (year: Int64, month: Int64, day: Int64)? {
     let sign = take(anyOf: "+-")
     let width = sign == nil ? 4 : digitCount
@@ -146,7 +147,7 @@ private struct DigitScanner {
     return (sign == UInt8(ascii: "-") ? -year : year, month, day)
   }
 
-  /// A time of day: hours, and minutes, seconds and a fraction if they follow.
+  /// Scans a time of day: hours, with optional minutes, seconds and fraction.
   mutating func clock() -> (milliseconds: Int64, isLeapSecond: Bool)? {
     guard let hour = number(2) else { return nil }
     var (minute, second, fraction) = (Int64(0), Int64(0), Int64(0))
@@ -158,12 +159,12 @@ private struct DigitScanner {
       }
     }
     let clock = ((hour * 60 + minute) * 60 + second) * 1000 + fraction
-    // 24:00 is the end of the day.
+    // Allow 24:00, which is the end of the day.
     guard hour < 24 && minute < 60 && second <= 60 || hour == 24 && clock == 86_400_000 else { return nil }
     return (clock, second == 60)
   }
 
-  /// A zone's distance from UTC in milliseconds; 0 without a zone.
+  /// Scans a zone's offset from UTC in milliseconds. Returns 0 without a zone.
   mutating func offset() -> Int64? {
     if rest.first == UInt8(ascii: " ") { rest.removeFirst() } else if isAtEnd { return 0 }
     if take(anyOf: "Zz") != nil { return 0 }
@@ -177,7 +178,7 @@ private struct DigitScanner {
     return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -60_000 : 60_000)
   }
 
-  /// Two digits, behind a colon or directly; nil where none follow.
+  /// Scans two digits, with or without a preceding colon, or returns `nil` if they're missing.
   private mutating func follower() -> Int64? {
     let before = rest
     _ = take(":")
@@ -188,7 +189,7 @@ private struct DigitScanner {
     return value
   }
 
-  /// The number of digits that come next.
+  /// The number of following digits.
   private var digitCount: Int { rest.prefix { (0x30...0x39).contains($0) }.count }
 
   private mutating func digits(_ width: Int) -> ArraySlice<UInt8>? {
@@ -215,7 +216,7 @@ private struct DigitScanner {
     return first
   }
 
-  /// Milliseconds of `.ddd…` or `,ddd…`, digits beyond the third dropped; 0 where there is no fraction.
+  /// Scans the milliseconds of `.ddd…` or `,ddd…`, without digits beyond the third. Returns 0 without a fraction.
   private mutating func fraction() -> Int64 {
     guard let mark = rest.first, mark == UInt8(ascii: ".") || mark == UInt8(ascii: ","),
       rest.dropFirst().first.map({ $0 >= 0x30 && $0 <= 0x39 }) == true

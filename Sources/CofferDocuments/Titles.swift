@@ -1,6 +1,6 @@
 /// The storage of titles, which is chosen when a store is created.
 public enum TitleMode: UInt32, Hashable, Sendable, CaseIterable {
-  /// Titles are sealed like texts. A list opens a small head for each document.
+  /// Titles are encrypted like texts. A list decrypts a small head for each document.
   case sealed = 0
   /// Titles are in plaintext, so anyone who has the file can read them.
   case clear = 1
@@ -23,7 +23,7 @@ public enum TitleRule: Int, Hashable, Sendable {
 
   /// Returns the first 50 characters of the text's first nonempty line, or `nil` if all lines are empty.
   ///
-  /// Lines end at LF, CR or CRLF. The function reads only as much of a long line as it needs.
+  /// Lines end at LF, CR or CRLF. Only the necessary part of a long line is read.
   public static func derivedTitle(from text: String) -> String? {
     var text = text
     return text.withUTF8 { derivedTitle(fromUTF8: UnsafeRawBufferPointer($0)) }
@@ -76,7 +76,7 @@ extension TitleRule {
     self == .derived ? Self.title(ofUTF8: text, isJSON: isJSON) : nil
   }
 
-  /// Returns the title of a changed document. A title that was derived from the old text is derived again.
+  /// Returns the title of a changed document. A title derived from the old text is derived again.
   package func title(for new: Document, insteadOf old: Document) -> String? {
     guard self == .derived, new.title == nil || new.title.isIdentical(to: old.derivedTitle) else { return new.title }
     return new.derivedTitle

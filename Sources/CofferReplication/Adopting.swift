@@ -32,7 +32,7 @@ struct Adopting {
     let copies = try ReplicaCopies(folder)
     let current = try copies.latest.map { name throws(StoreError) in try open(current: name) }
     defer { if let current { try? current.store.connections.close() } }
-    // Finish an adoption that ended before its last step, because the link may be behind by one copy only.
+    // Finish an adoption that ended before its last step, because the link can only lag behind by one copy.
     if let current, !copies.isLinked { try copies.switchLink(to: current.name) }
     let deadline = ContinuousClock.now + options.wait
     while true {

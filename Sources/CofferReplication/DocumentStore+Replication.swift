@@ -68,9 +68,9 @@ extension DocumentStore {
   ///
   /// Documents aren't re-encrypted and keys don't change. Instead, the keyring is sealed in the next phase under the
   /// same root key (FORMAT, "Phases"). The new pin rejects all earlier files of the store, including the file on the
-  /// replaced machine (``OpenOptions/pin``). Slots and secrets are unchanged. The copy becomes a replica of its own, so
-  /// `merge` brings over the changes that the earlier file has beyond it. Promote only one copy. Otherwise,
-  /// copies promoted from the same phase have the same pin, and can only be distinguished by anchors.
+  /// replaced machine (``OpenOptions/pin``). Slots and secrets are unchanged. The copy becomes its own replica, so
+  /// `merge` can add the earlier file's later changes. Promote only one copy. Otherwise, copies promoted from the same
+  /// phase have the same pin, and can only be distinguished by anchors.
   ///
   /// - Parameters:
   ///   - anchor: The last confirmed anchor from `confirm(by:timeout:)`, which the copy must not predate, or `nil` to

@@ -129,7 +129,7 @@ struct ReplicaCopies {
   }
 }
 
-/// A folder's lock, so that only one process at a time adopts in it.
+/// A folder's lock, which allows only one process at a time to adopt.
 struct FolderLock {
   private static let pause: UInt32 = 50_000
 

@@ -59,7 +59,7 @@ public struct AdoptOptions: Sendable {
 
 /// The result of `ReplicaFolder.adopt`.
 public enum Adoption: Sendable, Hashable {
-  /// The latest copy already has the followed file's state, so no copy was added.
+  /// The latest copy already has the followed file's state, so a copy wasn't added.
   case unchanged(Adoption.Copy)
   /// A new copy was added, and `current` points to it.
   case adopted(Adoption.Copy)
@@ -93,7 +93,7 @@ extension ReplicaFolder {
   /// are deleted. Copies aren't writable. Only the owner can read the first copy, and later copies have the previous
   /// copy's read permissions.
   ///
-  /// Reads and writes the file once, and opens every document. Only one process at a time can adopt in a folder.
+  /// Reads and writes the file once, and decrypts every document. Only one process at a time can adopt in a folder.
   ///
   /// - Parameters:
   ///   - followed: The file written by the replication program.

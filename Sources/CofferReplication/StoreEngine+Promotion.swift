@@ -77,7 +77,7 @@ extension StoreEngine {
   /// Seals the keyring under the same root key in the next phase, and commits (FORMAT, "Phases").
   private func beginNextPhase(_ transaction: StoreTransaction) throws(StoreError) {
     let proved = try transaction.proveHeader()
-    // The old branch may go on as the replica that the store was.
+    // The old branch may continue as the store's former replica.
     let writer = try transaction.writer
     try writer.willWrite()
     try writer.renewReplica()

@@ -35,7 +35,7 @@ public struct StoreTail: Sendable, Hashable {
   public let generation: UInt64
   /// The changed documents, sorted by ID.
   public let entries: [Entry]
-  /// The collections that were created, renamed, changed or dropped.
+  /// The created, renamed, changed or dropped collections.
   public let changedCollections: Set<CollectionID>
   /// A Boolean value that indicates whether the ring reaches back to the earlier state, so `entries` lists all deleted
   /// documents and `changedCollections` lists all dropped collections.
@@ -44,8 +44,8 @@ public struct StoreTail: Sendable, Hashable {
   public let relation: StoreAnchor.Relation?
   /// The rows that can't be opened. Empty unless damage is skipped.
   public let damaged: [Verdict.Damage]
-  /// A Boolean value that indicates whether the set hash and count match, so the rows are exactly the rows that were
-  /// written. Always true unless damage is skipped.
+  /// A Boolean value that indicates whether the set hash and count match, so the rows are exactly the written rows.
+  /// Always true unless damage is skipped.
   public let isProved: Bool
 }
 
@@ -118,7 +118,7 @@ struct TailReader {
       if changes.contains(.inserted), named != nil, !namedInserted.contains(id) || namedDeleted.contains(id) {
         changes.insert(.deleted)
       }
-      // The ring lists documents with changed dates, but not rows that were only sealed again.
+      // The ring lists documents with changed dates, but not rows that were only re-encrypted.
       guard !changes.isEmpty || named?.names(id) ?? true else { return }
       entries.append(
         StoreTail.Entry(

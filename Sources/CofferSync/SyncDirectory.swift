@@ -1,6 +1,6 @@
 package import CofferEngine
 
-/// The folder that devices sync through, with one subfolder per device. Its files never change.
+/// The folder that devices sync through. Each device has a subfolder with files that never change.
 package protocol SyncDirectory: AnyObject {
   /// The path in errors.
   var path: String { get }
@@ -10,11 +10,11 @@ package protocol SyncDirectory: AnyObject {
   func files(in subfolder: String) throws(StoreError) -> [SyncDirectoryFile]
   /// Opens a file, or returns `nil` if it's gone.
   func open(_ name: String, in subfolder: String) throws(StoreError) -> (any SyncFileBytes)?
-  /// Starts a file without a name, and creates a missing subfolder.
+  /// Begins a file without a name, after making the subfolder if it's missing.
   func create(in subfolder: String) throws(StoreError) -> any SyncNewFile
   /// Gives a complete file its name, unless the name is taken.
   ///
-  /// - Parameter pending: The name that the file got when it was completed.
+  /// - Parameter pending: What the file was called when it was completed.
   /// - Returns: Whether the file has the name now.
   func publish(_ pending: String, as name: String, in subfolder: String) throws(StoreError) -> Bool
   /// Removes the files that stopped runs have left without a name.
@@ -34,16 +34,16 @@ package struct SyncDirectoryFile: Sendable, Hashable {
   }
 }
 
-/// An open file for reading.
+/// A file to read.
 package protocol SyncFileBytes: AnyObject {
   /// Reads up to `count` bytes at an offset. Returns fewer at the end of the file.
   func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8]
 }
 
-/// An open file for writing. Other runs don't remove it as long as it's open.
+/// A file to write, which other runs don't remove while it's open.
 package protocol SyncNewFile: AnyObject {
   func write(_ bytes: [UInt8], at offset: Int) throws(StoreError)
-  /// Makes the contents durable, and gives the file its pending name for publishing.
+  /// Makes the contents durable, and gives the file its pending name.
   func finish(as pending: String) throws(StoreError)
   /// Removes the file.
   func discard()

@@ -58,7 +58,7 @@ struct SyncFileHeader: Sendable {
     (self.identity, self.date, payloadCount) = (identity, date, 0)
   }
 
-  /// Reads the header's bytes, or returns `nil` for invalid bytes.
+  /// Reads the header's bytes, or returns `nil` for invalid ones.
   private init?(_ bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
     guard let version: UInt16 = reader.integer(), version == 1, let kind: UInt8 = reader.integer(),
@@ -111,7 +111,7 @@ struct SyncFileHeader: Sendable {
 }
 
 extension SyncFileHeader {
-  /// Returns the temporary name of a complete file until it gets its final name.
+  /// Returns a complete file's temporary name.
   static func pendingName(_ hash: [UInt8]) -> String { Hexadecimal.text(hash) }
 }
 
@@ -128,7 +128,7 @@ final class SyncFile: ChangesetBytes {
     guard let source = try directory.open(name, in: subfolder) else { return nil }
     let sealed = try source.read(SyncFileHeader.sealedCount, at: 0)
     guard let header = try SyncFileHeader.open(sealed, keys) else { return nil }
-    // A file has another length while a carrier copies it.
+    // A partially copied file has another length.
     guard try source.read(2, at: header.fileCount - 1).count == 1 else { return nil }
     let path = "\(directory.path)/\(subfolder)/\(name)"
     self.header = header

@@ -2,8 +2,8 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// One folder's keys, which follow from the family key of its stores and from the folder's secret (Sync-Format,
-/// "Keys").
+/// The keys of one folder, which follow from the family key of the stores that sync by it and from the folder's secret
+/// (Sync-Format, "Keys").
 final class SyncKeys {
   static let secretByteCount = 32
 
@@ -25,12 +25,13 @@ final class SyncKeys {
 
   // MARK: Names
 
-  /// Returns the name of a device's subfolder. Others can recognize only that it's a subfolder.
+  /// Returns the name of a device's subfolder, which doesn't reveal the device.
   func subfolder(of device: UniqueID) throws(StoreError) -> String {
     try name(PreAuthenticationEncoding("coffer3/sync-device").adding(device.bytes).bytes)
   }
 
-  /// Returns the beginning of file names with a device and number. Copies of a device give several files one number.
+  /// Returns the prefix of the names of a device's files with a number. A device's copies can use the same number for
+  /// several files.
   func beginning(_ sequence: UInt64, of device: UniqueID) throws(StoreError) -> String {
     try name(PreAuthenticationEncoding("coffer3/sync-file").adding(device.bytes).adding(sequence).bytes)
   }

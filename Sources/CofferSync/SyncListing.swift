@@ -44,7 +44,7 @@ final class SyncListing {
     }
   }
 
-  /// Adds the name of a newly published file.
+  /// Adds the name of a published file.
   func add(_ name: String, of device: UniqueID) { names[device]?.insert(name) }
 
   /// Returns whether a device's file is there, or `true` if the device's subfolder can't be read.
@@ -54,7 +54,7 @@ final class SyncListing {
     return names.contains(try keys.name(of: file, of: device))
   }
 
-  /// Returns a device's complete files in ascending order, without known files or files before the lines.
+  /// Returns a device's complete files in ascending order, without files that the lines contain and earlier files.
   func newFiles(of device: UniqueID, beyond lines: [SyncMemory.Line]) throws(StoreError) -> [Entry] {
     if let known = entries[device] { return known }
     var found: [Entry] = []

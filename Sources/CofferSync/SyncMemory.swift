@@ -57,7 +57,8 @@ package struct SyncMemory: Sendable, Equatable {
       first = nil
     }
 
-    /// Sets the publications of a line that begins after a common one, of which a line remembers the first and the last.
+    /// Sets the publications of a line that begins after a common publication. A line remembers its first and last
+    /// publications.
     mutating func begin(with publications: [Publication]) {
       self.publications = publications.prefix(1) + publications.dropFirst().suffix(SyncMemory.maximumPublications - 1)
     }
@@ -83,7 +84,7 @@ package struct SyncMemory: Sendable, Equatable {
 
   /// The folder's random identity.
   package var folder: UniqueID
-  /// The random secret that only the folder's devices have.
+  /// The random secret, known only to the folder's devices.
   var secret: [UInt8]
   /// The folder's former secrets, in order.
   var formers: [Former] = []

@@ -3,15 +3,15 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// A file's information about its device and the other devices' files, before the changeset.
+/// The part of a file before the changeset, about its device and other devices' files.
 struct SyncPreamble {
-  /// The device's name for people.
+  /// What people call the device.
   var label: String
   /// Whether the device has commits with other names than before, after it or another device was copied.
   var hasRenamed: Bool
   /// The attachments that the device lacks.
   var wanted: Set<UniqueID>
-  /// The files of all devices that the device had written or taken, except this file.
+  /// The files of all devices that the device had written or merged, without this file.
   var lines: [UniqueID: SyncMemory.Line]
 
   init(_ memory: SyncMemory) {

@@ -17,7 +17,7 @@ extension SyncSession {
     if !isCurrent || asks { try publish(.changes, even: asks) }
   }
 
-  /// Forgets attachments that have arrived, and attachments that this store can't provide.
+  /// Removes attachments that have arrived, and attachments that this store can't provide.
   private func settleDebts() throws(StoreError) {
     guard !memory.wanted.isEmpty || !memory.owed.isEmpty else { return }
     var present: Set<UniqueID> = []
@@ -33,7 +33,7 @@ extension SyncSession {
 
   func publishSnapshot() throws(StoreError) { try publish(.snapshot) }
 
-  /// The number of a device's files, and of their bytes, that makes a snapshot worthwhile.
+  /// The numbers of a device's files, and their bytes, that make a snapshot worthwhile.
   private static let snapshotFiles = 64
   private static let snapshotBytes = 1 << 20
 
@@ -41,14 +41,14 @@ extension SyncSession {
     guard memory.last.sequence > 0, !isFolderBehind, !memory.owesSnapshot else { return true }
     guard report.publishedBytes > 0 else { return false }
     let last = memory.last.sequence
-    // A carrier can restore files that a snapshot includes.
+    // A carrier can bring back files that a snapshot includes.
     let included = max(min(memory.own.covered, last - 1), last - min(last, 2 * UInt64(Self.snapshotFiles)))
     var known: Set<String> = []
     for sequence in (included + 1)...last { known.insert(try keys.beginning(sequence, of: memory.device)) }
     var (count, bytes) = (0, 0)
     for entry in try directory.files(in: try keys.subfolder(of: memory.device))
     where SyncKeys.isName(entry.name) && known.contains(String(entry.name.prefix(32))) {
-      // Only this device's files cause snapshots.
+      // Nobody else's files cause snapshots.
       guard let file = try listing.open(entry.name, of: memory.device) else { continue }
       (count, bytes) = (count + 1, bytes + file.header.fileCount)
       guard count <= Self.snapshotFiles else { return true }
@@ -59,7 +59,7 @@ extension SyncSession {
 
   /// Publishes a file.
   ///
-  /// - Parameter isForced: Whether to publish a file even without changes, so other devices see this device.
+  /// - Parameter isForced: Whether to publish even without changes, to make this device visible to other devices.
   func publish(_ kind: SyncFileHeader.Kind, even isForced: Bool = false) throws(StoreError) {
     let sequence = memory.last.sequence + 1
     let subfolder = try keys.subfolder(of: memory.device)
@@ -128,7 +128,7 @@ extension SyncSession {
     }
   }
 
-  /// The data that a publication read and wrote.
+  /// What a publication read and wrote.
   private struct Written {
     let generation: UInt64
     let replicas: Replicas
@@ -138,12 +138,12 @@ extension SyncSession {
     var documents = 0
     /// Whether the store has made migrations since the last file.
     var hasMigrated = false
-    /// The complete file, or `nil` if the publication wasn't necessary.
+    /// The complete file, or `nil` without changes to publish.
     var file: SyncMemory.File?
   }
 
-  /// Removes this device's files that a snapshot in the folder includes, and the files that it wrote as a copy. Keeps the
-  /// last file, because it shows that the folder isn't outdated.
+  /// Removes this device's files that a snapshot in the folder includes, also files that it wrote as a copy. Keeps the
+  /// last file, which shows that the folder isn't an older state.
   func removeCovered() throws(StoreError) {
     guard report.publishedBytes > 0 || hasTaken else { return }
     let device = memory.device
@@ -173,12 +173,12 @@ extension SyncSession {
 }
 
 extension StoreTransaction {
-  /// The length of the store's file.
+  /// Returns the store file's length.
   fileprivate func fileByteCount() throws(StoreError) -> Int {
     Int(clamping: try translatingErrors { () throws(SQLiteError) in try database.connection.fileSize() })
   }
 
-  /// The replicas at the start of the transaction, with their own counter.
+  /// Returns the replicas at the start of the transaction, with their own counter.
   func ownReplicas() throws(StoreError) -> Replicas {
     var replicas = try replicasOfStart()
     replicas.syncMemory = nil

@@ -26,7 +26,7 @@ extension SyncSession {
         hint: "name one of the devices that \(.syncStatus) lists")
     }
     try publishChanges()
-    // Copies of a device have its key pair, or had it before they took another pair. Each has the device's ID range.
+    // A device's copies have its key pair, or had it before they changed theirs. Each copy has the device's ID range.
     let replicas = try engine.reading { transaction throws(StoreError) in try transaction.ownReplicas() }
     let range = replicas.range(of: line.device)
     for other in memory.others {
@@ -51,7 +51,7 @@ extension SyncSession {
       let output = SyncFileWriter(header, keys, file)
       try SyncPreamble(memory).write(to: output)
       var recipients = memory.members.map { memory.lines[$0]!.recipient }
-      // A backup of this store also needs the secret.
+      // A backup of this store needs the secret, too.
       if !memory.lines.values.contains(where: { $0.isRemoved && $0.recipient == memory.own.recipient }) {
         recipients.append(memory.own.recipient)
       }
@@ -173,7 +173,7 @@ extension SyncSession {
         do throws(StoreError) {
           isThere = try directory.files(in: try old.subfolder(of: device)).contains { $0.name == name }
         } catch {
-          // An unreadable subfolder can contain the file.
+          // A subfolder that can't be read can have the file.
           guard error.code == .readOnly || error.code == .ioFailure else { throw error }
           isThere = true
         }
@@ -245,7 +245,8 @@ extension SyncSession {
 }
 
 extension Replicas {
-  /// Returns the ID range of a device and its copies, or `nil` if this store doesn't have a commit from the device.
+  /// Returns the ID range of a device and its copies, or `nil` if this store doesn't include any of the device's
+  /// commits.
   fileprivate func range(of device: UniqueID) -> UInt64? { number(of: device).map { self[$0].range } }
 }
 

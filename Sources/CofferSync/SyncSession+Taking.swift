@@ -13,9 +13,9 @@ extension SyncSession {
     var blocked: Set<UniqueID> = []
     while goesOn {
       goesOn = false
-      // The missing files may have arrived.
+      // What was waited for may have come.
       report.problems.removeAll { $0.kind == .waiting }
-      // Take a new secret first, so the device order doesn't determine which files of a removed device are taken.
+      // Process new secrets first, so the order of devices doesn't affect which of a removed device's files are merged.
       for name in memory.others where !blocked.contains(name) {
         guard let line = memory.lines[name], !line.isForked, try !learnForks(of: line.device) else { continue }
         if try takeSecret(of: name) { goesOn = true }
@@ -105,10 +105,10 @@ extension SyncSession {
       let changeset = try ChangesetReader(file)
       let before = memory.lines
       try learnForks(from: preamble)
-      // The file can now belong to another line, or to this device's former name.
+      // The file may belong to another line now, or to a former name of this device.
       if memory.lines != before { return .taken }
       guard let home = try translate(changeset, preamble, file) else {
-        // A snapshot made after the device detected the copies doesn't need a translation.
+        // A snapshot that the device made after it learned of the copies needs no translation.
         if file.header.kind != .snapshot, try takeSnapshot(of: name) == .taken { return .taken }
         try noteFork(of: name, file.file)
         return .stuck
@@ -119,7 +119,7 @@ extension SyncSession {
         try noteMissing(preamble, for: name)
         return file.header.kind == .snapshot ? .nothing : try takeSnapshot(of: name)
       }
-      // Always compare documents, because the sender can have decided before it knew the commit names.
+      // The sender can have decided before it knew the names of commits, so its documents are compared in any case.
       let isCompared = file.header.kind == .snapshot && (preamble.hasRenamed || memory.hasRenamed)
       guard changeset.origin.isIncluded(in: own), !isCompared else {
         return try take(changeset, preamble, file, as: name)
@@ -167,7 +167,7 @@ extension SyncSession {
     }
   }
 
-  /// Takes a later snapshot instead of a file that can't be merged, or notes the file.
+  /// Merges a later snapshot instead of a file that can't be merged, or records the refused file.
   private func refuse(_ file: SyncFile, of name: UniqueID, _ reason: String) throws -> Outcome {
     refused.insert(file.file)
     if file.header.kind != .snapshot, try takeSnapshot(of: name) == .taken { return .taken }
@@ -189,7 +189,7 @@ extension SyncSession {
     note(report, preamble, as: device)
   }
 
-  /// Records a file in the transaction that takes it.
+  /// Records a file in the transaction that merges it.
   private func note(
     _ file: SyncFile, _ preamble: SyncPreamble, _ origin: ChangesetOrigin, _ debts: AttachmentDebts,
     in transaction: StoreTransaction, as name: UniqueID
@@ -204,7 +204,7 @@ extension SyncSession {
     try save(in: transaction)
   }
 
-  /// Records attachments that another device lacks, or owes a whole snapshot if they're too many.
+  /// Records attachments that another device lacks, or if there are too many, that a full snapshot is owed.
   private func owe(_ attachments: Set<UniqueID>) {
     memory.owed.formUnion(attachments)
     if memory.owed.count > SyncMemory.maximumDebts { (memory.owed, memory.owesSnapshot) = ([], true) }
@@ -226,7 +226,7 @@ extension SyncSession {
     line.recipient = preamble.lines[file.header.device]?.recipient ?? line.recipient
     owe(preamble.wanted.subtracting(memory.wanted))
     memory.share(origin.replicas.entries, in: own)
-    // A document's birth can have other names in the stores that take this store's files.
+    // A document's birth may have other names in the stores that take this store's files.
     if preamble.hasRenamed { memory.hasRenamed = true }
     if file.header.kind == .snapshot {
       line.covered = file.file.sequence
@@ -235,7 +235,7 @@ extension SyncSession {
     memory.lines[name] = line
   }
 
-  /// Records that a snapshot includes the files of lines.
+  /// Records that a snapshot includes the files in these lines.
   private func cover(_ lines: [UniqueID: SyncMemory.Line]) throws(StoreError) {
     for (name, theirs) in lines.sorted(by: { $0.key < $1.key }) {
       for (name, publications) in try segments(of: theirs.publications, named: name) ?? [] {
@@ -302,7 +302,7 @@ extension SyncSession {
 
   // MARK: Problems
 
-  /// Notes the missing files that a file builds on.
+  /// Notes the files that a file builds on and that aren't here.
   private func noteMissing(_ preamble: SyncPreamble, for name: UniqueID) throws(StoreError) {
     for (other, theirs) in preamble.lines.sorted(by: { $0.key < $1.key })
     where other != memory.device && other != name && !theirs.isForked {

@@ -26,7 +26,7 @@ package final class SyncSession {
   var stored: SyncMemory
   private var isMemoryChanged: Bool { memory != stored }
   var hasTaken = false
-  /// The files that this run couldn't merge, and whether the reason was other than a conflict.
+  /// The files that this run couldn't merge, and whether the reason wasn't a conflict.
   var refused: Set<SyncMemory.File> = []
   var hasRefused = false
   /// Whether the folder lost this device's files, so other devices need a snapshot.

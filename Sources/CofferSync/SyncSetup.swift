@@ -81,7 +81,7 @@ package enum SyncSetup {
       heritage: StoreHeritage(family: family, replicas: replicas, counter: counter, hasOwnRange: true))
     do {
       let pin = try maker.make(slots, allowsTestKeys: engine.options.allowsTestKeys, begin: {}) { transaction in
-        // Joining devices need only the folder and its secret.
+        // Joining devices only need the folder and its secret.
         try transaction.setSyncMemory(
           SyncMemory(folder: memory.folder, secret: memory.secret, device: memory.device, label: "", counter: 0))
         return StorePin(transaction.keys.session.header)

@@ -2,7 +2,7 @@ package import CofferEngine
 internal import CofferPlatform
 internal import CofferRecords
 
-/// A folder in the file system.
+/// A folder of the file system.
 package final class SystemDirectory: SyncDirectory {
   package let path: String
 
@@ -17,12 +17,12 @@ package final class SystemDirectory: SyncDirectory {
     name.map { "\(path)/\(subfolder)/\($0)" } ?? "\(path)/\(subfolder)"
   }
 
-  /// Creates the folder.
+  /// Makes the folder.
   func make() throws(StoreError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure(path) }
   }
 
-  /// Creates a subfolder, and returns its path.
+  /// Makes a subfolder, and returns its path.
   func makeSubfolder(_ name: String) throws(StoreError) -> String {
     guard mkdir(place(name), 0o700) == 0 || errno == EEXIST else { throw failure(place(name)) }
     guard isSubfolder(name) else {
@@ -36,7 +36,7 @@ package final class SystemDirectory: SyncDirectory {
   /// Removes a subfolder without files.
   func removeIfEmpty(_ subfolder: String) { rmdir(place(subfolder)) }
 
-  /// Returns whether a name is a folder rather than a link, because a link can lead to any other folder.
+  /// Returns whether a name is a folder's, and no link, which could lead to any other folder.
   private func isSubfolder(_ name: String) -> Bool {
     var status = stat()
     return lstat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -45,14 +45,14 @@ package final class SystemDirectory: SyncDirectory {
   /// A file's seconds and nanoseconds since 1970. Any program can have set them to any year.
   typealias FileDate = (Int, Int)
 
-  /// Returns a file's change date, or `nil` if this user can't read a file at the path.
+  /// Returns a file's modification date, or `nil` if the path doesn't have a file that this user can read.
   func dateOfReadableFile(_ path: String) -> FileDate? {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else { return nil }
     return (status.modified.tv_sec, status.modified.tv_nsec)
   }
 
-  /// A Boolean value that indicates whether the folder contains only names that begin with a dot.
+  /// Whether the folder is empty, except for names that begin with a dot.
   var isEmpty: Bool { (FolderNames.of(path) ?? []).allSatisfy { $0.hasPrefix(".") } }
 
   package func subfolders() throws(StoreError) -> [String]? {
@@ -93,7 +93,7 @@ package final class SystemDirectory: SyncDirectory {
     let temporary = "\(try makeSubfolder(subfolder))/\(TemporaryName.beside("sync"))"
     let descriptor = Self.open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure(temporary) }
-    // Other runs keep a locked file. Without locks, they keep it as long as it's new.
+    // Other runs don't remove a locked file. Without locks, they don't remove it as long as it's new.
     _ = flock(descriptor, LOCK_EX | LOCK_NB)
     return SystemFile(descriptor, at: temporary)
   }

@@ -3,19 +3,19 @@ public import CofferFoundation
 internal import CofferRecords
 
 extension AttachmentContent {
-  /// A regular file, which is read when it's attached.
+  /// Returns the content of a regular file, which is read when it's attached.
   public static func file(_ url: URL) -> AttachmentContent {
     .file(atPath: url.path)
   }
 
-  /// Reads a stream of parts to its end, so that no writer waits for it.
+  /// Reads a stream of parts to its end, so writers don't wait for the stream.
   ///
   /// The bytes wait in a file without a name in `TMPDIR`, sealed with a key that only this process has.
   ///
   /// - Parameters:
   ///   - parts: The parts, such as arrays of bytes or `Data`.
   ///   - isolation: The actor that reads the stream, which is the caller's.
-  ///   - progress: Called with the number of bytes that are read, without a total.
+  ///   - progress: Called with the number of bytes read, without a total.
   /// - Returns: The content, which can be attached once or more.
   /// - Throws: Errors of the stream and of `progress`, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
   public static func stream<Parts: AsyncSequence>(
@@ -35,14 +35,14 @@ extension AttachmentContent {
     return collector.finish()
   }
 
-  /// Reads a stream of bytes to its end, so that no writer waits for it.
+  /// Reads a stream of bytes to its end, so writers don't wait for the stream.
   ///
   /// The bytes wait in a file without a name in `TMPDIR`, sealed with a key that only this process has.
   ///
   /// - Parameters:
-  ///   - bytes: The bytes, such as those of a `URL` or a `FileHandle`.
+  ///   - bytes: The bytes, such as a `URL`'s `resourceBytes` or a `FileHandle`'s `bytes`.
   ///   - isolation: The actor that reads the stream, which is the caller's.
-  ///   - progress: Called with the number of bytes that are read, without a total.
+  ///   - progress: Called with the number of bytes read, without a total.
   /// - Returns: The content, which can be attached once or more.
   /// - Throws: Errors of the stream and of `progress`, `diskFull`, `ioFailure`, `tooLarge`, or `CancellationError`.
   public static func stream<Bytes: AsyncSequence>(

@@ -8,9 +8,9 @@ internal import CofferSealing
 /// for try await part in store.parts(of: attachment.id) { try await response.write(part) }
 /// ```
 ///
-/// Each part is read in a transaction of its own, so a slow consumer delays no writer. After the last part, the whole is
-/// compared with its SHA-256. Don't trust the parts before the sequence ends: an error at the end means that the content
-/// isn't the one that was attached.
+/// Each part is read in its own transaction, so a slow consumer doesn't delay writers. After the last part, the
+/// content's SHA-256 is verified. Don't trust the parts until the sequence ends, because an error at the end means that
+/// the content differs from the attached content.
 public struct AttachmentParts: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
 
@@ -35,8 +35,8 @@ public struct AttachmentParts: AsyncSequence, Sendable {
 
     /// Returns the next part, or `nil` at the end.
     ///
-    /// - Throws: `noSuchAttachment`, also if the attachment is removed meanwhile, `damaged`, `otherFormat`, `closed`, or
-    ///   `CancellationError`.
+    /// - Throws: `noSuchAttachment`, also if the attachment is removed during the iteration, `damaged`, `otherFormat`,
+    ///   `closed`, or `CancellationError`.
     public mutating func next() async throws -> [UInt8]? {
       guard !hasEnded else { return nil }
       let (start, attachment, proof) = (done, attachment, proof)

@@ -25,7 +25,7 @@ extension DocumentStore {
   /// While all readers are busy (``OpenOptions/maximumReaders``), the task waits without a thread.
   ///
   /// The closure runs outside the task, as in all asynchronous forms, so `Task.isCancelled` is `false` in it, and
-  /// task-local values have their defaults. Pass it the values that it needs.
+  /// task-local values have their defaults. Pass it all values it needs.
   ///
   /// - Throws: The synchronous form's errors. `CancellationError` if the task is canceled, at the scope's next call,
   ///   between rows or while waiting.
@@ -36,7 +36,7 @@ extension DocumentStore {
 
   /// Writes in one transaction on a separate thread. Canceling the task before the commit leaves the store unchanged.
   ///
-  /// While others of this process write, the task waits for its turn without a thread.
+  /// While this process has other writers, the task waits for its turn without a thread.
   ///
   /// - Throws: The synchronous form's errors, or `CancellationError`.
   @discardableResult
@@ -46,7 +46,7 @@ extension DocumentStore {
 
   /// Closes the store on a separate thread, even if the task is canceled.
   ///
-  /// When it returns, texts can't be read anymore and the keys are erased.
+  /// When it returns, the keys are erased and texts can no longer be read.
   ///
   /// - Throws: The synchronous form's errors.
   public func close() async throws {
@@ -68,9 +68,10 @@ extension DocumentStore {
   /// ```
   ///
   /// - Parameters:
-  ///   - writing: Whether the calls write, so that they wait for other writers. Such calls run one after another on one
-  ///     thread for each file, and those that wait for it have no thread. Without `writing`, a call that waits for a
-  ///     writer keeps one of the 64 threads, so many of them delay calls that only read.
+  ///   - writing: A Boolean value that indicates whether the calls write, and therefore wait for other writers. Such
+  ///     calls run one after another on one thread for each file, and waiting calls don't use a thread. Without
+  ///     `writing`, a call that waits for a writer keeps one of the 64 threads, so many of them delay calls that only
+  ///     read.
   ///   - work: The calls.
   /// - Returns: The result of the closure.
   /// - Throws: The closure's errors, or `CancellationError`. `closed` or `suspended` if that happens while calls that

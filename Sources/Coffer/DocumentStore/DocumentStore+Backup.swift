@@ -46,7 +46,7 @@ extension DocumentStore {
   ///   - keepsReplaced: Whether to keep the replaced store. It's deleted otherwise.
   ///   - wait: The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
   ///   - progress: Called with the numbers of copied pages and total pages. If it throws, the store is unchanged.
-  /// - Returns: The kept store's file, or `nil` if no store was replaced or kept.
+  /// - Returns: The kept store's file, or `nil` if the call didn't replace or keep a store.
   /// - Throws: `alreadyExists` unless `isReplacing` is `true`, and if the existing file isn't a store. `locked` if a
   ///   process has the store open. This is detected if you own the file and its file system supports leases, and
   ///   otherwise only in WAL mode. `damaged` if `source` is damaged. `cancelled`, `diskFull`, and errors of opening

@@ -12,7 +12,7 @@ extension DocumentStore {
   ///
   /// Commits of this process are reported immediately and individually, together with preceding commits of other
   /// processes. A slow iteration receives them merged into one change. Other processes' commits are detected four times
-  /// a second. Their changes and deletions are verified, because the store's encrypted state lists the changes of about
+  /// a second. Their changes and deletions are verified, because the store's encrypted state lists the changes in about
   /// the last 180 commits. A row that an attacker without a key inserts, replaces or deletes is never reported.
   ///
   /// If more commits are new, or a commit changed very many documents, one scan reads every row's head. It reports
@@ -24,7 +24,8 @@ extension DocumentStore {
   ///
   /// - Parameter collection: The collection, which doesn't need to exist yet, or `nil` to report all collections.
   /// - Returns: A sequence whose iterators each receive every change, and throw errors such as `locked` and
-  ///   `keyChanged`. The first iterator's changes begin with this call, and those of later iterators with their creation.
+  ///   `keyChanged`. The first iterator reports changes since this call. Later iterators report changes since their
+  ///   creation.
   public func changes(in collection: DocumentCollection? = nil) -> StoreObservation<StoreChange> {
     let subscribe = subscription(to: collection?.name, for: .report)
     let first = FirstSubscription(subscribe())

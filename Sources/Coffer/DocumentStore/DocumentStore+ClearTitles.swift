@@ -9,14 +9,14 @@ public struct ClearHeader: Sendable, Hashable {
   public let id: DocumentID
   /// The document's collection.
   public let collection: CollectionID
-  /// The place in the collection. Documents are sorted by (position, ID).
+  /// The position in the collection. Documents are sorted by (position, ID).
   public let position: DocumentPosition
   /// The plaintext title, or `nil` if the document is untitled or the title isn't valid UTF-8.
   public let title: String?
 }
 
 extension DocumentStore {
-  /// Returns plaintext titles in order, as anyone can read them. Doesn't need a key, and doesn't verify anything.
+  /// Returns plaintext titles in order, as anyone can read them. Doesn't need a key, and doesn't verify the titles.
   ///
   /// Reads one row for each title, including skipped titles, without reading texts. The file is unchanged.
   ///
@@ -38,7 +38,7 @@ extension DocumentStore {
     return headers
   }
 
-  /// Calls `body` with the plaintext titles of several collections, as of one moment.
+  /// Calls `body` with the plaintext titles of several collections, in one transaction.
   ///
   /// - Parameters:
   ///   - collections: The collections in the order to list them, or `nil` to list all collections.

@@ -4,17 +4,17 @@ internal import CofferRecords
 internal import CofferSQLite
 
 extension DocumentStore {
-  /// The memory of each of the two caches of VACUUM, which reads and writes pages in their order. A larger cache isn't
-  /// faster.
+  /// The size of each of VACUUM's two caches. VACUUM reads and writes pages in order. A larger cache isn't faster.
   private static let compactionCache = 4 << 20
 
   /// Rewrites the store at `url` without free pages. Doesn't need a key, and doesn't decrypt data.
   ///
   /// Other processes can't use the store during this call. Compacting needs the store's size in SQLite's folder for
   /// temporary files (`SQLITE_TMPDIR`, or `/var/tmp`) and the same size in the store's folder. The temporary data is
-  /// encrypted like the store. It takes less than 20 MB of memory, whatever the store's size. In WAL mode, the log is first copied to the file and truncated. An interruption leaves
-  /// the store unchanged. Afterward, the file contains deleted data only in indexes, encrypted, until they're updated, and
-  /// words until their tables are rebuilt.
+  /// encrypted like the store. Compacting uses less than 20 MB of memory, regardless of the store's size. In WAL mode,
+  /// the log is first copied to the file and truncated. An interruption leaves the store unchanged. Afterward, only
+  /// indexes contain deleted data, in encrypted form, until they're updated. They contain deleted words until their
+  /// tables are rebuilt.
   ///
   /// - Parameters:
   ///   - url: The store's file.
@@ -49,10 +49,10 @@ extension DocumentStore {
   }
 
   /// Rewrites this store without free pages, like ``compact(at:wait:)``. Waits for locks as long as the store's options
-  /// specify. First deletes what an interrupted deletion of large attachments left over, which needs the key.
+  /// specify. First deletes the remains of interrupted deletions of large attachments, which requires the key.
   ///
   /// - Returns: The file's size in bytes before and after.
-  /// - Throws: The same errors, `setMismatch` if rows of attachments are missing, and `misuse` inside `read` or `write`.
+  /// - Throws: The same errors, `setMismatch` if attachment rows are missing, and `misuse` inside `read` or `write`.
   @discardableResult
   public func compact() throws(StoreError) -> (before: Int64, after: Int64) {
     guard !isReadOnly else { throw .notWritable(engine.path, isChosen: engine.options.isReadOnly) }

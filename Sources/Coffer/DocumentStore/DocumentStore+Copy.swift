@@ -10,13 +10,13 @@ extension DocumentStore {
   /// let report = try store.copy(.collections(["notes"]), to: url, keys: [.keyFile(keyURL)])
   /// ```
   ///
-  /// Copies IDs, order, dates, keys, titles, attributes, and collections with their settings. A parent is copied
-  /// only if it's selected. The new store doesn't contain this store's encryption keys, nonces or encrypted bytes.
-  /// Documents and collections get new identities and positions, so nothing links the new store to this store, and the
-  /// two can't be merged. To merge later, use `openEditableCopy` or `makeEditableCopy`.
+  /// Copies IDs, order, dates, keys, titles, attributes, and collections with their settings. A parent is copied only
+  /// if it's selected. The new store doesn't contain this store's encryption keys, nonces or encrypted bytes. Documents
+  /// and collections get new identities and positions, so the new store can't be linked to this store, and the two
+  /// can't be merged. To merge later, use `openEditableCopy` or `makeEditableCopy`.
   ///
-  /// The copy contains one moment of the store. In rollback journal mode, writers wait until the copy ends. Documents
-  /// are encrypted on a second thread. Memory use is 16 bytes for each document, and a single large text.
+  /// The copy contains the store at one point in time. In rollback journal mode, writers wait until the copy ends.
+  /// Documents are encrypted on a second thread. Memory use is 16 bytes for each document, plus a single large text.
   /// The file is completed in the same folder (mode 0600) and then renamed, so a failed or killed copy doesn't leave a
   /// file at `url`.
   ///

@@ -9,8 +9,8 @@ extension DocumentStore {
   /// The file is completed in the same folder (mode 0600) and then renamed, so a failed or killed creation doesn't
   /// leave a file at `url`. A test key, recipient or identity makes the store a TEST store.
   ///
-  /// The returned store is open even if this process can't open any slot, for example if you only pass recipients. You
-  /// can't reopen the store here then.
+  /// The returned store is open even if this process can't open any slot, for example if you only pass recipients. In
+  /// that case, you can't reopen the store here.
   ///
   /// - Throws: `alreadyExists` if a file exists, which is unchanged. `keyNeeded` without any key or recipient.
   ///   `testKeyRefused` if test keys aren't allowed or are mixed with real keys. Errors of ``OpenOptions/migrations``,
@@ -37,7 +37,7 @@ extension DocumentStore {
     return DocumentStore(engine, .created)
   }
 
-  /// Creates a store for a test or preview, with a random key, that is gone when it closes.
+  /// Creates a temporary store with a random key, for a test or preview.
   ///
   /// ```swift
   /// let store = try DocumentStore.temporary { tx in
@@ -45,8 +45,8 @@ extension DocumentStore {
   /// }
   /// ```
   ///
-  /// The store is a sealed file in a directory of its own in `TMPDIR`, so it has the same calls, limits and locks as
-  /// any other store. Closing the store, or releasing it, removes the directory. If the process is killed, the next
+  /// The store is an encrypted file in its own directory in `TMPDIR`, so it has the same calls, limits and locks as
+  /// other stores. Closing the store, or releasing it, removes the directory. If the process is killed, the next
   /// temporary store removes it, and nobody has its key.
   ///
   /// - Parameters:
@@ -67,7 +67,7 @@ extension DocumentStore {
   }
 
   /// Creates a new store, and renames it to its path after `use` has filled it. Other processes can't see the store
-  /// before the rename. If `use` throws, no file is left.
+  /// before the rename. If `use` throws, the file is removed.
   ///
   /// - Parameter begin: Called when all keys are known, before the first write.
   /// - Throws: The errors of ``create(at:keys:recipients:creation:options:)``, `begin` and `use`. `alreadyExists` can

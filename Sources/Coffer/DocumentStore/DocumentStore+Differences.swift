@@ -12,11 +12,11 @@ extension DocumentStore {
   /// ```
   ///
   /// Reads and verifies both stores completely, each in one transaction, including every head, set and count, and the
-  /// text of every pair of documents. Compares attachments by their names, media types, dates and SHA-256. Uses about
-  /// 40 bytes of memory for each document, in addition to the differences.
+  /// texts of all pairs of documents. Compares attachments by name, media type, date and SHA-256. Uses about 40 bytes
+  /// of memory per document, in addition to the differences.
   ///
   /// - Parameters:
-  ///   - other: The second store, of a version that this library supports. It's only read.
+  ///   - other: The second store, in a format version that this library supports. It's only read.
   ///   - pairing: `identity` for a store, its backups and its editable copies, and key or title otherwise.
   ///   - allowsRekey: Whether to accept two files of one store with different root keys. Whoever had a former key
   ///     can have written that file.
@@ -36,11 +36,11 @@ extension DocumentStore {
   }
 
   /// Returns the documents whose encrypted rows differ between two files of one store, such as a backup and the store.
-  /// Doesn't need a key, and doesn't verify anything.
+  /// Doesn't need a key, and doesn't verify the rows.
   ///
-  /// Reads both files in ID order, with one row of each in memory.
+  /// Reads both files in ID order, and keeps one row of each file in memory.
   ///
-  /// - Returns: The IDs that only one file contains, and the IDs with different rows. All lists are sorted.
+  /// - Returns: The IDs in only one of the files, and the IDs with different rows. All lists are sorted.
   /// - Throws: `invalidArgument` for files of two stores. `noSuchFile`, `notAStore`, `otherFormat`, `damaged` or
   ///   `locked`.
   package static func rowDifferences(from one: URL, to other: URL, wait: Duration? = .seconds(10)) throws(StoreError)

@@ -12,7 +12,7 @@ extension DocumentStore {
   /// The result of comparing an editable copy's original with the changes that the copy includes.
   public typealias OriginalCheck = CofferCopies.OriginalCheck
 
-  /// Opens a user's editable copy of a store that an app ships, and creates the copy if it's missing.
+  /// Opens a user's editable copy of an app's bundled store, and creates the copy if it's missing.
   ///
   /// ```swift
   /// let store = try DocumentStore.openEditableCopy(of: bundled, at: url, key: key, onNewerOriginal: .merge(.mine))
@@ -20,8 +20,8 @@ extension DocumentStore {
   ///
   /// The copy is a separate store with its own identity and keys, and merges with its original and all other copies.
   /// Documents keep the original's IDs, order, collections, keys, attributes, dates and parents. New documents get
-  /// large IDs from a range of the copy's own. The copy is written to disk completely before it's renamed. If two
-  /// processes create it concurrently, the second process opens the first process's copy.
+  /// large IDs from the copy's own range. The copy is written to disk completely before it's renamed. If two processes
+  /// create it concurrently, the second process opens the first process's copy.
   ///
   /// The original may be in a read-only folder, in either journal mode, and is never changed
   /// (``OpenOptions/leavesFileUnchanged``). Each call compares the original with the changes that the copy includes,
@@ -30,8 +30,8 @@ extension DocumentStore {
   ///
   /// Creating the copy costs about the same as `copy`.
   ///
-  /// The copy makes the migrations of `options` before it's compared with the original, and after it was replaced. A
-  /// merge requires that the original has made the same migrations.
+  /// The migrations in `options` are applied to the copy before it's compared with the original, and after it's
+  /// replaced. A merge requires that the original has the same migrations.
   ///
   /// - Parameters:
   ///   - original: The file that the app ships.
@@ -44,7 +44,7 @@ extension DocumentStore {
   ///     `options.creation`.
   ///   - progress: Called while the copy is created, replaced or merged. Throwing from it leaves an existing copy
   ///     unchanged.
-  /// - Throws: `rolledBack` if the original is older than what the copy has from it. `invalidArgument` if the stores
+  /// - Throws: `rolledBack` if the original is older than the version in the copy. `invalidArgument` if the stores
   ///   don't descend from one store. `anchorMismatch` if one store was written to in two files. `pinMismatch` for
   ///   another pin. `rekeyUnfinished` if a copy to replace or merge has an unfinished rekey. Errors of opening, `merge`
   ///   and `progress`.
@@ -106,7 +106,7 @@ extension DocumentStore {
     options.pin = pin
     options.slot = nil
     options.textCacheBytes = 0
-    // An original that lacks migrations can be copied, and the copy makes them.
+    // An original that lacks migrations can be copied, because the migrations are then applied to the copy.
     let engine = try StoreEngine(at: url.path, key: key, options: options)
     try engine.requireKnownMigrations()
     return DocumentStore(engine, .opened)
@@ -114,7 +114,7 @@ extension DocumentStore {
 
   /// Creates an editable copy of this store with other keys, such as another user's keys, without opening the copy.
   ///
-  /// A failed or killed call leaves no file at `url`.
+  /// A failed or killed call doesn't leave a file at `url`.
   ///
   /// - Parameters:
   ///   - url: The copy's file, which must not exist.

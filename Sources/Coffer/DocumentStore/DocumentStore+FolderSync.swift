@@ -6,7 +6,7 @@ public import CofferSync
 // MARK: - Syncing through a folder
 
 extension DocumentStore {
-  /// Starts to sync this store through a new or empty folder.
+  /// Starts syncing this store through a new or empty folder.
   ///
   /// ```swift
   /// let folder = SyncFolder(at: URL(filePath: "/home/eva/Sync/notes"))
@@ -38,7 +38,7 @@ extension DocumentStore {
     return SyncInvitation(url: URL(filePath: path), pin: pin)
   }
 
-  /// Creates a store with a folder's documents, and starts to sync it through the folder.
+  /// Creates a store with a folder's documents, and starts syncing it through the folder.
   ///
   /// The store contains the folder's newest snapshot and all later changes. It's a separate replica with its own range
   /// of document IDs.
@@ -72,12 +72,12 @@ extension DocumentStore {
   /// Merges the changes that other devices published in the folder, and publishes this store's changes.
   ///
   /// The policy decides conflicts. ``MergePolicy/both`` keeps the later text, and adds the other text as a new document
-  /// with the same content on every device. It also keeps a document that one device edited and another deleted.
+  /// with the same content on every device. It also keeps a document that one device edited and another device deleted.
   ///
   /// Merges each file in its own transaction. A file that can't be merged, for example because the other device's app
-  /// has a newer migration, is a ``FolderSyncReport/Problem/Kind/refused`` problem. The exchange goes on with the other
-  /// files, and the next exchange tries again. After an error or a kill, the next exchange continues. If nothing has
-  /// changed, an exchange otherwise only lists the folder.
+  /// has a newer migration, is a ``FolderSyncReport/Problem/Kind/refused`` problem. The exchange continues with the
+  /// other files, and the next exchange tries the file again. After an error or a kill, the next exchange continues.
+  /// Without changes or such problems, an exchange only lists the folder.
   ///
   /// - Parameters:
   ///   - folder: The folder that the store syncs through.
@@ -100,7 +100,7 @@ extension DocumentStore {
     }
   }
 
-  /// Makes a new invitation to a folder, for example to change its keys or replace a lost file.
+  /// Creates a new invitation to a folder, for example to change its keys or replace a lost file.
   ///
   /// Replaces this device's earlier invitation. Anyone with a copy of the earlier invitation can still join with its
   /// keys.
@@ -125,10 +125,10 @@ extension DocumentStore {
   /// Removes a device from a folder, and gives the folder a new secret that the device can't read.
   ///
   /// The other devices continue with their next exchange. The removed device keeps its documents, and can still read
-  /// the folder's earlier files. Devices that know of the removal never merge its later files, and ``syncStatus(of:)``
-  /// reports them. If two devices remove others at the same time, the remaining devices stop merging and publishing
-  /// until you delete one of the two files with a new secret, because the removed device could have made one of these
-  /// files.
+  /// the folder's earlier files. Devices that have received the removal never merge its later files, and
+  /// ``syncStatus(of:)`` reports them. If two devices remove others at the same time, the remaining devices stop
+  /// merging and publishing until you delete one of the two files with a new secret, because the removed device could
+  /// have made one of these files.
   ///
   /// - Parameters:
   ///   - device: The device, from ``syncStatus(of:)``.
@@ -174,7 +174,7 @@ extension DocumentStore {
 
   /// Returns the devices and problems of a sync folder without changing the store or the folder.
   ///
-  /// Reads only the start of each file. An exchange finds damage in the rest.
+  /// Reads only the start of each file. An exchange detects damage in the rest of a file.
   ///
   /// - Throws: `invalidArgument` if the store doesn't sync. `noSuchFile` if the folder is missing or empty.
   ///   `ioFailure`.

@@ -5,15 +5,15 @@ internal import CofferSearch
 extension DocumentStore {
   /// Adds indexes to a collection and builds them in one transaction.
   ///
-  /// Declaring an existing index leaves it unchanged, unless the settings of words differ. Building indexes decrypts
-  /// every document in the collection. Other writers wait until it ends.
+  /// Declaring an existing index leaves it unchanged, unless its word settings differ. Building indexes decrypts every
+  /// document in the collection. Other writers wait until it ends.
   ///
   /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the call
   ///   doesn't add a field. A field without any value probably has a wrong path or kind
   ///   (``IndexedField/hasOnlyNulls``).
   /// - Throws: `noSuchCollection`, `invalidArgument` for an invalid path or name, or for several fields that aren't
   ///   declared, `alreadyExists` for a column name that's taken, `tooLarge` for too many indexes, or `damaged` with a
-  ///   document's ID. No index is declared then.
+  ///   document's ID. The indexes are then unchanged.
   @discardableResult
   package func index(
     _ collection: DocumentCollection, _ indexes: DocumentIndex..., progress: ProgressHandler? = nil
@@ -24,7 +24,7 @@ extension DocumentStore {
   /// Declares a collection's indexes from an array, and builds them in one transaction.
   ///
   /// - Returns: The result of the variadic form.
-  /// - Throws: The errors of the variadic form. No index is declared then.
+  /// - Throws: The errors of the variadic form. The indexes are then unchanged.
   @discardableResult
   package func index(
     _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
@@ -37,7 +37,7 @@ extension DocumentStore {
 
   /// Returns the numbers of values and NULLs of a collection's indexed fields.
   ///
-  /// Reads one column of the index for each field, after adding documents that the index lacks.
+  /// Reads one column of the index for each field, after adding documents missing from the index.
   ///
   /// - Throws: `noSuchCollection`, `damaged`, or `indexBehind` if the index lacks too many documents.
   public func indexedFields(of collection: DocumentCollection) throws(StoreError) -> [IndexedField] {
@@ -46,11 +46,10 @@ extension DocumentStore {
 
   /// Drops a collection's indexes and deletes their pages. If you don't specify indexes, drops all of them.
   ///
-  /// A field is identified only by its name, for example `.field("price", "", as: .number)`. Indexes that the
-  /// collection doesn't have are ignored.
+  /// Fields are identified by name only, for example `.field("price", "", as: .number)`. Missing indexes are ignored.
   ///
-  /// - Throws: `noSuchCollection`, `locked`, `readOnly`, `diskFull`, or `invalidArgument` for a field that an index of
-  ///   several fields needs. No index is dropped then.
+  /// - Throws: `noSuchCollection`, `locked`, `readOnly`, `diskFull`, or `invalidArgument` for a field that a
+  ///   multi-field index needs. The indexes are then unchanged.
   package func dropIndexes(_ collection: DocumentCollection, _ indexes: [DocumentIndex] = []) throws(StoreError) {
     try engine.changeIndexes(of: collection, nil, countingFields: false) { entry throws(StoreError) in
       try entry.remove(indexes.isEmpty ? entry.indexes : indexes)
@@ -64,8 +63,8 @@ extension DocumentStore {
   ///
   /// - Returns: Whether the file was changed.
   /// - Throws: `damaged` with a document's ID, `locked`, `readOnly`, `diskFull`, or `cancelled` if `progress` throws.
-  ///   The file is then unchanged. `damaged` without an ID if an index couldn't be opened and was removed. Declare it
-  ///   again.
+  ///   The file is then unchanged. `damaged` without an ID if an index couldn't be opened and was removed. You can then
+  ///   declare it again.
   @discardableResult
   public func updateIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> Bool {
     try engine.updateIndexes(progress)

@@ -7,7 +7,7 @@ internal import CofferSealing
 // MARK: - Without a key
 
 extension DocumentStore {
-  /// Returns the size, document counts and slots of the store at `url`, without a key and without verification.
+  /// Returns a store's size, document counts and slots, without a key and without verification.
   ///
   /// Reads the header, slots and counts without decrypting data. The counts are index scans. The file is unchanged.
   ///
@@ -46,8 +46,8 @@ extension DocumentStore {
     }
   }
 
-  /// Returns the generation of the newest row, which the store has reached at least. Doesn't need a key, and doesn't
-  /// prove anything. Reads all rows.
+  /// Returns the newest row's generation, which is the minimum generation of the store. Reads all rows. Doesn't need a
+  /// key, and doesn't prove the generation.
   package static func newestRevision(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> UInt64 {
     try StoreFile.reading(url.path, wait) { file throws(StoreError) in
       let database = file.database
@@ -55,8 +55,8 @@ extension DocumentStore {
     }
   }
 
-  /// Returns the number of documents in each epoch. Outside a rekey, all documents have the same epoch. Checking that
-  /// takes a third of the time that sorting them takes.
+  /// Returns the number of documents in each epoch. Outside a rekey, all documents have the same epoch. Checking this
+  /// takes a third of the time of sorting them.
   private static func epochs(of documents: Int, in database: Database) throws(SQLiteError) -> [(
     epoch: UInt32, count: Int
   )] {
@@ -73,7 +73,7 @@ extension DocumentStore {
     }
   }
 
-  /// Returns the problems of the encrypted rows without documents: values out of their bounds, and invalid lengths.
+  /// Returns the problems of the encrypted rows without documents, which are values out of bounds and invalid lengths.
   private static func misfits(in database: StoreDatabase, hasAttachments: Bool) throws(StoreError) -> [String] {
     var problems: [String] = []
     func noting(_ work: () throws(StoreError) -> Void) throws(StoreError) {
@@ -109,7 +109,7 @@ extension DocumentStore {
     return problems
   }
 
-  /// Returns whether walks over all of these trees end, if only because of damage.
+  /// Returns whether walks over all of these trees end, even if only because of damage.
   private static func areFinite(_ trees: [SQL.Tree], in database: StoreDatabase) throws(StoreError) -> Bool {
     for tree in trees {
       do throws(StoreError) {
@@ -121,7 +121,7 @@ extension DocumentStore {
     return true
   }
 
-  /// Appends a problem for each row that isn't in its bounds or doesn't fit the other rows, and counts the documents.
+  /// Appends a problem for each row that's out of bounds or doesn't match the other rows, and counts the documents.
   private static func checkRows(
     in database: Database, hasAttachments: Bool, _ problems: inout [String], count: inout Int
   ) throws(SQLiteError) {
@@ -162,8 +162,8 @@ extension DocumentStore {
     if case .blob(let bytes) = value { counts.contains(bytes.count) } else { false }
   }
 
-  /// Checks the schema, the bounds, classes and lengths of every row, attachments and deletions too, the bodies, and
-  /// SQLite's pages. Doesn't need a key.
+  /// Checks the schema, SQLite's pages, the bodies, and the bounds, classes and lengths of all rows, including
+  /// attachments and deletions. Doesn't need a key.
   ///
   /// Reads the whole file in one read transaction without changing it. If `isQuick` is `true`, skips SQLite's integrity
   /// check of the pages. A verdict without problems doesn't rule out an attack. To do that, use

@@ -19,8 +19,8 @@ extension DocumentStore {
   ///   - progress: Called before the first commit and after every commit. Throwing from it stops the rekey between
   ///     batches, and the store remains consistent.
   /// - Returns: The number of re-encrypted documents, the skipped documents and attachments, and the pins.
-  /// - Throws: Before the first write, `keyNeeded` with the slots whose secret is missing and the recipients that are
-  ///   neither kept nor dropped, or `alreadyExists` for a new key that already has a slot. `readOnly` and `cancelled`.
+  /// - Throws: Before the first write, `keyNeeded` with the slots whose secrets are missing and the recipients that
+  ///   aren't kept or dropped, or `alreadyExists` for a new key that already has a slot. `readOnly` and `cancelled`.
   @discardableResult
   public func rekey(
     to keys: [StoreKey] = [], recipients: [Recipient] = [], options: RekeyOptions = RekeyOptions(),
@@ -31,14 +31,14 @@ extension DocumentStore {
 
   /// Replaces the store's root key, and reports the keys before and after the key change.
   ///
-  /// - Parameter onKeys: Called before the first write with the slots that keep their secrets, and after the key change
-  ///   also with the final pin. A resumed rekey calls it once, without slots. Throwing from it stops the rekey.
+  /// - Parameter onKeys: Called with the slots that keep their secrets before the first write, and again with the final
+  ///   pin after the key change. A resumed rekey calls it once, without slots. Throwing from it stops the rekey.
   package func rekey(
     to keys: [StoreKey] = [], recipients: [Recipient] = [], options: RekeyOptions, progress: ProgressHandler? = nil,
     onKeys: (([KeySlot], StorePin?) throws -> Void)?
   ) throws(StoreError) -> RekeyReport {
     let (keepsTitles, isSyncing) = try engine.reading { transaction throws(StoreError) in
-      // Without other titles, a rekey goes on even if the table of replicas is damaged.
+      // Unless the title mode changes, a rekey continues even if the replica table is damaged.
       let isSyncing = options.titles == nil ? (try? transaction.isSyncing) ?? false : try transaction.isSyncing
       return (transaction.keys.session.titles != .none, isSyncing)
     }
@@ -51,7 +51,7 @@ extension DocumentStore {
     return report
   }
 
-  /// Requires a store that syncs to go on keeping titles, or not to keep them, as its other devices do.
+  /// Requires a syncing store to keep titles if its other devices do, and not to keep them otherwise.
   private static func requireSameTitles(_ titles: CreateOptions.Titles, _ keepsTitles: Bool) throws(StoreError) {
     guard keepsTitles != (titles != .none) else { return }
     throw StoreError(
@@ -61,8 +61,8 @@ extension DocumentStore {
 
   /// Returns whether a rekey is unfinished, and how many documents remain under old keys.
   ///
-  /// If a rekey is unfinished, scans the table to count these documents, and decrypts the rows of attachments. Doesn't
-  /// decrypt documents.
+  /// If a rekey is unfinished, scans the table to count these documents, and decrypts attachment rows. Doesn't decrypt
+  /// documents.
   ///
   /// - Returns: The latest rekey's state. ``RekeyReport/documents``, ``RekeyReport/skipped``,
   ///   ``RekeyReport/skippedAttachments`` and ``RekeyReport/unchangedSlots`` are empty.

@@ -38,8 +38,8 @@ extension DocumentStore {
   /// Writes the files that lead to this store's newest release to a folder for static hosting.
   ///
   /// The folder contains a file with all documents, and files with the changes from one release to the next. They're
-  /// sealed with a release key, which a small file for each customer wraps. To revoke a customer, omit the customer.
-  /// The method writes the signed index last, and removes unneeded files.
+  /// encrypted with a release key, which is wrapped in a small file for each customer. To revoke a customer, omit the
+  /// customer. The method writes the signed index last, and removes unneeded files.
   ///
   /// - Parameters:
   ///   - url: The folder, which is created if it doesn't exist.
@@ -65,7 +65,7 @@ extension DocumentStore {
     try engine.planUpdate(from: source)
   }
 
-  /// Updates this copy of a release to the newest release in a folder.
+  /// Updates this release copy to the newest release in a folder.
   ///
   /// Selects the files with the fewest bytes that lead there, and merges each file in a separate transaction. An
   /// interrupted update therefore continues from the last release it reached. The method verifies the index's signature
@@ -95,7 +95,7 @@ extension DocumentStore {
     try StoreEngine.planStore(from: source)
   }
 
-  /// Creates an editable copy of the newest release in a folder.
+  /// Creates an editable copy of a folder's newest release.
   ///
   /// - Parameters:
   ///   - url: The new store.
@@ -120,8 +120,8 @@ extension DocumentStore {
   ///
   /// Creates the release from the folder in a temporary store, requires its contents to match the publisher's
   /// signature, and compares the copy with them. This takes as much time as creating the copy, and as much space in
-  /// `TMPDIR`. The temporary store is sealed with a random key that exists only during the call, and is deleted
-  /// afterwards.
+  /// `TMPDIR`. The temporary store is encrypted with a random key that only exists during the call, and is deleted
+  /// afterward.
   ///
   /// - Parameters:
   ///   - source: A folder whose newest release is the copy's release, with the files to create it.

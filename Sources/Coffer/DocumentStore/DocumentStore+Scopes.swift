@@ -3,13 +3,13 @@ internal import CofferRecords
 internal import CofferSearch
 
 extension DocumentStore {
-  /// Reads in one transaction, so the closure reads the store as of one moment.
+  /// Reads in one transaction, so all reads in the closure see the same state of the store.
   ///
   /// In rollback journal mode, commits wait until the closure returns. Other threads can read concurrently.
   ///
   /// If the closure uses an outdated index, the missing documents are added to the index in memory, in pages that all
-  /// readers share. If the store is writable and no other writer is active, they are also written to the file: after
-  /// the closure once reads have added 256 documents, and when the store is closed. If the index needs more memory than
+  /// readers share. If the store is writable and no other writer is active, they're also written to the file after the
+  /// closure, once reads have added 256 documents, and when the store is closed. If the index needs more memory than
   /// ``OpenOptions/indexMemoryBytes`` allows, it's updated in the file first, and the closure is called again.
   ///
   /// - Returns: The result of the closure.
@@ -22,12 +22,12 @@ extension DocumentStore {
   ///
   /// A closure that doesn't write leaves the file unchanged. Other threads and processes wait for their turn to write.
   ///
-  /// Indexes aren't updated in the transaction. Now and then, a background thread brings them up to date in the file.
+  /// Indexes aren't updated in the transaction. A background thread updates them in the file from time to time.
   ///
   /// - Returns: The result of the closure, after its changes are on disk.
   /// - Throws: Errors of the closure, `locked`, `readOnly`, `diskFull`, `keyChanged`, `rolledBack`, `damaged`,
-  ///   `closed`, or `misuse` inside this store's `read` or `write`. No changes are stored then. `ioFailure` if the disk
-  ///   doesn't confirm the commit, which may or may not be stored.
+  ///   `closed`, or `misuse` inside this store's `read` or `write`. The store is then unchanged. `ioFailure` if the
+  ///   disk doesn't confirm the commit, which may or may not be stored.
   @discardableResult
   public func write<T>(_ body: (inout WriteTransaction) throws -> T) throws -> T { try write(body, turn: nil) }
 
@@ -52,7 +52,8 @@ extension DocumentStore {
 }
 
 extension StoreEngine {
-  /// Runs a closure in a read transaction. If it fails because an index is behind, updates the index and repeats it.
+  /// Runs a closure in a read transaction. If the closure fails because an index is outdated, updates the index and
+  /// calls the closure again.
   ///
   /// - Parameter turn: A turn of a reader that the caller has waited for.
   func readScope<T>(_ body: (inout ReadTransaction) throws -> T, turn: FairTurn? = nil) throws -> T {

@@ -22,9 +22,9 @@ extension DocumentStore {
   ///   - depth: The depth of the verification.
   ///   - anchor: An earlier result of ``anchor()`` to compare the store with, or `nil` to skip the comparison.
   ///   - requirement: The relation to the anchor that the store must have.
-  ///   - allowsRekey: Whether a newer root key is accepted because you expect a rekey. Only a passphrase or key file
-  ///     can then prove that an owner of the secret made the new root key. For other keys, open the store with its new
-  ///     pin. A store with a newer root key never meets the requirements `descendant` and `same`.
+  ///   - allowsRekey: Whether to accept a newer root key because you expect a rekey. Only a passphrase or key file can
+  ///     then prove that an owner of the secret made the new root key. For other keys, open the store with its new pin.
+  ///     A store with a newer root key never meets the requirements `descendant` and `same`.
   ///   - progress: Called after each batch. Throwing from it ends the verification.
   /// - Returns: The findings. ``Verdict/error`` is the error to report.
   /// - Throws: `keyChanged`, `locked` or `closed`. `cancelled` if `progress` throws another error.

@@ -67,19 +67,18 @@ public final class DocumentStore: Sendable {
 
   /// Stops readers, waits for a running write, closes the file, and erases texts and keys from memory.
   ///
-  /// From then on, every other call throws `closed`. So do the next call or row of scopes, searches, copies, queries
-  /// and `verify` on other threads, and threads that wait to write. `close` returns after these closures have returned,
-  /// so texts can't be read afterward. A `write` that has begun continues and commits. A rekey stops between two
-  /// batches. The sequences of observers and subscribers end. A closure that waits for the closing thread causes a
-  /// deadlock.
+  /// Afterward, every other call throws `closed`. So do the next call or row of scopes, searches, copies, queries and
+  /// `verify` on other threads, and threads that wait to write. `close` returns after these closures have returned, so
+  /// texts can't be read afterward. A `write` that has begun continues and commits. A rekey stops between two batches.
+  /// The sequences of observers and subscribers end. A closure that waits for the closing thread causes a deadlock.
   ///
-  /// Indexes that reads had to update in memory, or that lack 256 documents or about 60 commits, are updated in the file
-  /// first, if the store is writable and no other writer is active. A store that's no longer referenced closes
+  /// If the store is writable and no other writer is active, indexes that reads updated in memory, or that lack 256
+  /// documents or about 60 commits, are first updated in the file. A store that's no longer referenced closes
   /// automatically, without that update.
   ///
   /// With a write-ahead log, the last store to close copies the log to the file and removes the log. A store that was
-  /// only read doesn't wait for a writer, and a store that was written to waits for its waiting time at most. The next
-  /// store of the file to close makes the copy otherwise.
+  /// only read doesn't wait for a writer, and a store that was written to waits at most its waiting time. Otherwise,
+  /// the file's next store to close copies the log.
   ///
   /// - Throws: `misuse` inside this store's `read` or `write`.
   public func close() throws(StoreError) {
@@ -115,7 +114,8 @@ extension DocumentStore {
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`,
   ///   `pinUnfinished`, `damaged`, `rolledBack`, `unsafeFile`, `parametersRefused`, `keyFileInvalid`, `locked`. Also
   ///   `migrationFailed` and other errors of ``OpenOptions/migrations``. For starting afresh, `invalidArgument` while
-  ///   the store syncs through a folder, and `rekeyUnfinished` while a rekey is unfinished. The store is then as before.
+  ///   the store syncs through a folder, and `rekeyUnfinished` while a rekey is unfinished. The store is then
+  ///   unchanged.
   public static func open(
     at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,
     options: OpenOptions = OpenOptions()
@@ -133,7 +133,7 @@ extension DocumentStore {
         created.engine.keepKey(key)
         return created
       } catch {
-        // Without the file, only a journal that another store left is there.
+        // If the file doesn't exist, the error is about another store's leftover journal.
         guard error.code == .alreadyExists, (try? FileLocation(of: url.path)) != nil else { throw error }
         engine = try StoreEngine(at: url.path, key: remembering, options: options)
         engine.keepKey(key)

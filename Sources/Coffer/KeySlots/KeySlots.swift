@@ -5,11 +5,11 @@ internal import CofferSealing
 internal import Synchronization
 
 extension DocumentStore {
-  /// The slots of the keys that open the store. Each change is one commit, which is small for any store size.
+  /// The key slots of the store. Each change is one commit, which is small regardless of the store's size.
   public var keys: KeySlots { KeySlots(store: engine) }
 }
 
-/// The key slots of an open store, which you can list and change.
+/// An open store's key slots, which you can list and change.
 ///
 /// Removing a slot doesn't revoke access. The owner of the removed secret and an old copy, or of the root key, can
 /// still read previously encrypted data. A rekey prevents that for the data in the file.
@@ -174,7 +174,7 @@ public struct KeySlots: Sendable {
 }
 
 extension [KeySlotRecord] {
-  /// The number above all numbers.
+  /// The number above all slot numbers.
   fileprivate var unusedNumber: UInt32 { (map(\.slot).max() ?? 0) + 1 }
 }
 

@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import Synchronization
 
-/// An iteration over the IDs of commits.
+/// An iteration over the IDs that commits changed.
 final class ChangesIteration: ObservationIteration {
   private let subscription: ChangeSubscription
   private let last = Atomic<UInt64>(0)

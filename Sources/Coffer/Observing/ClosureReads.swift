@@ -4,9 +4,9 @@ internal import CofferRecords
 /// The reads of an app's closure.
 struct ClosureReads<Result: Sendable>: ObservedReads {
   private let body: @Sendable (inout ReadTransaction) throws -> Result
-  /// The last result, or none if results can't be compared.
+  /// The last result, or an empty array if results can't be compared.
   private var last: [Result] = []
-  /// What the last reads depended on.
+  /// The documents and collections that the last reads depended on.
   private var notes = ReadNotes()
   private(set) var generation: UInt64?
 
@@ -35,7 +35,7 @@ struct ClosureReads<Result: Sendable>: ObservedReads {
     (one as! Value) == (other as! Value)
   }
 
-  /// Runs an app's reads, and throws all errors but a cancellation as store errors.
+  /// Runs an app's reads, and throws all errors except cancellation as store errors.
   private static func storeErrors<R>(_ reads: () throws -> R) throws -> R {
     do {
       return try reads()

@@ -1,7 +1,7 @@
 internal import CofferEngine
 internal import CofferRecords
 
-/// The rows of an old list that a change doesn't remove, in which other documents find their places.
+/// The old list's remaining rows, among which other documents are placed.
 struct KeptRows {
   private let order: ListOrder
   /// The indexes of removed rows in the old list, in ascending order.
@@ -16,7 +16,7 @@ struct KeptRows {
 
   var count: Int { order.count - gone.count }
 
-  /// Returns the index in the old list of the kept row at an index among the kept rows.
+  /// Returns a kept row's index in the old list.
   func oldIndex(of kept: Int) -> Int {
     var (low, high) = (0, gone.count)
     while low < high {

@@ -62,7 +62,7 @@ public struct ListChange<Element: Sendable>: Sendable {
 
   /// Updates an array from the old list to the new list. The time depends on the list's length.
   ///
-  /// Pass an empty array for the first change of an iteration.
+  /// Pass an empty array for an iteration's first change.
   /// - Throws: `misuse` if the array's length doesn't match. The array is then unchanged.
   public func apply(to rows: inout [Element]) throws(StoreError) {
     guard rows.count == countBefore else {

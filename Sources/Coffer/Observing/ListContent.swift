@@ -3,7 +3,8 @@ internal import CofferRecords
 
 /// The rows that an observed list makes of a collection's documents.
 struct ListContent<Element: Sendable>: Sendable {
-  /// Whether rows are made of texts, so a change of a document's contents can add or remove its row.
+  /// A Boolean value that indicates whether rows depend on texts, so changing a document's contents can add or remove
+  /// its row.
   let readsTexts: Bool
   /// Returns a document's row, or `nil` if the list doesn't contain the document. The text is empty unless it's read.
   let element: @Sendable (OpenedDocument, CodableValues) throws(StoreError) -> Element?
@@ -19,7 +20,7 @@ struct ListContent<Element: Sendable>: Sendable {
     var id: DocumentID { header.id }
   }
 
-  /// Returns the row of a document, or `nil` if the list doesn't contain the document.
+  /// Returns a document's row, or `nil` if the list doesn't contain the document.
   func element(of header: DocumentHeader, _ transaction: StoreTransaction) throws(StoreError) -> Element? {
     guard readsTexts else { return try element(Self.untexted(header), transaction.values) }
     return try transaction.withOpened(header.id) { opened throws(StoreError) in
@@ -52,7 +53,7 @@ struct ListContent<Element: Sendable>: Sendable {
     return rows
   }
 
-  /// Returns a statement without a limit if texts are read, because any number of documents may have no row.
+  /// Returns a statement without a limit if texts are read, because any number of documents may lack a row.
   private func statement(
     _ record: CollectionRecord, _ previous: DocumentHeader?, _ limit: Int, _ transaction: StoreTransaction
   ) throws(StoreError) -> StoreStatement {
@@ -81,7 +82,7 @@ extension ListContent<DocumentHeader> {
 }
 
 extension ListContent {
-  /// The documents whose values are wanted.
+  /// Returns a list content with the documents whose values are wanted.
   ///
   /// - Parameter isSkippingOthers: Whether to skip documents that aren't values of this type, instead of throwing.
   static func values<Value: Decodable & Sendable>(

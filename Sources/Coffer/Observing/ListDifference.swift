@@ -14,7 +14,7 @@ struct ListDifference<Element: Sendable> {
   private(set) var deleted: [Int] = []
   private(set) var inserted: [ListChange<Element>.Insertion] = []
   private(set) var moved: [ListChange<Element>.Move] = []
-  /// The updated rows, and the rows that were removed and placed at the same relative position.
+  /// The updated rows, and rows removed and placed again at the same relative position.
   private(set) var updated: [ListChange<Element>.Update] = []
 
   /// - Parameters:

@@ -26,8 +26,8 @@ struct ListReader<Element: Sendable>: ObservedReads {
   /// The list's state, or `nil` before the first list.
   private var state: StoreState?
   private var order = ListOrder()
-  /// The attachments of the rows that have any. Attaching and detaching doesn't write the document's row, so rereading
-  /// compares them.
+  /// The attachments of rows with attachments. Attaching and detaching don't write the document's row, so rereading
+  /// compares the attachments.
   private var attached: [DocumentID: Attached] = [:]
   private var limit = 0
   /// A row beyond the limit, if any.
@@ -42,7 +42,7 @@ struct ListReader<Element: Sendable>: ObservedReads {
 
   var generation: UInt64? { state?.generation }
 
-  /// Whether a change concerns the shown collection, or may show another one.
+  /// A closure that returns whether a change affects the shown collection, or may show another collection.
   var mayDiffer: @Sendable (StoreChange) -> Bool {
     { [collection] change in
       !change.isComplete || !change.changedCollections.isEmpty

@@ -1,7 +1,7 @@
 internal import CofferEngine
 internal import CofferRecords
 
-/// The rows that a change removes from a list, and those that it places.
+/// The rows that a change removes from a list or places in it.
 struct ListUpdate<Element: Sendable> {
   typealias Placed = (id: DocumentID, row: ListDifference<Element>.Placed)
 
@@ -28,15 +28,15 @@ struct ListUpdate<Element: Sendable> {
 
   private var count: Int { kept.count + placed.count }
 
-  /// Places the rows of new, moved and changed documents.
+  /// Places the rows for new, moved and changed documents.
   ///
-  /// - Parameter headers: The documents in the collection's order. None is a kept row.
+  /// - Parameter headers: The documents in the collection's order, without kept rows.
   /// - Returns: `false` if no kept row shows where the list ends.
   mutating func place(_ headers: [DocumentHeader]) throws(StoreError) -> Bool {
     guard beyond == nil || kept.count > 0 else { return false }
     for header in headers {
       let place = try kept.count(before: header)
-      // Beyond the limit, the list only needs to know that there are more rows.
+      // Beyond the limit, it's enough to know whether more rows exist.
       if beyond != nil, place == kept.count { continue }
       guard let element = try content.element(of: header, transaction) else { continue }
       append(header.id, element, at: place + placed.count)

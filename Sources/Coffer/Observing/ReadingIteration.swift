@@ -2,21 +2,21 @@ internal import CofferEngine
 internal import CofferRecords
 internal import Synchronization
 
-/// The reads that an iteration repeats after commits, and what they last returned.
+/// The reads that an iteration repeats after commits, and their last result.
 protocol ObservedReads<Element>: Sendable {
   associatedtype Element: Sendable
 
   /// The generation of the last reads, or `nil` before the first reads.
   var generation: UInt64? { get }
 
-  /// Whether the reads may give another result after a change.
+  /// Whether the reads may return another result after a change.
   var mayDiffer: @Sendable (_ change: StoreChange) -> Bool { get }
 
   /// Reads in a transaction, and returns `nil` if the result is unchanged.
   ///
   /// - Parameters:
   ///   - heard: The documents reported since the last reads, or `nil` if unknown.
-  ///   - limit: The maximum number of rows of a list.
+  ///   - limit: The maximum number of rows in a list.
   mutating func next(_ transaction: StoreTransaction, heard: StoreChange?, limit: Int) throws -> Element?
 }
 
@@ -51,7 +51,7 @@ final class ReadingIteration<Reads: ObservedReads>: ObservationIteration, @unche
         var heard: StoreChange?
         if let subscriber = subscription?.subscriber {
           let start = lastHeard
-          // A change that isn't wanted leaves the result as it is, so the next one still follows the last reads.
+          // An unwanted change doesn't affect the result, so the next change still follows the last reads.
           guard let change = try await subscriber.next(where: reads.mayDiffer) else { break }
           lastHeard = max(lastHeard, change.generation)
           if start == reads.generation { heard = change }
@@ -82,8 +82,8 @@ final class ReadingIteration<Reads: ObservedReads>: ObservationIteration, @unche
       } catch let error as StoreError
         where (error.code == .locked || error.code == .suspended) && reads.generation != nil
       {
-        // Neither another process's long transaction nor a suspension ends an observation, which shows the state
-        // before.
+        // Another process's long transaction or a suspension doesn't end an observation, which shows the previous
+        // state.
         try await Task.sleep(for: ChangeFeed.interval)
       }
     }
@@ -93,7 +93,7 @@ final class ReadingIteration<Reads: ObservedReads>: ObservationIteration, @unche
     if subscription == nil {
       // Subscribe before reading to avoid missing a commit.
       let new = store.subscribe()
-      // The lock that kept the subscription from beginning can be gone at the first read, which nothing would follow.
+      // The lock that prevented the subscription may be released before the first read. Changes would then be missed.
       try new.subscriber.requireBeginning()
       subscription = new
       lastHeard = new.subscriber.start

@@ -11,14 +11,14 @@ extension StoreObservation where Element: Collection, Element.Element: Sendable 
   /// }
   /// ```
   ///
-  /// The first element inserts the whole result. Each later element is the difference to the result before. Rows with
-  /// equal IDs are the same row, which is updated if it isn't equal. If several rows have the same ID, they're the same
-  /// rows in their order.
+  /// The first element inserts the whole result. Each later element is the difference from the previous result. Rows
+  /// with equal IDs are the same row, which is updated if it isn't equal. If several rows have the same ID, they're the
+  /// same rows in their order.
   ///
-  /// Each iteration keeps the last result. Comparing takes time for each row, as reading does.
+  /// Each iteration keeps the last result. Comparing takes time for each row, like reading.
   ///
   /// - Parameter id: Returns a row's ID.
-  /// - Returns: A sequence that ends and throws as this one does.
+  /// - Returns: A sequence that ends and throws like this sequence.
   public func differences<ID: Hashable & Sendable>(
     by id: @escaping @Sendable (Element.Element) -> ID
   ) -> StoreObservation<ListChange<Element.Element>> {

@@ -1,15 +1,15 @@
 internal import CofferEngine
 public import CofferRecords
 
-/// A sequence of what an observation reads: the current state, and each later state after commits of this process or
-/// other processes.
+/// An asynchronous sequence of the current state and each later state, after commits by this process or other
+/// processes.
 ///
 /// ``DocumentStore/observe(_:first:)`` and ``DocumentStore/observe(_:in:first:skippingOthers:where:)`` return the
 /// differences of a list, ``DocumentStore/observe(_:)`` the results of any reads, and ``DocumentStore/changes(in:)`` the
 /// IDs of each commit.
 ///
-/// Each iterator starts with the current state, and belongs to one task. A slow task skips states: its next element is
-/// the newest state, and differences refer to the element that it received last.
+/// Each iterator starts with the current state, and belongs to one task. A slow task skips states. Its next element is
+/// the newest state, and differences refer to its last received element.
 ///
 /// An observation doesn't keep the store open. It ends when the store is closed or released, or when the task is
 /// canceled. It throws `closed` if the store was closed before the first element, and errors of reading, such as
@@ -47,14 +47,14 @@ public struct StoreObservation<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 extension StoreObservation {
-  /// Changes the maximum number of rows of a list, for all its iterators.
+  /// Changes the maximum number of rows in a list, for all its iterators.
   ///
   /// ```swift
   /// if change.hasMore { list.setLimit(change.count + 100) }
   /// ```
   ///
-  /// The next element inserts or deletes the rows in between. It reads only the rows that it inserts. The differences
-  /// between the results of a closure have no limit, so this call doesn't change them.
+  /// The next element inserts or deletes the rows in between, and reads only the inserted rows. The differences between
+  /// the results of a closure have no limit, so this call doesn't change them.
   public func setLimit<Row>(_ limit: Int) where Element == ListChange<Row> {
     window?.limit = limit
   }

@@ -4,8 +4,8 @@ internal import CofferPlatform
 internal import CofferRecords
 
 extension StoreReading where Self: ~Copyable {
-  /// Returns a document's attachments in the order in which they were attached. Reads one row for each attachment, not
-  /// their contents.
+  /// Returns a document's attachments in the order they were attached. Reads one row for each attachment, not their
+  /// contents.
   ///
   /// - Throws: `noSuchDocument`, `damaged`, or `otherFormat` for an attachment of a later version.
   public func attachments(of id: DocumentID) throws(StoreError) -> [Attachment] {
@@ -33,8 +33,7 @@ extension StoreReading where Self: ~Copyable {
     try transaction.attachments(of: id).first { $0.sha256 == reference.sha256 }
   }
 
-  /// Returns the whole content of an attachment, which takes as much memory as the content. Compares it with its
-  /// SHA-256.
+  /// Returns an attachment's whole content, which uses as much memory as the content. Verifies its SHA-256.
   ///
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`.
   public func content(of id: Attachment.ID) throws(StoreError) -> [UInt8] {
@@ -47,10 +46,10 @@ extension StoreReading where Self: ~Copyable {
     return content
   }
 
-  /// Returns a part of an attachment's content. Opens the 64-KiB chunks that the range touches.
+  /// Returns a part of an attachment's content. Decrypts the 64-KiB chunks that the range touches.
   ///
-  /// The seals prove that the part is from this attachment and from this place in it. Only a read of the whole content
-  /// compares the SHA-256, so a former holder of the store's keys could have exchanged the part.
+  /// The seals prove that the part belongs to this position in this attachment. Only reading the whole content verifies
+  /// the SHA-256, so a former holder of the store's keys could have replaced the part.
   ///
   /// - Parameters:
   ///   - id: The attachment.
@@ -76,28 +75,28 @@ extension StoreReading where Self: ~Copyable {
     return content
   }
 
-  /// Calls `body` with the content of an attachment, part by part, and then compares the whole with its SHA-256.
+  /// Calls `body` with an attachment's content, part by part, and then verifies its SHA-256.
   ///
-  /// The parts have up to 64 KiB and are valid during the call. Don't trust them before the method returns: an error at
-  /// the end means that the content isn't the one that was attached.
+  /// The parts have up to 64 KiB and are valid during the call. Don't trust them until the method returns, because an
+  /// error at the end means that the content differs from the attached content.
   ///
   /// - Throws: Errors of `body`, `noSuchAttachment`, `damaged`, `otherFormat`.
   public func forEachPart(of id: Attachment.ID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try transaction.forEachPart(of: id, body)
   }
 
-  /// Writes the content of an attachment into a file that only its owner can read.
+  /// Writes an attachment's content to a file that only its owner can read.
   ///
-  /// The file appears under its name when the whole content is in it and agrees with its SHA-256. In rollback journal
-  /// mode, commits wait until then.
+  /// The file appears under its name when it's complete and its SHA-256 matches. In rollback journal mode, commits wait
+  /// until then.
   ///
   /// - Parameters:
   ///   - id: The attachment.
   ///   - url: The file. Its folder must exist.
   ///   - isReplacing: Whether to replace an existing file, which isn't a store.
-  ///   - progress: Called with the number of bytes that are written.
+  ///   - progress: Called with the number of bytes written.
   /// - Throws: `noSuchAttachment`, `damaged`, `otherFormat`, `alreadyExists`, `diskFull`, `readOnly`, `ioFailure`,
-  ///   `cancelled`. No file appears then.
+  ///   `cancelled`. The file isn't created or replaced then.
   public func save(
     _ id: Attachment.ID, to url: URL, replacing isReplacing: Bool = false, progress: ProgressHandler? = nil
   ) throws(StoreError) {

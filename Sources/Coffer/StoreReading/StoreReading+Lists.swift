@@ -88,8 +88,8 @@ extension StoreReading where Self: ~Copyable {
 
   /// Calls `body` with each document of several collections, and compares the documents with the state.
   ///
-  /// All collections are compared with the set hash, which costs a hash of each row. Some collections are compared with
-  /// the store's row count.
+  /// When reading all collections, verifies the set hash, which costs a hash of each row. When reading some
+  /// collections, verifies the store's row count.
   ///
   /// - Parameter isVerified: Whether to compare. Otherwise, the result is always `nil`.
   /// - Returns: The error `setMismatch`, after all documents have been passed, or `nil` if the documents match.
@@ -97,7 +97,7 @@ extension StoreReading where Self: ~Copyable {
     in collections: [String], isVerified: Bool = true,
     _ body: (OpenedDocument, _ collection: String) throws -> Void
   ) throws -> StoreError? {
-    // Names that differ only in composition are equal as Strings.
+    // Names that only differ in composition are equal as Strings.
     let all = Set(try transaction.collections().map { Array($0.name.utf8) })
     let proof = isVerified && all.isSubset(of: collections.map { Array($0.utf8) }) ? SetProof() : nil
     for name in collections {

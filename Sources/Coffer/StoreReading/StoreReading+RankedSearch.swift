@@ -10,17 +10,17 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// The words use SQLite's FTS5 syntax: `sealed store` (both), `sealed OR store`, `sealed NOT store`, parentheses,
   /// `"sealed store"` (a phrase), `seal*` (a prefix), `NEAR(sealed store, 5)`, `title: sealed`, `names: jpg`
-  /// (the names of attachments). The score is BM25 over the current documents. Only the texts of the page's documents
-  /// are decrypted. ``DocumentIndex/words(in:keepingDiacritics:)`` says which words are equal. A query has at most 4,096 bytes, 128
-  /// words and 10 levels of parentheses, and a repeated word counts once.
+  /// (attachment names). The score is BM25 over the current documents. Only the texts of the page's documents are
+  /// decrypted. ``DocumentIndex/words(in:keepingDiacritics:)`` describes which words are equal. A query can have at
+  /// most 4,096 bytes, 128 words and 10 levels of parentheses, and a repeated word counts once.
   ///
   /// - Parameters:
   ///   - words: The words in FTS5 syntax. For words that a user has typed, pass ``RankedMatches/query(quoting:)``.
-  ///   - collection: The collection. A missing collection has no index.
+  ///   - collection: The collection. If it's missing, it doesn't have an index.
   ///   - limit: The maximum number of returned documents.
   ///   - cursor: The previous page's ``RankedMatches/next``.
   ///   - withSnippets: Whether to return the matches in title, text and names, which decrypts the page's texts.
-  /// - Returns: A page of matches with the total number of matches. The page is empty without matches.
+  /// - Returns: A page of matches with the total number of matches. The page is empty if nothing matches.
   /// - Throws: `noIndex`. `invalidArgument` with the location of a syntax error, or for a longer query. `misuse` for a cursor of another
   ///   generation or search. `indexBehind` if changes need more memory than ``OpenOptions/indexMemoryBytes``.
   ///   `damaged`.

@@ -34,7 +34,7 @@ package struct FoundDocument {
 extension StoreReading where Self: ~Copyable {
   /// Calls a closure for every document that ``search(for:in:fields:limit:)`` finds, in order.
   ///
-  /// Documents without a match don't stay in memory.
+  /// Documents that don't match aren't kept in memory.
   ///
   /// - Parameters:
   ///   - names: The result of ``attachmentMatches(of:fields:)`` for the same pattern and fields, or `nil` to find them.
@@ -77,7 +77,7 @@ extension StoreReading where Self: ~Copyable {
 
   /// Returns the attachments with matching names, for a search of several collections.
   ///
-  /// Opens the row of each attachment in the store, unless `fields` leaves names out.
+  /// Decrypts every attachment row in the store, unless `fields` excludes names.
   package func attachmentMatches(of pattern: SearchPattern, fields: SearchPattern.Fields) throws(StoreError)
     -> AttachmentMatches
   {
@@ -110,15 +110,16 @@ extension StoreReading where Self: ~Copyable {
   /// Decrypts, verifies and searches documents on all cores. The result contains headers and ranges without texts. In a
   /// stored value, the search reads strings as an app does, instead of their JSON (``SearchPattern/Fields/text``).
   ///
-  /// If the collection has a substrings index, a text of three or more letters decrypts only documents that may contain
-  /// it. The result is the same.
+  /// If the collection has a substrings index, searching for a text of three or more letters only decrypts documents
+  /// that may contain it. The result is the same.
   ///
   /// - Parameters:
   ///   - pattern: The text or regular expression.
-  ///   - collection: The collection. A missing collection has no matches.
-  ///   - fields: The parts to search, by default texts, titles and names of attachments.
+  ///   - collection: The collection. If it's missing, there are no matches.
+  ///   - fields: The parts to search. The default is texts, titles and attachment names.
   ///   - limit: The maximum number of returned documents.
-  /// - Throws: `damaged` with the ID of the first damaged document that's decrypted, even if it doesn't match.
+  /// - Throws: `damaged` with the first damaged document's ID, even if the document doesn't match. Only decrypted
+  ///   documents are checked.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchPattern.Fields = .all,
     limit: Int = .max

@@ -104,9 +104,9 @@ private struct BytesKey: Comparable {
   }
 }
 
-/// Sorts long texts by their first bytes, and reads more only of texts with equal first bytes.
+/// Sorts long texts by their first bytes, and reads more bytes only if the first bytes are equal.
 private struct ByteSorter {
-  /// The number of bytes of each text in memory at first.
+  /// The number of bytes initially read from each text.
   private static let beginning = 64
   /// The maximum total number of bytes in memory of texts with equal first bytes.
   private static let budget = 16 << 20
@@ -145,7 +145,7 @@ private struct ByteSorter {
     }
   }
 
-  /// Documents with equal parts, without the parts, so that only the parts of one group are in memory.
+  /// Documents with equal parts. Doesn't contain the parts, to keep only one group's parts in memory.
   private struct Group {
     let ids: [DocumentID]
     /// Whether the texts may differ after their parts.

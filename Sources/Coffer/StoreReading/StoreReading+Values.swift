@@ -37,12 +37,12 @@ extension StoreReading where Self: ~Copyable {
   /// for task in open { print(task.id, task.title) }
   /// ```
   ///
-  /// Decrypts texts until the limit is reached. Only the returned values stay in memory. Several threads decode, with the
-  /// task-local values of this thread's task. `isWanted` is called on this thread.
+  /// Decrypts texts until the limit is reached. Only returned values are kept in memory. Several threads decode, with
+  /// the task-local values of this thread's task. `isWanted` is called on this thread.
   ///
   /// - Parameters:
   ///   - type: The type of the values.
-  ///   - collection: The collection. A missing collection has no values.
+  ///   - collection: The collection. If it's missing, the result is empty.
   ///   - previous: The header of the previous page's last value. Its position doesn't affect the cost.
   ///   - limit: The maximum number of returned values.
   ///   - isSkippingOthers: Whether to skip documents that aren't values of this type, instead of throwing.

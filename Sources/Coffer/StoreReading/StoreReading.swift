@@ -1,7 +1,7 @@
 internal import CofferEngine
 internal import CofferRecords
 
-/// The calls that read in `read { }` and `write { }`, all as of one moment.
+/// The reading calls in `read { }` and `write { }`, which all see the same state of the store.
 ///
 /// Every row is verified before its data is returned. A row that differs from the written row throws `damaged` with its
 /// ID. Documents are sorted by (position, ID). A missing collection is empty to every call except ``info(of:)``, which
@@ -10,7 +10,7 @@ internal import CofferRecords
 /// Every call can also throw `misuse` after the end of its scope, `closed` in a `read` while the store is being closed,
 /// `cancelled` in a canceled task, and `ioFailure` if the file can't be read.
 public protocol StoreReading: ~Copyable {
-  /// Used only by this library.
+  /// Reserved for this library.
   var _transaction: _StoreTransaction { get }
 }
 
@@ -18,7 +18,7 @@ extension StoreReading where Self: ~Copyable {
   package var transaction: StoreTransaction { _transaction }
 }
 
-/// The scope of `read`, whose calls all read the store as of one moment. It's valid until the closure returns.
+/// The scope of `read`, whose calls all see the same state of the store. It's valid until the closure returns.
 public struct ReadTransaction: StoreReading, ~Copyable {
   public let _transaction: _StoreTransaction
 
@@ -97,8 +97,8 @@ extension StoreReading where Self: ~Copyable {
 extension StoreReading where Self: ~Copyable {
   /// Returns every collection in the order of ``WriteTransaction/reorder(_:)``, by default sorted by number.
   ///
-  /// Counts documents with an SQLite index, so the counts aren't authenticated until `verify`. Costs a step for
-  /// each document, or for each page of the index in a store with one collection.
+  /// Counts documents with an SQLite index, so the counts aren't authenticated until `verify`. Costs a step for each
+  /// document, or for each index page if the store has one collection.
   ///
   /// - Throws: `damaged`.
   public func collections() throws(StoreError) -> [CollectionInfo] {
@@ -106,7 +106,7 @@ extension StoreReading where Self: ~Copyable {
     return try transaction.orderedCollections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
   }
 
-  /// Returns the names of all collections in the order of ``collections()``, without counting documents.
+  /// Returns all collection names in the order of ``collections()``, without counting documents.
   ///
   /// - Throws: `damaged`.
   package func collectionNames() throws(StoreError) -> [(id: CollectionID, name: String)] {
@@ -125,14 +125,14 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
   public func info(of collection: DocumentCollection) throws(StoreError) -> CollectionInfo {
-    // A change of settings changes no document.
+    // Changing settings doesn't change documents.
     transaction.notes?.noteEverything()
     let record = try transaction.requireCollection(collection)
     return CollectionInfo(record, count: try transaction.count(in: record))
   }
 
   /// Returns the number of documents in a collection, or 0 if it doesn't exist. Uses an SQLite index, so the count
-  /// isn't verified until `verify`. Costs what ``collections()`` does.
+  /// isn't verified until `verify`. Costs the same as ``collections()``.
   ///
   /// - Throws: `damaged`.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {

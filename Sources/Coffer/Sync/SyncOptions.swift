@@ -65,7 +65,7 @@ public struct SyncOptions {
   /// The action for documents that the source no longer contains.
   public var stale = Stale.keep
   /// A closure called after the last record, which returns `false` if the source omitted records. Stale documents are
-  /// then kept, and also if a record had neither an ID nor a key, or those of an earlier record.
+  /// then kept. They're also kept if a record had neither an ID nor a key, or repeated an earlier record's ID or key.
   public var isSourceWhole: (() -> Bool)?
   /// A Boolean value that indicates whether to report the changes without making them.
   public var isDryRun = false
@@ -131,9 +131,9 @@ public struct SyncReport: Sendable {
   public internal(set) var created: [DocumentID] = []
   /// The changed documents.
   public internal(set) var updated: [DocumentID] = []
-  /// The documents that were already up to date.
+  /// The documents already up to date.
   public internal(set) var unchanged: [DocumentID] = []
-  /// The number of attachments that were added or replaced.
+  /// The number of added or replaced attachments.
   public internal(set) var attachments = 0
   /// The removed documents, with reasons.
   public internal(set) var deleted: [Deletion] = []

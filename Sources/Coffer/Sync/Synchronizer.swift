@@ -90,7 +90,7 @@ final class Synchronizer {
     if let match, let partial = try parts(match) { incoming = partial }
     do throws(StoreError) {
       if let match, !seen.insert(match.id.rawValue).inserted {
-        // A key given twice may be the wrong key of another document.
+        // A repeated key may be another document's wrong key.
         hasUnknown = true
         throw StoreError(.duplicateKey, "document \(match.id) came already", documentID: match.id)
       }
@@ -116,7 +116,7 @@ final class Synchronizer {
     }
   }
 
-  /// Applies a document. With IDs, its key can be that of a document which gets another key or is removed later, unless
+  /// Applies a document. With IDs, it can have the key of a document that gets another key or is removed later, unless
   /// invalid documents are skipped.
   private func apply(_ incoming: Incoming, on match: DocumentHeader?) throws(StoreError) -> Upsert.Outcome {
     do throws(StoreError) {

@@ -3,24 +3,24 @@ internal import CofferFoundation
 internal import CofferRecords
 
 extension WriteTransaction {
-  /// Attaches a content to a document, sealed in chunks of 64 KiB.
+  /// Attaches a content to a document, encrypted in chunks of 64 KiB.
   ///
-  /// Other writers wait until the transaction ends. A stream is therefore read before, by
+  /// Other writers wait until the transaction ends. Therefore, read a stream before the transaction, with
   /// `AttachmentContent.stream(_:)`.
   ///
   /// - Parameters:
   ///   - content: Bytes, a file or a stream.
   ///   - id: The document.
-  ///   - name: The attachment's name, of up to 1,024 bytes, which no other attachment of the document has. The default is
-  ///     the name of the attached file.
-  ///   - type: The media type, such as `image/png`. The default is the one that the name's extension stands for, or an
-  ///     empty text.
-  ///   - date: The date of the content. The default is that of the attached file, or else now.
-  ///   - progress: Called with the number of bytes that are attached.
+  ///   - name: The attachment's name, of up to 1,024 bytes, which must be unique in the document. The default is the
+  ///     attached file's name.
+  ///   - type: The media type, such as `image/png`. The default is the type for the name's extension, or an empty
+  ///     string.
+  ///   - date: The content's date. The default is the attached file's date, or the current date for other contents.
+  ///   - progress: Called with the number of bytes attached.
   /// - Returns: The attachment.
   /// - Throws: `noSuchDocument`, `alreadyExists` if an attachment of the document has the name, `invalidArgument`,
-  ///   `tooLarge`, `noSuchFile`, `ioFailure`, `cancelled`, or `locked` for a store that this process has open. The
-  ///   document is as before then.
+  ///   `tooLarge`, `noSuchFile`, `ioFailure`, `cancelled`, or `locked` for a store that's open in this process. The
+  ///   document is then unchanged.
   @discardableResult
   public func attach(
     _ content: AttachmentContent, to id: DocumentID, name: String? = nil, type: String? = nil, date: Timestamp? = nil,
@@ -29,7 +29,7 @@ extension WriteTransaction {
     try transaction.editor.attach(content, to: id, name: name, mediaType: type, date: date, progress)
   }
 
-  /// Attaches bytes to a document; see ``attach(_:to:name:type:date:progress:)``.
+  /// Attaches bytes to a document, like ``attach(_:to:name:type:date:progress:)``.
   @discardableResult
   public func attach(
     _ bytes: some Sequence<UInt8>, to id: DocumentID, name: String, type: String? = nil, date: Timestamp? = nil
@@ -37,17 +37,17 @@ extension WriteTransaction {
     try attach(.bytes(bytes), to: id, name: name, type: type, date: date)
   }
 
-  /// Replaces an attachment by another one with the same name.
+  /// Replaces an attachment with a new attachment of the same name.
   ///
   /// - Parameters:
-  ///   - attachment: The attachment, which is removed.
-  ///   - content: The content of the new one.
-  ///   - type: The media type. The default is the former one.
-  ///   - date: The date of the content. The default is that of the attached file, or else now.
-  ///   - progress: Called with the number of bytes that are attached.
+  ///   - attachment: The attachment to replace.
+  ///   - content: The new content.
+  ///   - type: The media type. The default is the replaced attachment's type.
+  ///   - date: The content's date. The default is the attached file's date, or the current date for other contents.
+  ///   - progress: Called with the number of bytes attached.
   /// - Returns: The new attachment, which has another ID.
-  /// - Throws: `noSuchAttachment`, `damaged`, and the errors of ``attach(_:to:name:type:date:progress:)``. The document is
-  ///   as before then.
+  /// - Throws: `noSuchAttachment`, `damaged`, and the errors of ``attach(_:to:name:type:date:progress:)``. The document
+  ///   is then unchanged.
   @discardableResult
   public func replace(
     _ attachment: Attachment.ID, with content: AttachmentContent, type: String? = nil, date: Timestamp? = nil,
@@ -56,7 +56,7 @@ extension WriteTransaction {
     try transaction.editor.replace(attachment, with: content, mediaType: type, date: date, progress)
   }
 
-  /// Gives an attachment another name.
+  /// Renames an attachment.
   ///
   /// - Throws: `noSuchAttachment`, `alreadyExists` if another attachment of the document has the name,
   ///   `invalidArgument`, `tooLarge`, `damaged`.

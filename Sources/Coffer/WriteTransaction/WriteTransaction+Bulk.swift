@@ -181,9 +181,9 @@ extension WriteTransaction {
     return report
   }
 
-  /// Sets parents that were missing when earlier transactions inserted their children.
+  /// Sets missing parents of documents that earlier transactions inserted.
   ///
-  /// - Returns: The number of parents that are missing or invalid.
+  /// - Returns: The number of missing or invalid parents.
   package func setMissingParents(_ parents: LaterParents) throws(StoreError) -> Int {
     var parents = parents
     return try parents.resolve(transaction, ignoringInvalid: true)
@@ -205,7 +205,7 @@ private struct NamedValue<Value: Encodable & Sendable> {
   }
 }
 
-/// A batch of values that one thread reads and another thread encodes.
+/// A batch of values, which are read and encoded on different threads.
 private final class ValueBatch<Value: Encodable & Sendable> {
   /// The values with their numbers in the sequence, from 1.
   var values: [(number: Int, value: NamedValue<Value>)] = []

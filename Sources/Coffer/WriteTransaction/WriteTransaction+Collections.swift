@@ -2,8 +2,8 @@ internal import CofferEngine
 internal import CofferRecords
 
 extension WriteTransaction {
-  /// Creates an empty collection. Inserting a document into a missing collection creates it with the default settings
-  /// of this method.
+  /// Creates an empty collection. Inserting a document into a missing collection creates it with this method's default
+  /// settings.
   ///
   /// ```swift
   /// if try !tx.exists("notes") { try tx.create("notes", titleRule: .derived) }
@@ -12,7 +12,7 @@ extension WriteTransaction {
   /// - Parameters:
   ///   - collection: The name, from 1 byte to 1 KiB of UTF-8.
   ///   - titleRule: The rule for documents without a title.
-  ///   - foldsKeys: Whether keys that differ only in case or composition are equal.
+  ///   - foldsKeys: Whether to treat keys that only differ in case or composition as equal.
   ///   - attributes: Custom data about the collection, at most 64 KiB of JSON with 511 levels.
   /// - Returns: The collection's number and settings.
   /// - Throws: `alreadyExists`, `tooLarge`, or `invalidArgument` for a name that's empty or longer than 1 KiB, or for
@@ -91,9 +91,9 @@ extension WriteTransaction {
 
   /// Deletes all documents of a collection, but keeps the collection and its settings.
   ///
-  /// With `restartingIDs`, new documents can get the IDs of deleted documents. Because IDs are unique in the whole
-  /// store, the next ID becomes the lowest ID above all remaining documents in any collection, which is 1 only if the
-  /// store is empty. Otherwise, IDs are never reused.
+  /// With `restartingIDs`, new documents can reuse deleted documents' IDs. Because IDs are unique in the whole store,
+  /// the next ID becomes the lowest ID above all remaining documents in any collection, which is 1 only if the store is
+  /// empty. Otherwise, IDs are never reused.
   ///
   /// - Returns: The number of deleted documents, or 0 if the collection doesn't exist yet.
   /// - Throws: `rekeyUnfinished` if IDs can't restart because a rekey is unfinished. `damaged` if a document can't be
@@ -110,8 +110,8 @@ extension WriteTransaction {
 
   /// Replaces all documents of a collection with new documents, in order. Creates the collection if it's missing.
   ///
-  /// With `restartingIDs`, new documents can get the IDs of deleted documents, as in ``truncate(_:restartingIDs:)``. If
-  /// a document is rejected, the replacement is incomplete, so the transaction must be rolled back, which happens when
+  /// With `restartingIDs`, new documents can reuse deleted documents' IDs, as in ``truncate(_:restartingIDs:)``. If a
+  /// document is rejected, the replacement is incomplete, so the transaction must be rolled back, which happens when
   /// the error leaves `write`.
   ///
   /// - Returns: The new documents' IDs, in order.

@@ -4,8 +4,8 @@ internal import CofferRecords
 extension WriteTransaction {
   /// Changes or removes a document's parent, which must be in the same collection. Re-encrypts only the head.
   ///
-  /// - Throws: `noSuchDocument`, or `invalidArgument` for a parent in another collection, the document itself, or one
-  ///   of its descendants.
+  /// - Throws: `noSuchDocument`, or `invalidArgument` for a parent in another collection, the document itself, or its
+  ///   descendant.
   public func setParent(of id: DocumentID, to parent: DocumentID?) throws(StoreError) {
     let header = try header(of: id)
     guard header.parent != parent else { return }

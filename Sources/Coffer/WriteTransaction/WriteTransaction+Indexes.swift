@@ -3,7 +3,7 @@ internal import CofferRecords
 internal import CofferSearch
 
 extension WriteTransaction {
-  /// Declares exactly these indexes for a collection: builds the indexes that are missing, and drops all others.
+  /// Replaces a collection's indexes with these indexes, by building missing indexes and dropping all others.
   ///
   /// ```swift
   /// try store.write { try $0.setIndexes([.words(), .field("date", "$.date", as: .date)], of: "notes") }
@@ -15,7 +15,7 @@ extension WriteTransaction {
   /// the collection if it's missing and there are indexes to declare.
   ///
   /// - Parameters:
-  ///   - indexes: The indexes. A field with the name of another field, and another path or kind, replaces it.
+  ///   - indexes: The indexes. A field replaces an existing field with the same name and another path or kind.
   ///   - collection: The collection.
   ///   - progress: Called after each batch of indexed documents.
   /// - Returns: The numbers of values and NULLs of the collection's indexed fields, or an empty array if the fields

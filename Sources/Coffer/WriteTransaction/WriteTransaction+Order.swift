@@ -4,8 +4,8 @@ internal import CofferRecords
 extension WriteTransaction {
   /// Moves a document in its collection's order. Re-encrypts only the head.
   ///
-  /// No other document is written. Only after a hundred moves that each halve the last gap, the documents nearby get new
-  /// positions.
+  /// Other documents aren't written, except after a hundred moves that each halve the last gap, when nearby documents
+  /// get new positions.
   ///
   /// - Throws: `noSuchDocument`, or `invalidArgument` for a neighbor in another collection.
   public func move(_ id: DocumentID, to placement: Placement) throws(StoreError) {
@@ -76,8 +76,8 @@ extension WriteTransaction {
   /// The copy follows the original unless you specify a `placement`.
   ///
   /// - Returns: The copy's ID.
-  /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`, `noNumberLeft`, or `invalidArgument` for a neighbor in another
-  ///   collection. No document is inserted then.
+  /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`, `noNumberLeft`, or `invalidArgument` for a neighbor in
+  ///   another collection. The document isn't copied then.
   @discardableResult
   public func duplicate(_ id: DocumentID, to placement: Placement? = nil) throws(StoreError) -> DocumentID {
     let original = try transaction.storedDocument(id, provingText: true)
@@ -90,7 +90,7 @@ extension WriteTransaction {
     if let parent = copy.parent, try !exists(parent) { copy.parent = nil }
     var newID = id
     try undoingOnError { () throws(StoreError) in
-      // Without a rule, the copy of an untitled document is untitled too.
+      // Without a rule, an untitled document's copy is also untitled.
       newID = try transaction.editor.add(copy, in: record, id: nil, titleRule: nil) { () throws(StoreError) in
         try transaction.order.position(for: placement ?? .after(id), in: record.id)
       }
@@ -99,7 +99,7 @@ extension WriteTransaction {
     return newID
   }
 
-  /// Sorts a collection once. Documents that are added later aren't sorted.
+  /// Sorts a collection once. Documents added later aren't sorted.
   ///
   /// Equal documents keep their order. Only documents with a new position are written, so sorting a sorted collection
   /// only costs reading.

@@ -24,8 +24,8 @@ extension WriteTransaction {
   /// Updates a collection to match a source in bulk. Documents are identified by their keys, or by IDs if IDs are kept.
   ///
   /// Each record is one document. If no record has a parent, documents keep their descendants. A record without a text
-  /// changes only the parts that it gives, unless the document is such a record, too. A record without an ID
-  /// and key is invalid. The records' collections are ignored.
+  /// only changes its given parts, unless the document is also such a record. A record without an ID and key is
+  /// invalid. The records' collections are ignored.
   ///
   /// - Returns: The IDs of created, updated, unchanged, deleted and kept documents, and the invalid documents.
   /// - Throws: Errors of the source, and the errors of ``synchronize(_:with:options:)-(_,Sequence<SyncItem>,_)``.

@@ -4,8 +4,8 @@ internal import CofferRecords
 
 /// The deleted documents and their positions, for ``WriteTransaction/restore(_:)``.
 ///
-/// The texts are Strings, so they aren't erased from memory. The contents of attachments are kept in memory up to 512 KiB
-/// in all, and then in an encrypted file without a name, which the value's last copy releases.
+/// The texts are Strings, so they aren't erased from memory. Attachment contents are kept in memory up to 512 KiB in
+/// total, and then in an encrypted file without a name, which the value's last copy releases.
 public struct DeletedDocuments: Sendable {
   struct Entry: Sendable {
     let id: DocumentID
@@ -47,8 +47,8 @@ extension WriteTransaction {
   ///
   /// - Parameters:
   ///   - ids: The documents' IDs.
-  ///   - includingDescendants: Whether to delete the children of each document, their children and so on too.
-  /// - Throws: `noSuchDocument`, or `damaged` if a row was changed. No document is deleted then.
+  ///   - includingDescendants: Whether to also delete each document's children, their children and so on.
+  /// - Throws: `noSuchDocument`, or `damaged` if a row was changed. All documents are then kept.
   public func delete(_ ids: some Sequence<DocumentID>, includingDescendants: Bool = false) throws(StoreError) {
     let ids = try distinct(ids, includingDescendants: includingDescendants)
     try undoingOnError { () throws(StoreError) in
@@ -64,10 +64,10 @@ extension WriteTransaction {
   ///
   /// - Parameters:
   ///   - ids: The documents' IDs.
-  ///   - includingDescendants: Whether to delete the children of each document, their children and so on too.
+  ///   - includingDescendants: Whether to also delete each document's children, their children and so on.
   /// - Returns: The documents in the order of `ids`, each followed by its descendants.
   /// - Throws: `noSuchDocument`, `damaged`, `otherFormat`, or `diskFull` or `ioFailure` if the contents of attachments
-  ///   can't be kept. No document is deleted then.
+  ///   can't be kept. All documents are then kept.
   @discardableResult
   public func deleteUndoably(_ ids: some Sequence<DocumentID>, includingDescendants: Bool = false) throws(StoreError)
     -> DeletedDocuments
@@ -96,7 +96,7 @@ extension WriteTransaction {
   /// ```
   ///
   /// - Throws: `alreadyExists` if an ID is taken, for example by an earlier call, `duplicateKey`, or `ioFailure` if the
-  ///   contents of attachments can't be read. No document is restored then.
+  ///   contents of attachments can't be read. The documents then remain deleted.
   public func restore(_ deleted: DeletedDocuments) throws(StoreError) {
     let inOrder = deleted.entries.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
     try requireDeleted(deleted)
@@ -113,7 +113,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Requires that no document has come back by a merge, which can give it another ID.
+  /// Throws if a merge has restored a document, possibly with another ID.
   private func requireDeleted(_ deleted: DeletedDocuments) throws(StoreError) {
     let writer = try transaction.writer
     var identities = Set(deleted.entries.map(\.history.uid))
@@ -161,7 +161,7 @@ extension WriteTransaction {
       attachments: try transaction.editor.keepAttachments(of: id, in: contents))
   }
 
-  /// Replaces neighbors that are also deleted with the nearest neighbors that aren't deleted.
+  /// Replaces deleted neighbors with the nearest remaining neighbors.
   private func passOver(_ deleted: Set<DocumentID>, in entries: inout [DeletedDocuments.Entry]) {
     let order = entries.indices.sorted {
       (entries[$0].position, entries[$0].id) < (entries[$1].position, entries[$1].id)

@@ -76,7 +76,7 @@ extension WriteTransaction {
   /// try tx.update(id, as: Note.self) { $0.tags.append("read") }
   /// ```
   ///
-  /// A title that was derived from the old value is derived from the new value. Members that the type doesn't have are
+  /// A title derived from the old value is derived again from the new value. Members that the type doesn't have are
   /// kept, because a newer program may have written them. If the closure throws, the document doesn't change. To change
   /// the attributes too, use ``update(_:keepingDate:whenEmpty:_:)`` in the same transaction.
   ///
@@ -105,10 +105,10 @@ extension WriteTransaction {
 
   /// Migrates a collection's values with an older schema version to the current version. Their dates don't change.
   ///
-  /// Other documents and current values aren't written. Reads every header, and decrypts only the older values.
+  /// Other documents and current values aren't written. Reads every header, but only decrypts older values.
   ///
   /// - Returns: The number of migrated values.
-  /// - Throws: `notDecodable` with the ID of the first value that can't be migrated, or has a newer version. The
+  /// - Throws: `notDecodable` with the ID of the first value that has a newer version or can't be migrated. The
   ///   transaction must then be rolled back, which happens when the error leaves `write`.
   @discardableResult
   public func migrateValues<Value: VersionedValue>(_ type: Value.Type, in collection: DocumentCollection) throws -> Int

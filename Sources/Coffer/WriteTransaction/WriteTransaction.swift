@@ -3,7 +3,7 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The scope of `write`, which is committed when the closure returns, or rolled back if it throws, and valid until
+/// The scope of `write`, which is committed when the closure returns, or rolled back if it throws. It's valid until
 /// then.
 ///
 /// It also has the calls of ``StoreReading``, which include its own changes. A call that throws doesn't change the
@@ -44,9 +44,9 @@ extension WriteTransaction {
 
   /// Changes a document in place.
   ///
-  /// If the collection derives titles, a title that was derived from the old text is derived from the new text. If the
-  /// closure throws, the document doesn't change. If the closure doesn't change the document, the call doesn't write. If
-  /// the closure sets `isJSON` to `false`, the document loses the schema version of its value.
+  /// If the collection derives titles, a title derived from the old text is derived again from the new text. If the
+  /// closure throws, the document doesn't change. If the closure doesn't change the document, the call doesn't write.
+  /// If the closure sets `isJSON` to `false`, the document loses its value's schema version.
   ///
   /// - Parameters:
   ///   - id: The document's ID.
@@ -70,7 +70,7 @@ extension WriteTransaction {
     guard try transaction.editor.takes(new, mode, as: id) else { return false }
     // Reread the document if the closure wrote to the store.
     if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
-    // A store without titles has no title to change.
+    // If the store doesn't keep titles, the title can't change.
     if transaction.keys.session.titles == .none { new.title = old.document.title }
     if old.document.isJSON, !new.isJSON { new.attributes = CodableValues.attributes(of: new, with: new) }
     guard !new.isIdentical(to: old.document) else { return true }
@@ -130,8 +130,8 @@ extension WriteTransaction {
   ///
   /// - Parameters:
   ///   - id: The document's ID.
-  ///   - includingDescendants: Whether to delete the document's children, their children and so on too.
-  /// - Throws: `noSuchDocument`, or `damaged` if a row was changed. No document is deleted then. If another document
+  ///   - includingDescendants: Whether to also delete the document's children, their children and so on.
+  /// - Throws: `noSuchDocument`, or `damaged` if a row was changed. The documents are then kept. If another document
   ///   with the same key is damaged, the transaction must be rolled back, which happens when the error leaves `write`.
   public func delete(_ id: DocumentID, includingDescendants: Bool = false) throws(StoreError) {
     guard includingDescendants else { return try transaction.writer.delete(id) }

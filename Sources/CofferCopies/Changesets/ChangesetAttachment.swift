@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// What a changeset says of an attachment before its content.
+/// A changeset's entry for an attachment, before its content.
 struct ChangesetAttachment {
   let document: Int64
   var description: AttachmentBuilder.Description

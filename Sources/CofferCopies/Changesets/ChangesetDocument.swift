@@ -3,7 +3,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// What a changeset says of a document before its text. The head refers to the bytes that were read.
+/// A changeset's entry for a document, before its text. The head refers to the read bytes.
 struct ChangesetDocument {
   let id: Int64
   let collection: UInt32
@@ -28,6 +28,6 @@ struct ChangesetDocument {
 
   /// The number of an entry's bytes before the position.
   static let fixedCount = 14
-  /// The length of a position, after ``fixedCount`` bytes of an entry.
+  /// Returns the length of a position, after ``fixedCount`` bytes of an entry.
   static func positionCount(_ fixed: [UInt8]) -> Int { Int(fixed[fixedCount - 1]) }
 }

@@ -5,14 +5,15 @@ internal import CofferSealing
 internal import CofferText
 
 extension StoreEngine {
-  /// Writes a changeset of all documents into a store that is empty, without comparing them with anything.
+  /// Writes a changeset of all documents to an empty store, without comparing the documents.
   ///
   /// The documents are where a merge would put them.
   ///
   /// - Parameters:
   ///   - name: What errors call the changeset.
   ///   - note: Called before the commit.
-  /// - Throws: `otherFormat` if this program doesn't know a migration of the documents, `setMismatch`, or `damaged`.
+  /// - Throws: `otherFormat` if the documents have a migration that's unknown to this program, `setMismatch`, or
+  ///   `damaged`.
   package func fill(
     with changeset: ChangesetReader, named name: String, _ progress: ProgressHandler?,
     noting note: @escaping (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void
@@ -47,7 +48,7 @@ private final class ChangesetFilling {
   private var homes: [UniqueID: (id: Int64, collection: UInt32)] = [:]
   /// The documents whose parents come after them.
   private var waiting: [(child: Int64, collection: UInt32, parent: UniqueID)] = []
-  /// The first halves of the keys' blind indexes, which tell a key that several documents have.
+  /// The first halves of the keys' blind indexes, which reveal repeated keys.
   private var keys: Set<UniqueID> = []
   private var sharedKeys: [(key: DocumentKey, collection: UInt32)] = []
   private var attachments: [(attachment: ChangesetAttachment, place: Int)] = []
@@ -182,7 +183,7 @@ private final class ChangesetFilling {
     }
   }
 
-  /// Returns whether another document of the collection has a key, and notes that one has it.
+  /// Returns whether another document in the collection has a key, and records the key.
   private func isTaken(_ index: [UInt8], in collection: UInt32) throws(StoreError) -> Bool {
     var builder = ByteBuilder(reserving: 40)
     builder.append(collection)

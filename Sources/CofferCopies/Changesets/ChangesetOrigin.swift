@@ -6,12 +6,12 @@ internal import CofferSealing
 package struct ChangesetOrigin: Sendable {
   /// The sender's replicas. The dots of the changeset have their numbers.
   package private(set) var replicas: Replicas
-  /// The counters, by the replicas' numbers, of the commits whose changes the changeset leaves out. Whoever lacks one of
-  /// them can't take the changeset yet.
+  /// The counters, by replica number, of the commits whose changes the changeset omits. A store that lacks one of these
+  /// commits can't merge the changeset yet.
   package private(set) var base: [UInt64]
   /// The sender's own counter.
   package let ownCounter: UInt64
-  /// The commits that have other names here than at the sender, by numbers of replicas.
+  /// The commits with different names here and at the sender, by replica number.
   private var renames: [(old: UInt32, counter: UInt64, new: UInt32)] = []
 
   package init(replicas: Replicas, base: [UInt64]) {
@@ -55,9 +55,9 @@ package struct ChangesetOrigin: Sendable {
 
   var commits: Commits { Commits(replicas, own: replicas.ownReplica.marks) }
 
-  /// Returns whether the changeset leaves out the changes of a commit.
+  /// Returns whether the changeset omits a commit's changes.
   ///
-  /// - Throws: `setMismatch` for a commit of an unknown replica, which only a key holder can have written into a row.
+  /// - Throws: `setMismatch` for an unknown replica's commit, which only a key holder can have written to a row.
   func isInBase(_ dot: Dot) throws(StoreError) -> Bool {
     if dot.isZero { return true }
     guard dot.replica < base.count else { throw JointReplicas.unknownDot }
@@ -110,11 +110,11 @@ enum ChangesetEntry: UInt8 {
   case end, origin, collection, deletion, document, attachment, content
 }
 
-/// The bytes of a changeset, which are proved before they're given out.
+/// A changeset's bytes, which are verified before they're returned.
 package protocol ChangesetBytes: AnyObject {
-  /// The place of the next byte.
+  /// The offset of the next byte.
   var offset: Int { get }
-  /// Goes on at another place.
+  /// Continues at another offset.
   func move(to offset: Int)
   /// Returns the next bytes.
   ///

@@ -6,10 +6,10 @@ internal import CofferSealing
 package final class ChangesetReader {
   let source: any ChangesetBytes
   package private(set) var origin: ChangesetOrigin
-  /// The place of the first entry after the origin.
+  /// The offset of the first entry after the origin.
   private let start: Int
 
-  /// Reads the origin, which says whether the changeset can be taken.
+  /// Reads the origin, which determines whether the changeset can be merged.
   ///
   /// - Throws: `damaged`.
   package init(_ source: any ChangesetBytes) throws(StoreError) {
@@ -69,7 +69,7 @@ package final class ChangesetReader {
     return attachment
   }
 
-  /// Returns the dots of a document, with the names that they have here.
+  /// Returns a document's dots, with this store's names.
   func dots(of head: HeadData) -> DocumentDots {
     let dots = DocumentDots(checked: head.dots)
     return origin.hasRenames ? dots.mapped(origin.renamed) : dots
@@ -77,7 +77,7 @@ package final class ChangesetReader {
 
   /// Calls `body` with each part of an attachment's content, and compares the content with its digest.
   ///
-  /// - Parameter place: The place of the entries with the content.
+  /// - Parameter place: The offset of the entries with the content.
   /// - Throws: `damaged`, and errors of `body`.
   func forEachPart(
     of attachment: ChangesetAttachment, at place: Int, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -129,10 +129,10 @@ final class ChangesetEntries {
     }
   }
 
-  /// The place of the next entry.
+  /// The offset of the next entry.
   var place: Int { source.offset - 5 }
 
-  /// Returns the bytes of the next entry, and steps to the entry after it.
+  /// Returns the bytes of the next entry, and advances to the following entry.
   func take(limit: Int = maximumEntry) throws(StoreError) -> [UInt8] {
     guard count <= limit else { throw Self.damage }
     let bytes = try source.read(count)
@@ -140,7 +140,7 @@ final class ChangesetEntries {
     return bytes
   }
 
-  /// Returns the first bytes of the next entry, and steps to the entry after it.
+  /// Returns the first bytes of the next entry, and advances to the following entry.
   func begin(_ first: Int) throws(StoreError) -> [UInt8] {
     guard first <= count else { throw Self.damage }
     let end = source.offset + count

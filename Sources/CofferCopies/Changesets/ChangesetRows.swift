@@ -4,7 +4,7 @@ internal import CofferRecords
 internal import CofferSealing
 internal import CofferText
 
-/// The rows of a changeset, which stay in its file. Memory has the places of documents and attachments.
+/// A changeset's rows, which are kept in its file. Only the offsets of documents and attachments are in memory.
 final class ChangesetRows {
   let reader: ChangesetReader
   private(set) var collections: [CollectionRecord] = []

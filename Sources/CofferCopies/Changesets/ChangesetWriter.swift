@@ -2,12 +2,12 @@ package import CofferEngine
 package import CofferRecords
 internal import CofferSealing
 
-/// Takes the bytes of a changeset in order.
+/// A target that receives a changeset's bytes in order.
 package protocol ChangesetTarget: AnyObject {
   func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
 }
 
-/// The rows of a store that a changeset carries: those that commits beyond its base made (Sync-Format, "Payload").
+/// A writer of a changeset, which contains the rows from commits beyond its base (Sync-Format, "Payload").
 ///
 /// Whole rows travel, not single parts, because the receiver may have deleted the document and then needs all of it.
 package struct ChangesetWriter {
@@ -50,7 +50,7 @@ package struct ChangesetWriter {
     for record in try transaction.storedCollections() {
       let isChanged = try !origin.isInBase(record.dots.stamp)
       if isChanged { hasChangedCollections = true }
-      // The migrations show whether the receiver's program knows what the documents went through.
+      // The migrations show whether the receiver's program knows all changes applied to the documents.
       if isChanged || used.contains(record.id) || record.holdsMigrations { collections.append(record) }
     }
     for row in recent.deletions {
@@ -80,7 +80,7 @@ package struct ChangesetWriter {
     }
   }
 
-  /// Returns the collection of a document that the changeset carries, or `nil` for one that the base includes.
+  /// Returns a document's collection, or `nil` if the base includes the document.
   private func collection(ofSelected id: Int64) throws(StoreError) -> UInt32? {
     let (collection, stamp) = try store.row(id) { row, head in
       (row.fields.collection, DocumentDots(checked: head.dots).stamp)
@@ -108,7 +108,7 @@ package struct ChangesetWriter {
     }
     for record in deletions { try write(.deletion, record.data, to: target) }
     for (index, id) in documents.enumerated() {
-      // A store with the base may have deleted a document that was kept since, and lost its contents.
+      // A store with the base may have deleted a document that was later kept, and lost its contents.
       let kept = try write(document: id, to: target)
       let wasKept = try !origin.isInBase(kept)
       for record in try store.attachments(of: DocumentID(id)) {

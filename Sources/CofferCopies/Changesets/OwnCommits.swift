@@ -3,15 +3,14 @@ package import CofferRecords
 internal import CofferSealing
 
 extension StoreTransaction {
-  /// Gives this store a new identity, and the commits that it made since one of its counters, too.
+  /// Gives this store a new identity, also for its own commits after a counter.
   ///
-  /// Two files that were copied byte by byte make commits with the same names. The one that calls this keeps its changes
-  /// under new names, so that both files' changes exist. Reads all rows, and writes those with such commits.
+  /// Byte-for-byte copies of a file make commits with the same names. The file that calls this method keeps its changes
+  /// under new names, so both files' changes exist. Reads all rows, and writes the rows with such commits.
   ///
   /// - Parameters:
-  ///   - counter: The last counter that both files have in common, or `nil` if nothing was committed since.
-  ///   - published: The last counter of the commits that other stores have, too, and the name that these stores give
-  ///     them.
+  ///   - counter: The last common counter of both files, or `nil` if there are no later commits.
+  ///   - published: The last counter of the commits that other stores also have, and these stores' name for them.
   package func renewIdentity(after counter: UInt64?, published: (counter: UInt64, name: UniqueID)?) throws(StoreError) {
     let writer = try writer
     let old = try writer.upcomingDot().replica
@@ -29,12 +28,12 @@ extension StoreTransaction {
     }
   }
 
-  /// Gives another replica's commits since one of its counters a name of their own, because the replica has made others
-  /// with the same names. Reads all rows, and writes those with such commits.
+  /// Gives another replica's commits after a counter a separate name, because the replica has made other commits with
+  /// the same names. Reads all rows, and writes the rows with such commits.
   ///
   /// - Parameters:
   ///   - identity: The replica.
-  ///   - name: The name that every store gives these commits.
+  ///   - name: The name of these commits in every store.
   package func splitCommits(of identity: UniqueID, after counter: UInt64, as name: UniqueID) throws(StoreError) {
     guard let old = try replicas.number(of: identity), case let last = try replicas[old].counter, last > counter else {
       return
@@ -45,7 +44,7 @@ extension StoreTransaction {
     try renameCommits(of: old, after: counter) { _ in new }
   }
 
-  /// Adds a replica for commits of another one.
+  /// Adds a replica for another replica's commits.
   private func add(_ name: UniqueID, through last: UInt64, of old: UInt32) throws(StoreError) -> UInt32 {
     let (writer, range) = (try writer, try replicas[old].range)
     try writer.changeReplicas { replicas throws(StoreError) in
@@ -131,7 +130,7 @@ extension StoreTransaction {
 }
 
 extension DocumentDots {
-  /// Returns the dots after a change of each.
+  /// Returns the dots after mapping each dot.
   func mapped<E>(_ change: (Dot) throws(E) -> Dot) throws(E) -> DocumentDots {
     var dots = self
     dots.born = try change(born)
@@ -148,7 +147,7 @@ extension DocumentDots {
 }
 
 extension DeletionRecord {
-  /// Returns the deletion after a change of each dot. Two dots can become one.
+  /// Returns the deletion after mapping each dot. Two dots can become equal.
   func mapped(_ change: (Dot) -> Dot) -> DeletionRecord {
     var record = self
     record.dots = Set(dots.map(change)).sorted()
@@ -158,7 +157,7 @@ extension DeletionRecord {
 }
 
 extension CollectionDots {
-  /// Returns the dots after a change of each.
+  /// Returns the dots after mapping each dot.
   func mapped<E>(_ change: (Dot) throws(E) -> Dot) throws(E) -> CollectionDots {
     var dots = self
     dots.born = try change(born)

@@ -2,8 +2,7 @@ internal import CofferEngine
 package import CofferRecords
 package import CofferSealing
 
-/// How a payload is sealed in parts, with zeros after it, so that the file's length says less about it (Sync-Format,
-/// "Files").
+/// The encryption of a payload in parts, padded with zeros, so the file's length reveals less (Sync-Format, "Files").
 package struct SealedParts {
   package static let partSize = 65_536
 
@@ -18,10 +17,10 @@ package struct SealedParts {
     (self.key, self.label, self.identity) = (key, label, identity)
   }
 
-  /// The number of bytes in all parts before they're sealed.
+  /// Returns the total size of all parts before they're encrypted.
   package static func paddedCount(_ payloadCount: Int) -> Int { Frame.padme(max(payloadCount, 1)) }
 
-  /// The number of bytes of all sealed parts.
+  /// Returns the total size of the sealed parts.
   package static func sealedCount(_ payloadCount: Int) -> Int {
     let count = paddedCount(payloadCount)
     return count + (count + partSize - 1) / partSize * XAESKey.overhead
@@ -115,9 +114,9 @@ package final class SealedPartsReader: ChangesetBytes {
   private let payloadCount: Int
   private let input: (_ count: Int, _ offset: Int) throws(StoreError) -> [UInt8]
   private let damage: StoreError
-  /// The place of the next byte in the payload.
+  /// The offset of the payload's next byte.
   package private(set) var offset = 0
-  /// The part that was opened last, and its index.
+  /// The last opened part, and its index.
   private var part: [UInt8] = []
   private var index: Int?
 
@@ -131,7 +130,7 @@ package final class SealedPartsReader: ChangesetBytes {
     (self.parts, self.payloadCount, self.damage, self.input) = (parts, payloadCount, damage, input)
   }
 
-  /// Goes on at another place of the payload.
+  /// Continues at another offset in the payload.
   package func move(to offset: Int) { self.offset = offset }
 
   package func read(_ count: Int) throws(StoreError) -> [UInt8] {

@@ -49,7 +49,7 @@ struct AttachmentCopier {
 }
 
 extension AttachmentRecord {
-  /// What an attachment is in every store: its name, media type, date and content.
+  /// The parts of an attachment that are equal in every store: its name, media type, date and content.
   var description: [UInt8] {
     var builder = ByteBuilder(reserving: 64 + name.utf8.count + mediaType.utf8.count)
     builder.append(counted: name)
@@ -61,7 +61,7 @@ extension AttachmentRecord {
 }
 
 extension StoreError {
-  /// The error for an attachment whose content or document differs from that of the same attachment in another store.
+  /// Returns the error for an attachment with a different content or document in another store.
   static func otherContent(_ number: Int64) -> StoreError {
     .damagedAttachment(number, "the other store has another attachment with its identity")
   }

@@ -7,7 +7,7 @@ internal import CofferRecords
 /// The order comes from SQLite's index. If it differs from the proved rows, the copy is refused. Uses 16 bytes of
 /// memory per document.
 struct CopiedOrder {
-  /// The documents ordered by ID, each with its place within its collection.
+  /// The documents ordered by ID, each with its index within its collection.
   private var places: [(id: Int64, place: Int64)] = []
   private var next = 0
   private var runs: [UInt32: PositionRun] = [:]

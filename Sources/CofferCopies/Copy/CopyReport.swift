@@ -12,10 +12,10 @@ public struct CopyReport: Sendable {
   public internal(set) var expected: Int?
   /// The number of documents without a parent in the new store because their parent wasn't copied.
   public internal(set) var parentsDropped = 0
-  /// The damaged documents that a salvage left out and whose IDs are known, sorted by ID. Other copies stop at a
-  /// damaged document.
+  /// The damaged documents with known IDs that a salvage omitted, sorted by ID. Other copies stop at a damaged
+  /// document.
   public internal(set) var leftOut: [Verdict.Damage] = []
-  /// The attachments that a salvage left out because a part of their content is missing or damaged, sorted by ID. Other
+  /// The attachments that a salvage omitted because a part of their content is missing or damaged, sorted by ID. Other
   /// copies stop at a damaged attachment.
   public internal(set) var leftOutAttachments: [Verdict.DamagedAttachment] = []
   /// The collections whose names are lost. In the new store, they're named by number.

@@ -85,7 +85,7 @@ final class CopyWalk {
     collectionOf = try transaction.database.statement(SQL.collectionOf)
   }
 
-  /// Writes everything to a new store or an emptied editable copy.
+  /// Writes all rows to a new store or an emptied editable copy.
   func write(
     into target: StoreTransaction, from source: StoreTransaction, _ progress: ProgressHandler?
   ) throws -> CopyReport {
@@ -122,7 +122,7 @@ final class CopyWalk {
     try StoreIndexes(target).copy(of: StoreIndexes(source).declaration())
     if lineage.isKept {
       try target.writer.reserveIDs(through: source.state.bound - 1)
-      // All rows of this generation came from the other store.
+      // All rows in this generation came from the other store.
       try target.writer.changeReplicas { _ throws(StoreError) in }
     }
     report.parentsDropped = parentsDropped

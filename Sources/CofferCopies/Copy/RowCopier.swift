@@ -7,13 +7,13 @@ internal import CofferSealing
 ///
 /// Use a copier on the thread that fills batches. Another thread inserts them.
 final class RowCopier {
-  /// What the new store has in common with the old one.
+  /// The relation of a new store to the old store.
   enum Lineage {
-    /// Nothing: documents and collections are new ones, with new identities.
+    /// An unrelated store, whose documents and collections get new identities.
     case new
     /// Documents and collections keep their identities and dots, so both stores can be merged.
     ///
-    /// - Parameter replicas: The numbers of the other store's replicas, or `nil` if they stay.
+    /// - Parameter replicas: The numbers of the other store's replicas, or `nil` if they're unchanged.
     case kept(JointReplicas?)
   }
 
@@ -27,7 +27,7 @@ final class RowCopier {
   /// The commit that makes the new store's rows.
   let dot: Dot
   private let lineage: Lineage
-  /// Computes new identities, the same one for each old one.
+  /// The key that computes the same new identity for each old identity.
   private let identities: HMACKey
   private(set) var collections: [UInt32: CollectionRecord] = [:]
 
@@ -73,7 +73,7 @@ final class RowCopier {
     return copy
   }
 
-  /// Returns a deletion's dots as they are in the new store.
+  /// Returns a deletion's dots for the new store.
   func copy(_ deletion: DeletionRecord) throws(StoreError) -> (dots: [Dot], stamp: Dot) {
     guard case .kept(let replicas?) = lineage else { return (deletion.dots, deletion.stamp) }
     var dots: [Dot] = []
@@ -85,7 +85,7 @@ final class RowCopier {
   ///
   /// - Parameters:
   ///   - history: The document's identity, parent and dots in the new store.
-  ///   - position: The document's position in the new store, or `nil` to keep the old one.
+  ///   - position: The document's position in the new store, or `nil` to keep the old position.
   func copy(
     _ row: RecordRow, _ head: HeadData, text: UnsafeRawBufferPointer, _ history: DocumentHistory,
     at position: DocumentPosition?, into batch: SealedBatch
@@ -133,7 +133,7 @@ final class RowCopier {
     }
   }
 
-  /// Returns an identity that no document has.
+  /// Returns an unused identity.
   func newUID() throws(StoreError) -> UniqueID { try keys.newUID() }
 
   private func identity(of uid: UniqueID) throws(StoreError) -> UniqueID {

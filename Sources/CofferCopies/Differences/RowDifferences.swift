@@ -5,7 +5,7 @@ internal import CofferSQLite
 
 /// The document rows that differ between two files of one store, compared without a key.
 ///
-/// An encrypted row shows only that it was rewritten. The cause can be an edit, a move, repositioning for another
+/// An encrypted row only shows that it was rewritten. The cause can be an edit, a move, repositioning for another
 /// document, or a rekey.
 package struct RowDifferences: Sendable, Hashable {
   /// The rows missing from the first file, sorted by ID.
@@ -43,8 +43,8 @@ extension RowDifferences {
     if !attached.isEmpty { changed = attached.union(changed).subtracting(added + removed).sorted() }
   }
 
-  /// Calls a closure with the document of each row that only one statement returns, or that differs, and with whether
-  /// each statement returns a row in that place.
+  /// Calls a closure for each row that only one statement returns, or that differs. Passes the row's document, and
+  /// whether each statement returned a row.
   ///
   /// - Parameter documentColumn: The column with the document's ID. The rows are in the order of these IDs, then of the
   ///   numbers in column 0.
@@ -64,7 +64,7 @@ extension RowDifferences {
     }
   }
 
-  /// The place of a row among the others, which is last if there is no row.
+  /// A row's sort key, which is last if there's no row.
   private struct Place: Comparable {
     var (document, number) = (Int64.max, Int64.max)
 

@@ -208,7 +208,7 @@ package struct StoreComparison {
 
   // MARK: Places
 
-  /// Returns, for each pair, whether both documents are in the same collection, by identity or name.
+  /// Returns whether both documents of each pair are in the same collection, by identity or name.
   private func collectionsOfPairs(_ left: [Entry], _ right: [Entry], _ pairs: [(Int, Int)]) throws(StoreError)
     -> [Bool]
   {
@@ -267,8 +267,8 @@ package struct StoreComparison {
     return parts.isEmpty ? nil : StoreDifferences.Difference(before: before, after: after, parts: parts)
   }
 
-  /// What a document's attachments are, whatever their numbers and identities are. Only their rows are opened, which
-  /// have the digests of the contents.
+  /// Returns a document's attachments, independent of their numbers and identities. Only decrypts their rows, which
+  /// contain the digests of the contents.
   private func attachments(of header: DocumentHeader, in store: PairedStore) throws(StoreError) -> [[UInt8]: Int] {
     var found: [[UInt8]: Int] = [:]
     for attachment in try store.attachments(of: header.id) { found[attachment.description, default: 0] += 1 }

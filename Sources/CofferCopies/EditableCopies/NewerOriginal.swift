@@ -14,7 +14,7 @@ public enum NewerOriginal: Sendable {
 public enum OriginalCheck: Sendable, Hashable {
   /// The copy was just created from the original.
   case copied
-  /// The copy includes all changes of the original.
+  /// The copy includes all changes in the original.
   case unchanged
   /// The original has further changes, and the copy was kept unchanged.
   case newer

@@ -4,7 +4,7 @@ internal import CofferRecords
 // Comparing an editable copy with its original.
 
 extension StoreEngine {
-  /// Compares the original with what this copy includes, then replaces or merges the copy if `choice` requires it.
+  /// Compares the original with this copy's version of it, then replaces or merges the copy if `choice` requires it.
   package func follow(
     _ original: StoreEngine, onNewer choice: NewerOriginal, _ progress: ProgressHandler?
   ) throws -> OriginalCheck {
@@ -28,8 +28,8 @@ extension StoreEngine {
 
   /// Returns whether the original has changes that this copy doesn't include.
   ///
-  /// - Throws: `invalidArgument` if the stores have no common origin. `rolledBack` if the copy includes later changes of
-  ///   the original than the original itself.
+  /// - Throws: `invalidArgument` if the stores don't have a common origin. `rolledBack` if the copy includes later
+  ///   changes than the original.
   private func includesLess(
     _ transaction: StoreTransaction, than source: StoreTransaction, at originalPath: String
   ) throws(StoreError) -> Bool {

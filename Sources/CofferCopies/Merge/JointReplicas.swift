@@ -60,7 +60,7 @@ struct JointReplicas {
       if let known = here.number(of: entry.identity) {
         numbers.append(known)
       } else {
-        // The other store's generation says nothing here, and can be later than this store's.
+        // The other store's generation doesn't apply here, and can be later than this store's generation.
         entry.rose = 1
         numbers.append(try joined.add(entry))
       }

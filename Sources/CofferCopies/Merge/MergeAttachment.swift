@@ -8,7 +8,7 @@ struct MergeAttachment {
   let number: Int64
   /// The generation that wrote the row, or zero in a changeset.
   let revision: UInt64
-  /// The ID of the document in its store.
+  /// The document's ID in its store.
   let document: Int64
   let uid: UniqueID
   let born: Dot
@@ -72,7 +72,7 @@ struct MergeAttachment {
 
 /// The attachments of both merged stores, which a merge compares with each other, whatever its changes are.
 ///
-/// A document that comes back has the attachments of the store that kept it, and no row says which ones it had before.
+/// A returning document has the attachments of the store that kept it, and its earlier attachments aren't recorded.
 /// Only the comparison finds an attachment that a third store still has.
 struct JointAttachments {
   let mine: [UniqueID: MergeAttachment]

@@ -197,7 +197,7 @@ extension JoinedDocument {
     takeSchemaWithText()
   }
 
-  /// Lets a value's schema version come from the side of its text, which no other version can describe.
+  /// Takes a value's schema version from the side of its text, because other versions don't describe this text.
   mutating func takeSchemaWithText() {
     guard hasValue, text.mine != text.theirs, var part = members[Self.schema] else { return }
     (part.side, part.dot) = (text.side, text.side == .mine ? part.mine : part.theirs)

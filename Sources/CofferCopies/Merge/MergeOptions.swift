@@ -47,8 +47,8 @@ public struct MergeOptions: Sendable {
   /// A Boolean value that indicates whether the merge only reports its changes, without committing them. The report then
   /// lacks entries for hidden keys.
   public var isDryRun = false
-  /// A Boolean value that indicates whether damaged documents in the other store are reported and skipped. Their changes
-  /// are merged only by a later merge with ``verifiesOther``. If `false`, a damaged document ends the merge.
+  /// A Boolean value that indicates whether damaged documents in the other store are reported and skipped. Only a later
+  /// merge with ``verifiesOther`` merges their changes. If `false`, a damaged document ends the merge.
   public var skipsDamaged = false
   /// A Boolean value that indicates whether the merge verifies every row in both stores, like `verify(.quick)`, and
   /// compares every document, even if the other store's state lists the changes. This also merges documents that an

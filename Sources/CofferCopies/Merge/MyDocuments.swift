@@ -1,11 +1,12 @@
 internal import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
+internal import CofferSQLite
 
 /// Finds this store's documents and deletions by identity, and reads all of them only if necessary.
 final class MyDocuments {
   private let store: PairedStore
-  /// Whether commits of the other store may have other names here, so that a document can be here before its birth.
+  /// Whether the other store's commits may have other names here, so a document can precede its birth here.
   private let looksUpAll: Bool
   private var collections: [UInt32: UniqueID]?
   private var ids: [UniqueID: Int64]?
@@ -28,10 +29,10 @@ final class MyDocuments {
     return neverHad(theirs, replicas) ? nil : try document(theirs.uid)
   }
 
-  /// Returns whether this store never had the other store's document, so that it doesn't have a deletion of it either.
+  /// Returns whether this store never had the other store's document, and therefore doesn't have its deletion either.
   ///
-  /// It doesn't include the document's birth then, and the birth wasn't renewed: by a decision or a restore, which set
-  /// `kept`, or when a deleted text lost again, which gives no part the new dot.
+  /// The store then doesn't include the document's birth, and the birth wasn't renewed. A decision or a restore renews
+  /// the birth and sets `kept`. A deleted text that loses again also renews it, without giving a part the new dot.
   func neverHad(_ theirs: MergeDocument, _ replicas: JointReplicas) -> Bool {
     let isFirstBirth = theirs.dots.kept.isZero && theirs.partDots.dropFirst().contains(theirs.dots.born)
     return !looksUpAll && isFirstBirth && !replicas.iInclude(theirs.dots.born)

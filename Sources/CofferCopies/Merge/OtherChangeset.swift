@@ -3,7 +3,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// A changeset that is merged. None of the rows that it doesn't have says anything.
+/// A changeset to merge. Missing rows don't have a meaning.
 final class OtherChangeset: OtherSide {
   let replicas: JointReplicas
   private let rows: ChangesetRows

@@ -3,10 +3,10 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// What a store is merged with: another store, or a changeset.
+/// The other side of a merge, which is another store or a changeset.
 protocol OtherSide: AnyObject {
   var replicas: JointReplicas { get }
-  /// Proves and returns the changes that this store doesn't include.
+  /// Verifies and returns the changes that this store doesn't include.
   ///
   /// - Parameter isWhole: Whether to return all rows.
   func changes(whole isWhole: Bool) throws(StoreError) -> OtherChanges
@@ -14,7 +14,7 @@ protocol OtherSide: AnyObject {
   ///
   /// - Throws: `setMismatch` if the other side doesn't include a dot, or `damaged`.
   func document(_ id: Int64) throws(StoreError) -> MergeDocument
-  /// Returns what people see of a document besides its text.
+  /// Returns a document's header.
   func header(_ id: Int64) throws(StoreError) -> DocumentHeader
   /// Returns a document's text, after comparing its digest with the digest in the head.
   func text(_ id: Int64) throws(StoreError) -> String
@@ -30,7 +30,7 @@ protocol OtherSide: AnyObject {
   func copy(
     _ attachment: MergeAttachment, to document: DocumentID, advance: @escaping () throws(StoreError) -> Void
   ) throws(StoreError)
-  /// The names of the migrations that the other side has made.
+  /// Returns the names of the other side's applied migrations.
   func appliedMigrations() throws(StoreError) -> [String]
   /// Adds the other side's path to errors about its rows.
   func naming<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R

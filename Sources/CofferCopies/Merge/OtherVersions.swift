@@ -4,7 +4,7 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// A document, and the document that another version of its text became because it lost in a merge.
+/// A document, and the document that contains another version of its text, which lost in a merge.
 public struct OtherVersion: Sendable, Hashable {
   /// The document.
   public let document: DocumentID
@@ -13,10 +13,10 @@ public struct OtherVersion: Sendable, Hashable {
 }
 
 extension StoreTransaction {
-  /// Returns the documents that merges put behind others because their texts had lost, in their order.
+  /// Returns the documents that merges created for losing texts, in order.
   ///
-  /// A document that was deleted or moved since, or whose other version was, isn't returned. Reads the index of
-  /// positions, and opens the heads of documents that could be other versions.
+  /// Pairs are omitted if a document was deleted or moved since. Reads the position index, and decrypts the heads of
+  /// possible other versions.
   package func otherVersions() throws(StoreError) -> [OtherVersion] {
     var found: [OtherVersion] = []
     for (document, version) in try possibleVersions() {
@@ -28,10 +28,10 @@ extension StoreTransaction {
     return found
   }
 
-  /// Returns the documents whose positions are those of others with a level like that of another version behind.
+  /// Returns the documents whose positions consist of another document's position and another version's level.
   private func possibleVersions() throws(StoreError) -> [(document: DocumentID, version: DocumentID)] {
     var found: [(DocumentID, DocumentID)] = []
-    // The entries whose positions begin the present one, by their lengths.
+    // The entries whose positions are prefixes of the current position, by length.
     var beginnings: [(collection: Int64, position: [UInt8], id: Int64)] = []
     var count: UInt64 = 0
     let entries = try database.statement(SQL.allEntries)
@@ -66,13 +66,13 @@ extension StoreTransaction {
   }
 }
 
-/// The last level of another version's position, behind the position of the document.
+/// The last level of another version's position, after the document's position.
 enum OtherVersionLevel {
   static let byteCount = 5
   private static let number: UInt8 = 0x80
   private static let place: UInt8 = 0x80
 
-  /// The level of a new document.
+  /// Returns a new document's level.
   static func bytes(for uid: UniqueID) -> [UInt8] { [number] + uid.bytes.prefix(3) + [place] }
 
   /// Returns whether a position may end with the level of another version.
@@ -87,7 +87,7 @@ extension Replicas {
   /// - Parameters:
   ///   - uid: The document of the text.
   ///   - text: The commit that wrote the text.
-  /// - Throws: `setMismatch` if these replicas don't have the commit's replica, which only a key holder can cause.
+  /// - Throws: `setMismatch` if the commit's replica is missing, which only a key holder can cause.
   func uid(ofTextFrom uid: UniqueID, _ text: Dot) throws(StoreError) -> UniqueID {
     guard text.replica < entries.count else { throw JointReplicas.unknownDot }
     var builder = ByteBuilder()

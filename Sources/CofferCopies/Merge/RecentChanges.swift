@@ -1,7 +1,7 @@
 internal import CofferEngine
 internal import CofferRecords
 
-/// The rows of a store that changed since one of its generations, which are proved.
+/// A store's verified rows that changed since a generation.
 ///
 /// The sealed ring lists the changes if it reaches back to the generation. Each listed row must have been written in the
 /// generation that lists it, because an attacker without a key can replay an earlier row. Otherwise, a walk proves all
@@ -14,7 +14,7 @@ struct RecentChanges {
   /// The deleted documents' IDs, as far as the ring lists them.
   var deletedIDs: [Int64] = []
 
-  /// Proves all rows of a store, and returns those that changed.
+  /// Verifies all rows of a store, and returns the changed rows.
   ///
   /// - Throws: `setMismatch` if rows are missing, old or forged, or `damaged`.
   static func walked(in store: PairedStore, since generation: UInt64) throws(StoreError) -> RecentChanges {

@@ -19,7 +19,7 @@ struct SharedHistory {
       joining: try one.transaction.replicasOfStart(), try other.transaction.replicasOfStart())
   }
 
-  /// Proves all rows of both stores, and compares them.
+  /// Verifies all rows of both stores, and compares them.
   ///
   /// - Throws: `failure` if a row contradicts the other store. `setMismatch` or `damaged` for either store.
   func require(orThrow failure: StoreError) throws(StoreError) {
@@ -139,7 +139,7 @@ struct SharedHistory {
     let (here, there) = (MyDocuments(one), MyDocuments(other))
     for (uid, attachment) in mine {
       if let same = theirs[uid] {
-        // Two dots are no contradiction, because a document can come back with an earlier name.
+        // Different dots aren't a contradiction, because a document can return with an earlier name.
         guard attachment.nameDot != same.nameDot || attachment.name.isIdentical(to: same.name) else {
           throw Self.contradiction
         }

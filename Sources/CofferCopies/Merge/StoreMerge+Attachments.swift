@@ -100,8 +100,8 @@ extension StoreMerge {
 
   // MARK: Attachments that the other store lost
 
-  /// Finds the documents with attachments that the other store lost, although it included them: it deleted the
-  /// document, and has it from a store that didn't have the attachment yet.
+  /// Finds the documents with attachments that the other store lost, although it included them. It deleted the
+  /// document, and got it back from a store that didn't have the attachment yet.
   private func findUntold() throws(StoreError) {
     var lost: [Int64: [UniqueID]] = [:]
     for mine in attachments.mine.values where attachments.theirs[mine.uid] == nil && !removed.contains(mine.uid) {
@@ -114,7 +114,7 @@ extension StoreMerge {
     }
   }
 
-  /// Renews the stamps of documents, because the other store includes the dots of the attachments that it lacks.
+  /// Renews the documents' stamps, because the other store includes the dots of its missing attachments.
   private func tellUntold() throws(StoreError) {
     guard !untold.isEmpty else { return }
     var indexes: [UniqueID: Int] = [:]
@@ -135,7 +135,7 @@ extension StoreMerge {
 
   // MARK: The report
 
-  /// Adds an entry for each document that has other attachments now, and no such entry yet.
+  /// Adds an entry for each document with changed attachments, unless it already has an entry.
   private func noteChangedAttachments() {
     var known = Set(entries.filter { $0.action == .changed || $0.action == .deleted }.compactMap(\.id))
     for (id, otherID) in changedByAttachments.sorted(by: { $0.key < $1.key }) {

@@ -28,8 +28,7 @@ struct CopyDecision {
     try step(replicas)
   }
 
-  /// Takes the next identity for the text: the one of the document that it becomes beside the document with the present
-  /// identity.
+  /// Advances to the identity of the document that the text becomes next to the document with the current identity.
   mutating func step(_ replicas: JointReplicas) throws(StoreError) {
     uid = try replicas.joined.uid(ofTextFrom: uid, document.dots.text)
   }
@@ -38,9 +37,9 @@ struct CopyDecision {
 extension StoreMerge {
   /// Decides which losing texts become new documents, after all other documents and deletions are decided.
   ///
-  /// A text can lose again although the document that it became was deleted, in this store, or by this merge. Then the
-  /// document returns, and its deletion doesn't remain beside it. If that document has another text now, the losing text
-  /// becomes one more document.
+  /// A text can lose again although the document that it became was deleted, in this store, or by this merge. The
+  /// document then returns, and replaces its deletion. If the document has another text now, the losing text becomes a
+  /// further document.
   func decideCopies() throws {
     guard !copies.isEmpty else { return }
     var indexes: [UniqueID: Int] = [:]
@@ -78,7 +77,7 @@ extension StoreMerge {
 }
 
 extension DocumentDecision {
-  /// The identity of the document, or of what is deleted.
+  /// The identity of the document or deletion.
   var uid: UniqueID {
     switch self {
     case .add(let document, _, _), .join(let document, _, _, _), .keep(let document, _), .delete(let document, _, _, _),

@@ -573,7 +573,7 @@ extension JoinedDocument {
     takeSchemaWithText()
   }
 
-  /// The members of the joined attributes.
+  /// Returns the members of the joined attributes.
   func memberValues(_ mine: MergeDocument, _ theirs: MergeDocument) -> [[UInt8]: [UInt8]] {
     let (here, there) = (mine.memberValues, theirs.memberValues)
     var values: [[UInt8]: [UInt8]] = [:]

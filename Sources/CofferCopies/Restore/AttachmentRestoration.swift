@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// Gives a document the attachments that it has in a backup.
+/// A restoration of a document's attachments from a backup.
 struct AttachmentRestoration {
   private let store: PairedStore
   private let backup: PairedStore
@@ -13,10 +13,10 @@ struct AttachmentRestoration {
     (self.store, self.backup) = (store, backup)
   }
 
-  /// Restores the attachments of a document in the backup that this store has with the ID `id`. An attachment that is
-  /// there, and sound, isn't copied again.
+  /// Restores the attachments of a document in the backup, whose ID in this store is `id`. Sound attachments aren't
+  /// copied again.
   ///
-  /// - Returns: Whether anything changed.
+  /// - Returns: `true` if the store changed.
   func restore(_ there: DocumentID, as id: DocumentID) throws(StoreError) -> Bool {
     let (wanted, present) = (try backup.attachments(of: there), try store.attachments(of: id))
     var pairs: [(wanted: AttachmentRecord, present: AttachmentRecord?)] = []
@@ -29,7 +29,7 @@ struct AttachmentRestoration {
       if let same { try requireOneContent(record, same) }
       pairs.append((record, same))
     }
-    // An attachment that was removed here and restored before has another identity.
+    // A previously removed and restored attachment has another identity.
     for index in pairs.indices where pairs[index].present == nil {
       let description = pairs[index].wanted.description
       pairs[index].present = take { $0.description == description }
@@ -70,8 +70,8 @@ struct AttachmentRestoration {
     }
   }
 
-  /// Copies an attachment, which gets a new identity if this store has its deletion, because a merge would remove it
-  /// again.
+  /// Copies an attachment. If this store contains its deletion, the copy gets a new identity, because a merge would
+  /// otherwise remove it.
   private func copy(_ record: AttachmentRecord, to id: DocumentID, as uid: UniqueID) throws(StoreError) {
     let writer = try transaction.writer
     try writer.willWrite()

@@ -148,7 +148,7 @@ package struct DocumentRestoration {
     let id = DocumentID(here.id)
     // A document whose text can't be opened is inserted again, because replacing it would need the old text.
     if try hasDamagedText(id) {
-      // The restored document doesn't have them, and other copies must know.
+      // The restored document only has the backup's attachments, so record the removal of other attachments.
       let kept = Set(try backup.attachments(of: DocumentID(row.id)).map(\.uid))
       for record in try store.attachments(of: id) where !kept.contains(record.uid) {
         try transaction.writer.noteDeletion(of: record.uid)
@@ -161,7 +161,7 @@ package struct DocumentRestoration {
     let old = try transaction.storedDocument(id)
     let parent = try parent(of: row, as: here.id, in: record)
     document.parent = parent ?? (old.document.parent == document.parent ? document.parent : nil)
-    // A store without titles has no title to restore.
+    // If the store doesn't keep titles, the title can't be restored.
     if transaction.keys.session.titles == .none { document.title = old.document.title }
     let isElsewhere = record.id != here.fields.collection
     let wanted = try place(of: row, in: record)
@@ -173,7 +173,7 @@ package struct DocumentRestoration {
     }
     let position = isMoved ? try transaction.order.position(for: wanted, in: record.id) : nil
     try transaction.writer.replace(transaction.storedDocument(id), with: document, in: record, movedTo: position)
-    // Its children stay in their collection.
+    // The document's children remain in their collection.
     if isElsewhere { try transaction.editor.detachFormerChildren(of: here.id, in: record.id) }
     return (.changed, here.id)
   }

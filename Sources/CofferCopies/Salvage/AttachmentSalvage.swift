@@ -3,7 +3,7 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The attachments of a damaged store, of which those with a sound row and all chunks are copied.
+/// A salvage of a damaged store's attachments, which copies attachments with a sound row and all chunks.
 ///
 /// Rows and chunks are read through the trees first, and then from any page. Use it on one thread at a time, after the
 /// documents were copied.
@@ -16,7 +16,7 @@ final class AttachmentSalvage {
   private var numbers = NumberRanges()
   /// The attachments whose row in the tree isn't sound.
   private var unreadable: Set<Int64> = []
-  /// The documents that were made for the attachments of lost documents.
+  /// The documents created for lost documents' attachments.
   private var replacements: Set<Int64> = []
   private(set) var saved = 0
   private(set) var left: [Verdict.DamagedAttachment] = []
@@ -111,7 +111,7 @@ final class AttachmentSalvage {
     let record = try AttachmentRecord(row, keys)
     var isLost = false
     do {
-      // Undoes the chunks that were copied before a damaged one.
+      // Undo the chunks copied before a damaged chunk.
       try target.savepoint {
         let isFirst = try !target.hasRow(DocumentID(record.document))
         isLost = isFirst || replacements.contains(record.document)
@@ -177,7 +177,7 @@ final class AttachmentSalvage {
 
   private lazy var collectionName = walk.unusedName("lost documents")
 
-  /// Adds an empty document in the place of a lost one.
+  /// Adds an empty document to replace a lost document.
   private func replacement(for record: AttachmentRecord, in target: StoreTransaction) throws(StoreError) -> DocumentID {
     let collection = try target.collectionEditor.openOrCreate(DocumentCollection(collectionName), titleRule: .asGiven)
     return try target.editor.add(

@@ -107,14 +107,14 @@ final class SalvageWalk {
       copier)
   }
 
-  /// Returns a name that no collection has, which the caller gives to one.
+  /// Returns an unused collection name for the caller to use.
   func unusedName(_ wanted: String) -> String {
     var name = wanted
     while !names.insert(Array(name.utf8)).inserted { name += "*" }
     return name
   }
 
-  /// Adds the deletions that can be read, so that they hold in merges of the new store.
+  /// Adds the readable deletions, so they apply in merges of the new store.
   func copyDeletions(to target: StoreTransaction) throws(StoreError) {
     guard let numbers = try? NumberWalk(source.database, SQL.deletionNumbers) else {
       isSummed = false
@@ -126,7 +126,8 @@ final class SalvageWalk {
         try database.connection.query(SQL.deletion, number).rows
       }
       var record: DeletionRecord?
-      let row = (found ?? []).compactMap { try? DeletionRow($0.values, generation: Self.limits.generation) }.first { row in
+      let row = (found ?? []).compactMap { try? DeletionRow($0.values, generation: Self.limits.generation) }.first {
+        row in
         record = try? DeletionRecord(row, opener.keys)
         return record != nil
       }

@@ -2,10 +2,10 @@ internal import CofferEngine
 internal import CofferRecords
 internal import CofferSealing
 
-/// The identities and dots of what a salvage copies, made consistent.
+/// The consistent identities and dots of salvaged rows.
 ///
-/// Rows of a damaged store are authentic one by one, but can be of different times: two can have the same identity,
-/// and they can name commits and parents that the store doesn't have. The new store's rows agree with each other.
+/// A damaged store's rows are individually authentic, but can be from different times. Two rows can have the same
+/// identity, and rows can refer to missing commits and parents. The new store's rows are consistent.
 ///
 /// Use it on one thread at a time. Memory use grows with the number of documents, by about 100 bytes for each.
 final class SalvagedHistories {
@@ -20,7 +20,7 @@ final class SalvagedHistories {
     let parentUID: UniqueID
   }
 
-  /// A counter in a row is at most this far above the state's, so that a forged one can't use up all counters.
+  /// The maximum distance of a row's counter above the state's counter, so a forged counter can't use up all counters.
   private static let maximumDistance: UInt64 = 1 << 32
 
   private let heritage: StoreHeritage?
@@ -83,7 +83,8 @@ final class SalvagedHistories {
     return names
   }
 
-  /// Returns whether a deletion can be copied: no document has its identity, and the store can have made it.
+  /// Returns whether a deletion can be copied. Its identity must differ from all documents, and the store must be able
+  /// to have made it.
   func accepts(_ deletion: DeletionRecord) -> Bool {
     !identities.contains(deletion.uid) && includes(deletion.dots + [deletion.stamp])
       && identities.insert(deletion.uid).inserted

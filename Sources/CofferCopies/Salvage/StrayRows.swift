@@ -8,7 +8,7 @@ internal import CofferSQLite
 final class StrayRows {
   private static let recordColumns = 12
   private static let attachmentColumns = 4
-  /// The columns of a body, and of a chunk.
+  /// The number of columns of a body, and of a chunk.
   private static let bodyColumns = 2
   private static let lowestChunk = AttachmentChunks.row(of: 0, in: 1)
   /// The maximum number of candidates per ID, because a hostile file can contain many. A sound file has one.
@@ -138,7 +138,7 @@ private struct StrayPlaces {
     limit = 2 * max(entries.count, 1 << 16)
   }
 
-  /// Sorts the entries, and drops those that are too many. Call this method before reading.
+  /// Sorts the entries, and drops excess entries. Call this method before reading.
   mutating func arrange() {
     entries.sort { ($0.number, $0.place) < ($1.number, $1.place) }
     var kept = 0

@@ -2,7 +2,7 @@
 package enum Base64 {
   /// Appends the decoded bytes.
   ///
-  /// - Returns: false, with nothing useful appended, for a text that is not strict Base64.
+  /// - Returns: `false` for a text that isn't strict Base64. The appended bytes are then invalid.
   package static func append(decoding text: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool {
     guard text.count % 4 == 0 else { return false }
     let padding = text.count - (text.lastIndex { $0 != UInt8(ascii: "=") }.map { $0 + 1 } ?? 0)

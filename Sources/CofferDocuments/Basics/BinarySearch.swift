@@ -1,7 +1,7 @@
 extension Range<Int> {
-  /// The first index for which `isBefore` is false, by binary search; the upper bound if there is none.
+  /// Returns the first index for which `isBefore` is `false`, or else the upper bound, with a binary search.
   ///
-  /// - Parameter isBefore: true for a prefix of the range and false for the rest.
+  /// - Parameter isBefore: A closure that returns `true` for a prefix of the range and `false` for the rest.
   @inlinable
   package func partitionPoint(_ isBefore: (Int) throws -> Bool) rethrows -> Int {
     var (low, high) = (lowerBound, upperBound)

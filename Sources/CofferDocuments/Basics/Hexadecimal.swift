@@ -1,6 +1,6 @@
 /// Hexadecimal digits, and the numbers and bytes that they write.
 package enum Hexadecimal {
-  /// The value of a digit, in either case; nil for any other byte.
+  /// Returns a digit's value, or `nil` if the byte isn't an uppercase or lowercase digit.
   @inlinable
   package static func value(of digit: UInt8) -> UInt8? {
     switch digit {
@@ -11,13 +11,13 @@ package enum Hexadecimal {
     }
   }
 
-  /// The digit of a number below 16.
+  /// Returns the digit for a number below 16.
   @inlinable
   package static func digit(_ value: UInt8, uppercase: Bool = false) -> UInt8 {
     value < 10 ? 0x30 + value : (uppercase ? 0x37 : 0x57) + value
   }
 
-  /// The bytes that lower-case digits write, two for each; nil for anything else.
+  /// Returns the bytes for pairs of lowercase digits, or `nil` if the text is invalid.
   package static func bytes(_ text: Substring) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count.isMultiple(of: 2) else { return nil }
@@ -31,7 +31,7 @@ package enum Hexadecimal {
     return bytes
   }
 
-  /// Two lower-case digits for each byte.
+  /// Returns two lowercase digits for each byte.
   package static func text(_ bytes: some Sequence<UInt8>) -> String {
     String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 0xF)] }, as: UTF8.self)
   }

@@ -4,7 +4,7 @@
 //       them in any order (JSONTape), writes strings and numbers (JSONWriter) and whole values with sorted members
 //       (JSONComposer), and converts values to the canonical form of RFC 8785 (JSONNode), in which attributes are kept.
 // Knows: bytes and offsets. Callers guarantee valid UTF-8.
-// Does not know: the meaning of members, files, lines.
+// Doesn't know: the meaning of members, files, lines.
 
 /// An error in JSON, or in JSON for attributes.
 public struct JSONError: Error, Hashable, Sendable {
@@ -18,7 +18,7 @@ public struct JSONError: Error, Hashable, Sendable {
     case loneSurrogate
     /// An object with the same name twice, if that is refused.
     case duplicateName
-    /// An integer that a double cannot hold exactly, or a number beyond a double's range.
+    /// An integer that a double can't represent exactly, or a number beyond a double's range.
     case inexactNumber
     /// Valid JSON, but not an object.
     case notAnObject
@@ -58,7 +58,8 @@ package enum JSONOrder {
     lhs.lexicographicallyPrecedes(rhs) { rank($0) < rank($1) }
   }
 
-  /// It is the order of the bytes, except that characters with surrogates in UTF-16 precede U+E000…U+FFFF.
+  /// Returns a byte's rank in the order. It's the order of the bytes, except that characters with surrogates in UTF-16
+  /// precede U+E000…U+FFFF.
   private static func rank(_ byte: UInt8) -> UInt8 {
     byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte
   }
@@ -76,9 +77,9 @@ package enum JSONByte {
   package static let closeBrace: UInt8 = 0x7D
 }
 
-/// Tests on eight bytes at once: bit 7 of each byte of a result marks a match.
+/// Tests on eight bytes at once. Bit 7 of each result byte marks a match.
 ///
-/// Only the lowest mark of a result is reliable; a higher one may be a carry.
+/// Only the lowest mark of a result is reliable, because a higher mark may be a carry.
 enum EightBytes {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
   private static let highs: UInt64 = 0x8080_8080_8080_8080
@@ -88,7 +89,7 @@ enum EightBytes {
     ones &* UInt64(byte)
   }
 
-  /// Marks the bytes that equal the one that `pattern` repeats.
+  /// Marks the bytes equal to the byte that `pattern` repeats.
   @inline(__always)
   static func marks(in word: UInt64, equalTo pattern: UInt64) -> UInt64 {
     let difference = word ^ pattern
@@ -101,7 +102,7 @@ enum EightBytes {
     (word &- 0x2020_2020_2020_2020) & ~word & highs
   }
 
-  /// The index of the byte with the lowest mark, 0 to 7.
+  /// Returns the index, from 0 to 7, of the byte with the lowest mark.
   @inline(__always)
   static func index(ofLowest marks: UInt64) -> Int {
     marks.trailingZeroBitCount >> 3

@@ -1,4 +1,4 @@
-// Values that need no container. The caller has begun their place.
+// Values without a container. The caller has already begun their slots.
 extension JSONComposer {
   package mutating func append(_ string: String) { JSONWriter.appendString(string, to: &bytes) }
 
@@ -8,7 +8,7 @@ extension JSONComposer {
 
   package mutating func appendNull() { append(literal: "null") }
 
-  /// Appends text as it is, such as a number's digits.
+  /// Appends unchanged text, such as a number's digits.
   package mutating func append(literal: String) {
     var literal = literal
     literal.withUTF8 { bytes.append(contentsOf: $0) }
@@ -36,7 +36,7 @@ extension JSONComposer {
     append(literal: text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
   }
 
-  /// Appends an array of values that need no container.
+  /// Appends an array of strings.
   package mutating func append(_ strings: [String]) {
     bytes.append(JSONByte.openBracket)
     for (index, string) in strings.enumerated() {

@@ -1,9 +1,9 @@
 /// Writes one JSON value part by part, without spaces, and sorts the members of each object by name when the object
 /// ends.
 ///
-/// Parts come in the order of the text, except that members may have any order. A call that doesn't fit, such as for a
-/// container that has ended, or a second member of a name, writes nothing useful and sets ``isUnfit``. Then the text is
-/// void, and the caller has to make it in another way.
+/// Parts come in the order of the text, except that members may have any order. A call that doesn't fit, such as for an
+/// ended container or a repeated member name, sets ``isUnfit``. The text is then invalid, and the caller must create it
+/// in another way.
 package struct JSONComposer {
   /// The greatest number of containers inside each other.
   private static let maximumDepth = 511
@@ -13,11 +13,11 @@ package struct JSONComposer {
     fileprivate let depth: Int
     fileprivate let id: Int
 
-    /// A container that no value was begun in.
+    /// A container without a value.
     package static let none = Container(depth: -1, id: -1)
   }
 
-  /// The place of a value: the whole text, or a member or element.
+  /// A value's place, which is the whole text, a member or an element.
   package struct Slot {
     fileprivate let container: Container?
     fileprivate let number: Int
@@ -60,8 +60,7 @@ package struct JSONComposer {
 
   /// Ends the text.
   ///
-  /// - Returns: The text and the title in it (``TitleRule/titleInJSON(_:)``), or `nil` if the text is void or nothing
-  ///   was written.
+  /// - Returns: The text and the title in it (``TitleRule/titleInJSON(_:)``), or `nil` if the text is invalid or empty.
   package mutating func finish() -> (text: String, title: String?)? {
     while !levels.isEmpty { endLevel() }
     return isUnfit || bytes.isEmpty ? nil : (String(decoding: bytes, as: UTF8.self), titles.title)
@@ -69,7 +68,7 @@ package struct JSONComposer {
 
   // MARK: Containers
 
-  /// Returns whether nothing was written for a value yet, and it can be written now.
+  /// Returns whether a value isn't written yet and can be written now.
   package func isEmpty(_ slot: Slot) -> Bool {
     guard let container = slot.container else { return bytes.isEmpty }
     guard levels.count == container.depth + 1, let level = levels.last else { return false }
@@ -93,14 +92,14 @@ package struct JSONComposer {
     isOpen(container) ? levels[container.depth].isObject : nil
   }
 
-  /// The number of elements begun in an array.
+  /// Returns the number of elements begun in an array.
   package func count(of container: Container) -> Int {
     isOpen(container) ? levels[container.depth].count : 0
   }
 
-  /// Begins a member of an object, and ends everything that was begun in the object before.
+  /// Begins an object's member, and ends everything already begun in the object.
   ///
-  /// - Returns: The place of the member's value, or `nil` if the object has ended.
+  /// - Returns: The member's slot, or `nil` if the object has ended.
   package mutating func beginMember(_ name: String, of container: Container) -> Slot? {
     guard resume(container) else { return nil }
     let depth = container.depth
@@ -122,12 +121,12 @@ package struct JSONComposer {
     return beginValue(in: container)
   }
 
-  /// Begins an element of an array, and ends everything that was begun in the array before.
+  /// Begins an array's element, and ends everything already begun in the array.
   package mutating func beginElement(of container: Container) -> Slot? {
     resume(container) ? beginValue(in: container) : nil
   }
 
-  /// Ends the value of a member or element, which is an empty object if nothing was written.
+  /// Ends a member's or element's value, which is an empty object if nothing was written.
   package mutating func end(_ slot: Slot) {
     guard let container = slot.container, isOpen(container), levels[container.depth].count == slot.number else {
       isUnfit = true
@@ -146,7 +145,7 @@ package struct JSONComposer {
     container.depth >= 0 && container.depth < levels.count && levels[container.depth].id == container.id
   }
 
-  /// Ends everything that was begun in a container.
+  /// Ends everything begun in a container.
   private mutating func resume(_ container: Container) -> Bool {
     guard isOpen(container) else {
       isUnfit = true
@@ -202,7 +201,7 @@ package struct JSONComposer {
     ordered.reserveCapacity(bytes.count - start)
     var last: Range<Int>?
     for member in sorted {
-      // Which of two members of a name counts is for the caller to know.
+      // Reject repeated names, because only the caller knows which member counts.
       if let last, bytes.withUnsafeBytes({ !Self.precedes(last, member.name, $0) }) { isUnfit = true }
       last = member.name
       ordered += bytes[member.name.lowerBound - 1...member.end]

@@ -1,9 +1,9 @@
 /// Members for an object that lacks them.
 package enum JSONFilling {
-  /// An object with the members of `json`, byte for byte, and those of `defaults` whose names it lacks; names are
-  /// compared at the top level only.
+  /// Returns an object with the members of `json`, byte for byte, and the members of `defaults` with missing names.
+  /// Only top-level names are compared.
   ///
-  /// - Returns: nil if either is not one JSON object in UTF-8.
+  /// - Returns: The object, or `nil` if either text isn't a JSON object in UTF-8.
   package static func object(_ json: UnsafeRawBufferPointer, with defaults: UnsafeRawBufferPointer) -> [UInt8]? {
     guard let members = try? members(of: json), let spare = try? self.members(of: defaults) else { return nil }
     let names = Set(members.map(\.name))
@@ -19,7 +19,7 @@ package enum JSONFilling {
     return output
   }
 
-  /// The members of an object: each name, and the range of name and value.
+  /// Returns an object's members, with each name and the range of name and value.
   private static func members(of json: UnsafeRawBufferPointer) throws(JSONError) -> [(name: [UInt8], range: Range<Int>)]
   {
     var whole = JSONScanner(json)

@@ -1,8 +1,9 @@
-/// Keeps the members of a stored value that the program doesn't know, when the program changes the value.
+/// Keeps a stored value's unknown members when a program changes the value.
 ///
-/// A program knows the members that it writes again after it has read the stored value.
+/// Members are known if the program writes them again after reading the stored value.
 package enum JSONKeeping {
-  /// An array whose elements can't be matched with the stored elements, so their unknown members have no place.
+  /// An error for an array whose elements can't be matched with the stored elements, so their unknown members can't be
+  /// kept.
   package struct Displaced: Error {}
 
   /// The greatest number of elements to search for elements in another order.
@@ -10,16 +11,16 @@ package enum JSONKeeping {
 
   /// Returns the new value with the unknown members of the stored value.
   ///
-  /// An unknown member of an array's element is kept while the element is unchanged, wherever it is in the array, or
-  /// while the element keeps its index. Programs write sets, and dictionaries whose keys aren't strings, as arrays with
-  /// another order each time. So elements of such dictionaries are found by their keys, and the elements of a set keep
-  /// unknown members while they're unchanged.
+  /// An array element's unknown members are kept if the element is unchanged, at any index, or if it keeps its index.
+  /// Programs write sets, and dictionaries whose keys aren't strings, as arrays in a different order each time. So such
+  /// dictionaries' elements are found by their keys, and a set's elements keep unknown members while they're unchanged.
   ///
   /// - Parameters:
   ///   - new: The value that replaces the stored value.
   ///   - stored: The stored value.
-  ///   - known: Returns the stored value as the program writes it again. Called only if the new value lacks members.
-  /// - Returns: `nil` if there's nothing to keep.
+  ///   - known: A closure that returns the stored value as rewritten by the program. Only called if the new value lacks
+  ///     members.
+  /// - Returns: The value with the kept members, or `nil` if no members need to be kept.
   /// - Throws: ``Displaced``, and errors of `known`.
   package static func keep(
     in new: [UInt8], membersOf stored: [UInt8], known: () throws -> [UInt8]
@@ -35,14 +36,14 @@ package enum JSONKeeping {
     return joined
   }
 
-  /// Whether a new value has all members of a stored value, also in objects and arrays in it. Of an array's elements, one
-  /// with a member shows that its program knows the member.
+  /// Returns whether a new value has all members of a stored value, including nested objects and arrays. In an array,
+  /// one element with a member shows that the program knows the member.
   package static func hasMembers(_ new: [UInt8], of stored: [UInt8]) -> Bool {
     guard let stored = Node(json: stored) else { return false }
     return Node(json: new)?.hasMembersSomewhere(of: stored) ?? false
   }
 
-  /// Whether two values have the same members in the same order, also in objects and arrays in them.
+  /// Returns whether two values have the same members in the same order, including nested objects and arrays.
   package static func haveSameMembers(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
     var (one, other) = (JSONScanner(one), JSONScanner(other))
     return (try? haveSameMembers(&one, &other, depth: 0)) ?? false
@@ -105,7 +106,7 @@ package enum JSONKeeping {
     }
   }
 
-  /// Returns the name by which the program writes a stored member, since decoders find it also under a name in another
+  /// Returns the program's name for a stored member, because decoders also find the member if its name has another
   /// Unicode form.
   private static func knownName(
     for name: [UInt8], of old: [[UInt8]: Node], in known: [[UInt8]: Node]
@@ -117,7 +118,7 @@ package enum JSONKeeping {
 
   private static func join(_ old: [Node], _ known: [Node], _ new: [Node]) throws(Displaced) -> [Node] {
     guard old.contains(where: { $0.hasAnyMember }), Set(old.map(\.bytes)) != Set(known.map(\.bytes)) else { return new }
-    // The program leaves out elements, or adds some.
+    // The program omits or adds elements.
     guard old.count == known.count else { throw Displaced() }
     if let joined = try joinPairs(old, known, new) { return joined }
     let (stored, isReordered) = try reordered(old, like: known)
@@ -130,7 +131,7 @@ package enum JSONKeeping {
     for index in known.indices where !used.contains(index) && !known[index].hasMembers(of: stored[index]) {
       if !isReordered, index < new.count, sources[index] == nil { sources[index] = index } else { isDisplaced = true }
     }
-    // An element without its members may be one that was changed and moved, unless elements were only removed.
+    // Unless elements were only removed, an unmatched element may have been changed and moved.
     if isDisplaced, sources.contains(nil) { throw Displaced() }
     var joined: [Node] = []
     for (element, source) in zip(new, sources) {
@@ -155,7 +156,7 @@ package enum JSONKeeping {
     for index in stride(from: 0, to: new.count, by: 2) {
       var key = new[index].bytes
       if oldPairs[key] == nil {
-        // A key may have been changed in its place.
+        // A key may have been changed at its index.
         guard index < known.count, newPairs[known[index].bytes] == nil, new[index + 1].bytes == known[index + 1].bytes
         else {
           hasNewKey = true
@@ -182,11 +183,11 @@ package enum JSONKeeping {
     return pairs
   }
 
-  /// Returns the stored elements in the order in which the program writes them again, which differs for a set.
+  /// Returns the stored elements in the order that the program rewrites them, which differs for a set.
   private static func reordered(
     _ old: [Node], like known: [Node]
   ) throws(Displaced) -> (elements: [Node], isReordered: Bool) {
-    // The program writes these members of every element that has them.
+    // The program writes these members whenever an element has them.
     let names = known.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.names) }
     func canStand(_ element: Node, for stored: Node) -> Bool {
       element.canStand(for: stored) && stored.names.intersection(names).isSubset(of: element.names)
@@ -195,7 +196,7 @@ package enum JSONKeeping {
     if strays.isEmpty { return (old, false) }
     guard known.count <= searchLimit else { throw Displaced() }
     let sources = known.map { element in old.indices.filter { canStand(element, for: old[$0]) } }
-    // An element that resembles no stored element is written in another form, in its place.
+    // An element that doesn't resemble any stored element is written in another form at the same index.
     guard strays.contains(where: { !sources[$0].isEmpty }) else { return (old, false) }
     guard sources.allSatisfy({ $0.count == 1 }), Set(sources.joined()).count == old.count else { throw Displaced() }
     return (sources.joined().map { old[$0] }, true)
@@ -291,27 +292,27 @@ private struct Node {
     bytes = json[start..<scanner.position]
   }
 
-  /// Whether this value has all members that another value has, also in objects and arrays in it.
+  /// Returns whether this value has all members of another value, including nested objects and arrays.
   func hasMembers(of other: Node) -> Bool {
     switch (content, other.content) {
     case (.object(let own), .object(let others)):
       others.allSatisfy { name, value in own[name].map { $0.hasMembers(of: value) } ?? false }
     case (.array(let own), .array(let others)):
-      // Without a pair for each element, only their kinds tell whether something could be lost.
+      // If the elements can't be paired, only their kinds show whether members could be lost.
       own.count == others.count
         ? zip(own, others).allSatisfy { $0.hasMembers(of: $1) } : !others.contains { $0.hasAnyMember }
     default: true
     }
   }
 
-  /// Whether this value has all members that another value has, in arrays in any of the elements.
+  /// Returns whether this value has all members of another value. In arrays, any element can have a member.
   func hasMembersSomewhere(of other: Node) -> Bool {
     switch (content, other.content) {
     case (.object(let own), .object(let others)):
       others.allSatisfy { name, value in own[name].map { $0.hasMembersSomewhere(of: value) } ?? false }
     case (.array(let own), .array(let others)):
       others.enumerated().allSatisfy { place, element in
-        // Most elements are in their place. Comparing them once more would double the work in each nested array.
+        // Most elements keep their index. Comparing them again would double the work in each nested array.
         place < own.count && own[place].hasMembersSomewhere(of: element) || !element.hasAnyMember
           || own.indices.contains {
             $0 != place && own[$0].hasAnyMember && own[$0].hasMembersSomewhere(of: element)
@@ -329,30 +330,30 @@ private struct Node {
     }
   }
 
-  /// The names of an object's members that aren't null, which programs may leave out.
+  /// The names of an object's non-null members. Programs may omit null members.
   var names: Set<[UInt8]> {
     guard case .object(let members) = content else { return [] }
     return Set(members.filter { $0.value.bytes?.elementsEqual("null".utf8) != true }.keys)
   }
 
-  /// Whether a program that knows some members of another value can have written this value for it.
+  /// Returns whether a program that knows only some members of another value may have written it as this value.
   func canStand(for other: Node) -> Bool {
     switch (content, other.content) {
     case (.object(let own), .object(let others)):
-      // Two cases of an enumeration have no member in common.
+      // Two cases of an enumeration don't share a member.
       (own.isEmpty || others.isEmpty || own.contains { others[$0.key] != nil })
         && own.allSatisfy { name, value in others[name].map { value.canStand(for: $0) } ?? true }
     case (.array(let own), .array(let others)) where other.hasAnyMember:
       own.count == others.count && zip(own, others).allSatisfy { $0.canStand(for: $1) }
     case (.array(let own), .array(let others)):
-      // It can be a set, whose order tells nothing.
+      // The array can be a set, whose order is arbitrary.
       own.count == others.count && Set(own.map(\.bytes)) == Set(others.map(\.bytes))
     case (.scalar, .scalar): isSameScalar(as: other)
     default: false
     }
   }
 
-  /// Whether two scalars are equal, also in forms that other programs write.
+  /// Returns whether two scalars are equal, including other programs' forms.
   private func isSameScalar(as other: Node) -> Bool {
     guard let bytes, let others = other.bytes else { return false }
     if bytes == others { return true }

@@ -1,6 +1,6 @@
 /// A parsed JSON value, from which the canonical form is written.
 ///
-/// Names and strings stay bytes: `String` equates two names that differ only in how an accent is composed.
+/// Names and strings are bytes, because names that only differ in accent composition are equal as `String`.
 indirect enum JSONNode {
   case null
   case bool(Bool)
@@ -14,7 +14,7 @@ indirect enum JSONNode {
     let value: JSONNode
   }
 
-  /// Appends the value in the form of RFC 8785; objects must be sorted.
+  /// Appends the value in the form of RFC 8785. Objects must be sorted.
   func appendCanonical(to output: inout [UInt8]) {
     switch self {
     case .null: output += "null".utf8
@@ -54,7 +54,7 @@ extension JSONScanner {
     return nil
   }
 
-  /// Parses the value that begins here as I-JSON (RFC 7493): no name twice, no number that a double changes.
+  /// Parses the next value as I-JSON (RFC 7493), without repeated names and numbers that a double can't represent.
   ///
   /// - Parameter keepsDigits: Makes a string of a number whose digits the canonical form changes, instead of throwing.
   mutating func scanNode(depth: Int = 0, keepsDigits: Bool = false) throws(JSONError) -> JSONNode {
@@ -114,14 +114,16 @@ extension JSONScanner {
     return value
   }
 
-  /// The integer equals the double, or its literal is the canonical form, which reads back as the same double.
+  /// Returns whether the integer equals the double, or its literal is the canonical form, which reads back as the same
+  /// double.
   private func isExact(_ value: Double, _ text: String) -> Bool {
-    // Beyond 64 bits: 128 bits suffice for 38 digits, and longer plain literals are never exact on purpose.
+    // Beyond 64 bits, 128 bits suffice for 38 digits, and longer plain literals are never exact on purpose.
     if let integer = Int128(text), Double(exactly: integer) != nil { return true }
     return canonical(value).elementsEqual(text.utf8)
   }
 
-  /// The canonical form has the digits of the integer: 2^62 does not, because 4611686018427388000 is the same double.
+  /// Returns whether the canonical form keeps the integer's digits. It doesn't for 2^62, because 4611686018427388000 is
+  /// the same double.
   private func keepsEveryDigit(of token: NumberToken, in value: Double) -> Bool {
     !token.isInteger || value.magnitude <= 0x1p53 || canonical(value) == literal(token)
   }

@@ -1,13 +1,14 @@
 /// The values of JSON's numbers.
 package enum JSONNumber {
-  /// The double nearest to a number's literal, or `nil` if it's beyond a double's range, or so small that only 0 is
-  /// near.
+  /// Returns the double nearest to a number's literal, or `nil` if it's beyond a double's range, or so small that only
+  /// 0 is near.
   package static func double(_ literal: UnsafeRawBufferPointer) -> Double? {
     if let value = shortDouble(literal) { return value }
     return Double(String(decoding: literal, as: UTF8.self)).flatMap { isHeld($0, literal) ? $0 : nil }
   }
 
-  /// The float nearest to a number's literal, without rounding to a double first, or `nil` as in ``double(_:)``.
+  /// Returns the float nearest to a number's literal, without first rounding to a double, or `nil` as in
+  /// ``double(_:)``.
   package static func float(_ literal: UnsafeRawBufferPointer) -> Float? {
     Float(String(decoding: literal, as: UTF8.self)).flatMap { isHeld($0, literal) ? $0 : nil }
   }
@@ -22,8 +23,8 @@ package enum JSONNumber {
     1e21, 1e22,
   ]
 
-  /// The value of a literal whose digits and power of ten are doubles, because their product or quotient is then
-  /// rounded once, which is exact (Clinger, "How to Read Floating Point Numbers Accurately").
+  /// Returns the value of a literal whose digits and power of ten are doubles, because their product or quotient is
+  /// then rounded once, which is exact (Clinger, "How to Read Floating Point Numbers Accurately").
   private static func shortDouble(_ literal: UnsafeRawBufferPointer) -> Double? {
     var digits: UInt64 = 0
     var exponent = 0

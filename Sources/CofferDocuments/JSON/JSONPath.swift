@@ -1,7 +1,8 @@
 /// A path to a value inside a JSON value: `price`, `address.city`, `$.tags[0]`, `["a.b"].c`.
 ///
-/// Steps into objects by name and into arrays by index from 0; `$`, the whole value, may be left out. A name with `.`
-/// or `[` in it is quoted, as in SQLite's paths; in double quotes, `\"` and the other escapes of JSON count.
+/// A path selects object members by name and array elements by index from 0. The leading `$`, which is the whole value,
+/// is optional. Quote names that contain `.` or `[`, as in SQLite's paths. Double-quoted names can contain `\"` and
+/// JSON's other escapes.
 public struct JSONPath: Hashable, Sendable {
   package enum Step: Hashable, Sendable {
     case member([UInt8])
@@ -16,7 +17,7 @@ public struct JSONPath: Hashable, Sendable {
 
   /// Parses a path.
   ///
-  /// - Returns: nil for an invalid path.
+  /// - Returns: The path, or `nil` if it's invalid.
   public init?(_ text: some StringProtocol) {
     var rest = Array(text.utf8)[...]
     var steps: [Step] = []
@@ -39,7 +40,7 @@ public struct JSONPath: Hashable, Sendable {
     self.steps = steps
   }
 
-  /// The member of that name, which may have any characters.
+  /// Creates the path of a member, whose name can contain any characters.
   public init(member name: some StringProtocol) {
     steps = [.member(Array(name.utf8))]
   }
@@ -64,8 +65,8 @@ public struct JSONPath: Hashable, Sendable {
     return rest.popFirst() == JSONByte.closeBracket ? step : nil
   }
 
-  /// The text between two quotes, its escapes resolved if they are double; nil, with nothing consumed, for anything
-  /// else.
+  /// Returns the text between two quotes, with resolved escapes in double quotes. Returns `nil` without consuming bytes
+  /// if the quotation is invalid.
   private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
     guard let quote = rest.first, quote == JSONByte.quote || quote == UInt8(ascii: "'") else { return nil }
     guard quote == JSONByte.quote else {
@@ -103,7 +104,7 @@ extension JSONPath: CustomStringConvertible {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Whether a byte of a name needs no quotes: letters, digits, `_`, `-`, and anything beyond ASCII.
+  /// Returns whether a name's byte doesn't need quotes, which applies to letters, digits, `_`, `-` and non-ASCII bytes.
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"), 0x80...: true
@@ -113,16 +114,16 @@ extension JSONPath: CustomStringConvertible {
 }
 
 extension JSONPath {
-  /// Finds the value in UTF-8 that is one JSON value; of two members of one name, the first.
+  /// Finds the value in a JSON text in UTF-8. If a name is repeated, its first member counts.
   ///
-  /// - Returns: nil if the bytes are not JSON or have no value there.
+  /// - Returns: The value, or `nil` if it's missing or the bytes aren't JSON.
   package func find(in json: UnsafeRawBufferPointer) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
     var whole = JSONScanner(json)
     guard let document = try? whole.scanDocument() else { return nil }
     return find(in: json, document)
   }
 
-  /// Finds the value in UTF-8 of which `document` is the one JSON value, as a scan has found it.
+  /// Finds the value in a JSON text in UTF-8, whose scan returned `document`.
   package func find(
     in json: UnsafeRawBufferPointer, _ document: (kind: JSONScanner.Kind, range: Range<Int>)
   ) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
@@ -164,7 +165,7 @@ extension JSONPath {
 }
 
 extension JSONPath {
-  /// The string there; nil if there is none, or a value of another kind.
+  /// Returns the string at the path, or `nil` if it's missing or has another type.
   package func string(in json: UnsafeRawBufferPointer) -> String? {
     guard let found = find(in: json), found.kind == .string else { return nil }
     return String(decoding: Self.bytes(ofStringAt: found.range, in: json), as: UTF8.self)

@@ -1,9 +1,9 @@
 // The canonical form of RFC 8785, in which a value has one text only.
 extension JSONScanner {
-  /// Parses the object that begins here and appends it in canonical form; appends nothing for `{}`.
+  /// Parses the next object and appends it in canonical form, unless it's empty.
   ///
   /// - Parameter keepsDigits: Makes a string of a number whose digits the canonical form changes, instead of throwing.
-  /// - Throws: `notAnObject`, and what ``scanNode(depth:keepsDigits:)`` throws.
+  /// - Throws: `notAnObject`, and the errors of ``scanNode(depth:keepsDigits:)``.
   package mutating func appendCanonicalObject(
     to output: inout [UInt8], keepsDigits: Bool = false
   ) throws(JSONError) {
@@ -38,9 +38,10 @@ extension JSONScanner {
     return bytes(in: start..<position).elementsEqual(canonical)
   }
 
-  /// Steps over a value that is surely canonical: no white space, no escapes, names in order, short integers.
+  /// Skips a value that's certainly canonical, with sorted names and short integers, and without white space and
+  /// escapes.
   ///
-  /// - Returns: false, at an undefined position, if that cannot be decided without parsing.
+  /// - Returns: `false`, at an undefined position, if this can't be decided without parsing.
   private mutating func skipPlainCanonical(depth: Int) -> Bool {
     guard depth < Self.maximumDepth else { return false }
     switch next {

@@ -92,9 +92,9 @@ extension JSONScanner {
     }
   }
 
-  /// Writes the unescaped value of a scanned string, in UTF-8, to memory with room for the token's bytes.
+  /// Writes the unescaped value of a scanned string, in UTF-8, to memory with space for the token's bytes.
   ///
-  /// - Returns: the number of bytes written.
+  /// - Returns: The number of bytes written.
   package func copyValue(of token: StringToken, to memory: UnsafeMutableRawBufferPointer) -> Int {
     precondition(memory.count >= token.range.count, "internal error: no room for a string")
     guard let target = memory.baseAddress else { return 0 }
@@ -104,7 +104,7 @@ extension JSONScanner {
     var used = 0
     while limit - offset >= 8 {
       let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      // No value is longer than its escapes, so the word fits. What follows an escape overwrites the bytes behind it.
+      // Values aren't longer than their escapes, so the word fits. The next bytes overwrite its unused part.
       target.storeBytes(of: word.littleEndian, toByteOffset: used, as: UInt64.self)
       let marks = EightBytes.marks(in: word, equalTo: backslashes)
       // A branch, because a sum of both cases would make each address wait for the bytes before it.
@@ -157,7 +157,7 @@ extension JSONScanner {
     }
   }
 
-  /// The value of a scanned string.
+  /// Returns the value of a scanned string.
   package func value(of token: StringToken) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(token.range.count)
@@ -165,7 +165,7 @@ extension JSONScanner {
     return bytes
   }
 
-  /// The value of a scanned string.
+  /// Returns the value of a scanned string.
   func string(of token: StringToken) -> String {
     guard token.hasEscapes else {
       return String(
@@ -176,17 +176,17 @@ extension JSONScanner {
     }
   }
 
-  /// True when a scanned string has exactly this value.
+  /// Returns whether a scanned string has exactly this value.
   package func equals(_ token: StringToken, _ text: StaticString) -> Bool {
     equals(token, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// True when a scanned string has exactly this value.
+  /// Returns whether a scanned string has exactly this value.
   package func equals(_ token: StringToken, _ value: [UInt8]) -> Bool {
     value.withUnsafeBytes { equals(token, $0) }
   }
 
-  /// True when a scanned string has exactly this value.
+  /// Returns whether a scanned string has exactly this value.
   func equals(_ token: StringToken, _ value: UnsafeRawBufferPointer) -> Bool {
     guard !token.hasEscapes else { return value.elementsEqual(self.value(of: token)) }
     guard token.range.count == value.count else { return false }
@@ -194,7 +194,7 @@ extension JSONScanner {
     return true
   }
 
-  /// The scanned number as an integer; nil with a fraction or exponent, or beyond 64 bits.
+  /// Returns the scanned number as an integer, or `nil` if it has a fraction or exponent, or exceeds 64 bits.
   package func integer(of token: NumberToken) -> Int64? {
     guard token.isInteger else { return nil }
     let isNegative = byte(at: token.range.lowerBound) == 0x2D
@@ -218,7 +218,7 @@ extension JSONScanner {
     if position == start { throw malformed("a digit is missing") }
   }
 
-  /// Returns whether a byte behind a backslash ends the escape.
+  /// Returns whether a byte after a backslash ends the escape.
   @inline(__always)
   private static func isShortEscape(_ mark: UInt8) -> Bool {
     switch mark {
@@ -259,7 +259,7 @@ extension JSONScanner {
     return unit
   }
 
-  /// The UTF-16 unit of four digits that are known to be valid.
+  /// Returns the UTF-16 unit for four valid digits.
   private func hexUnit(at offset: Int) -> UInt16 {
     (0..<4).reduce(0) { $0 << 4 | UInt16(Hexadecimal.value(of: byte(at: offset + $1)) ?? 0) }
   }
@@ -273,7 +273,7 @@ extension JSONScanner {
     return length
   }
 
-  /// The scalar, and the length of the escapes in the input.
+  /// Returns the scalar, and the length of the escapes in the input.
   private static func scalar(first: UInt16, second: () -> UInt16) -> (UInt32, length: Int) {
     guard first & 0xFC00 == 0xD800 else { return (UInt32(first), 6) }
     return (0x10000 + (UInt32(first & 0x3FF) << 10 | UInt32(second() & 0x3FF)), 12)

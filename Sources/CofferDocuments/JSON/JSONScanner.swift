@@ -1,8 +1,8 @@
 /// A pull parser for one strict RFC 8259 value in valid UTF-8, which reports the ranges of its parts.
 ///
-/// Builds nothing: a string is a range, a number is a range. Refuses the escape of an unpaired surrogate, which RFC 8259
-/// leaves open but no text can hold, and more than ``maximumDepth`` levels, so that hostile input cannot exhaust the
-/// stack.
+/// Strings and numbers are scanned as ranges, without creating values. The scanner rejects escaped unpaired surrogates,
+/// which RFC 8259 allows but texts can't contain. It also rejects more than ``maximumDepth`` levels, so hostile input
+/// can't exhaust the stack.
 package struct JSONScanner {
   /// The deepest nesting of arrays and objects.
   package static let maximumDepth = 512
@@ -28,10 +28,10 @@ package struct JSONScanner {
   /// The next byte to look at, counted from the start of the buffer.
   package private(set) var position: Int
 
-  /// Looks at `range` of a buffer that must outlive the scanner; offsets count from the start of the buffer.
+  /// Creates a scanner for a range of a buffer, which must outlive the scanner. Offsets count from the buffer's start.
   package init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) {
     precondition(range.upperBound <= bytes.count, "internal error: range outside the buffer")
-    // A buffer of no bytes may have no address; nothing is ever read from this one.
+    // An empty buffer may not have an address. This address is never read.
     base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 16)!
     position = range.lowerBound
     end = range.upperBound
@@ -41,7 +41,7 @@ package struct JSONScanner {
     self.init(bytes, in: 0..<bytes.count)
   }
 
-  /// The next byte, or nil at the end.
+  /// The next byte, or `nil` at the end.
   @inline(__always)
   package var next: UInt8? {
     position < end ? byte(at: position) : nil
@@ -52,7 +52,7 @@ package struct JSONScanner {
     base.load(fromByteOffset: offset, as: UInt8.self)
   }
 
-  /// One value with white space around it and nothing else.
+  /// Scans a single value with optional surrounding white space.
   ///
   /// - Returns: what it is, and where it begins and ends.
   package mutating func scanDocument() throws(JSONError) -> (kind: Kind, range: Range<Int>) {
@@ -65,7 +65,7 @@ package struct JSONScanner {
     return (kind, range)
   }
 
-  /// Whether valid UTF-8 is one JSON value, with white space around it and nothing else.
+  /// Returns whether valid UTF-8 is a single JSON value with optional surrounding white space.
   package static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var scanner = JSONScanner(bytes)
     return (try? scanner.scanDocument()) != nil
@@ -81,7 +81,7 @@ package struct JSONScanner {
     }
   }
 
-  /// Steps over `byte` if it is the next one.
+  /// Skips the next byte if it's `byte`.
   @inline(__always)
   package mutating func take(_ byte: UInt8) -> Bool {
     guard position < end, self.byte(at: position) == byte else { return false }
@@ -126,7 +126,7 @@ package struct JSONScanner {
     guard take(JSONByte.openBrace) else { throw JSONError(.notAnObject, at: position, "not an object") }
   }
 
-  /// The name of the next member, having stepped over its colon; nil after the closing brace.
+  /// Returns the next member's name and skips its colon, or returns `nil` after the closing brace.
   package mutating func nextName(isFirst: Bool) throws(JSONError) -> StringToken? {
     skipWhitespace()
     if take(JSONByte.closeBrace) { return nil }
@@ -148,7 +148,7 @@ package struct JSONScanner {
     guard take(JSONByte.openBracket) else { throw malformed("not an array") }
   }
 
-  /// True when an element begins here; false after the closing bracket.
+  /// Returns `true` before an element, and `false` after the closing bracket.
   package mutating func hasNextElement(isFirst: Bool) throws(JSONError) -> Bool {
     skipWhitespace()
     if take(JSONByte.closeBracket) { return false }

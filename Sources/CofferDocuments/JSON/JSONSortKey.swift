@@ -1,4 +1,5 @@
-/// A value within a JSON text as it is sorted by: nothing and null, false, true, numbers, strings, arrays and objects.
+/// A sort key for a value in a JSON text. The order is missing and null, false, true, numbers, strings, arrays and
+/// objects.
 package struct JSONSortKey: Comparable, Sendable {
   private enum Rank: Int {
     case nothing, no, yes, number, string, other
@@ -10,7 +11,7 @@ package struct JSONSortKey: Comparable, Sendable {
   private var remainder: Int64 = 0
   private var bytes: [UInt8] = []
 
-  /// The value at `path` in UTF-8; nothing if the bytes are not JSON.
+  /// Creates a key for the value at `path` in UTF-8. If the bytes aren't JSON, the value is missing.
   package init(of json: UnsafeRawBufferPointer, at path: JSONPath) {
     guard let (kind, range) = path.find(in: json) else {
       rank = .nothing

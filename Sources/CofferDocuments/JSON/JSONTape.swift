@@ -1,7 +1,7 @@
-/// The values of one JSON text, found by one scan, so that they can be read in any order without another scan.
+/// The values in a JSON text, which can be read in any order after a single scan.
 ///
-/// An entry stands for a name or a value, in the order of the text. An array's elements follow its entry, and so do an
-/// object's members, each with the entry of its name and those of its value.
+/// An entry represents a name or a value, in the text's order. An array's elements and an object's members follow its
+/// entry. A member's name precedes its value.
 package struct JSONTape {
   /// The maximum length of a text. The length of each value, and its number of entries, then fits an entry.
   static let maximumByteCount = 1 << 28 - 1
@@ -73,14 +73,14 @@ package struct JSONTape {
 extension JSONTape {
   package enum Kind: UInt32 {
     case null, bool, number, string, array
-    /// An object whose names are ASCII without escapes, so that names are equal if their bytes are.
+    /// An object whose names are ASCII without escapes, so names are equal if their bytes are equal.
     case plainObject
     case object
   }
 
   /// A name or a value in eight bytes.
   package struct Entry {
-    /// The offset of a string's or number's first byte; the number of elements or members.
+    /// The offset of a string's or number's first byte, or the number of elements or members.
     let place: UInt32
     /// The kind, the mark, and in 28 bits the number of bytes of a string or number, or the number of entries of an
     /// array or object with its own.
@@ -98,7 +98,7 @@ extension JSONTape {
 
     package var kind: Kind { Kind(rawValue: bits >> 29)! }
     /// Whether the value is `true`, an integer literal, a string with escapes, or an object whose names are plain and
-    /// in ascending order, so that no name is there twice.
+    /// in ascending order, and therefore unique.
     package var isMarked: Bool { bits & 1 << 28 != 0 }
     /// The number of elements or members.
     package var count: Int { Int(place) }
@@ -119,7 +119,7 @@ extension JSONTape {
   /// - Parameters:
   ///   - name: The name in UTF-8.
   ///   - object: The entry of the object.
-  ///   - start: The entry of the name to compare first. Only a marked object can begin in its middle.
+  ///   - start: The name entry to compare first. Only a marked object's search can start in the middle.
   ///   - bytes: The JSON text.
   /// - Returns: The entry of the value, or `nil` if no name has these bytes.
   package func member(
@@ -140,14 +140,14 @@ extension JSONTape {
     }
   }
 
-  /// The value of a name or string, without its escapes.
+  /// Returns the value of a name or string, without its escapes.
   package func string(at index: Int, in bytes: UnsafeRawBufferPointer) -> String {
     let entry = entries[index]
     let token = JSONScanner.StringToken(range: entry.range, hasEscapes: entry.isMarked)
     return JSONScanner(bytes, in: token.range).string(of: token)
   }
 
-  /// The value of an integer literal, or `nil` for another number, or beyond 64 bits.
+  /// Returns the value of an integer literal, or `nil` for other numbers, or beyond 64 bits.
   package func integer(at index: Int, in bytes: UnsafeRawBufferPointer) -> Int64? {
     let entry = entries[index]
     return JSONScanner(bytes, in: entry.range).integer(

@@ -1,4 +1,4 @@
-// Values of other formats for which JSON has no type (see the command's page, "Documents of an input").
+// Values of other formats without a JSON type (see the command's page, "Documents of an input").
 extension JSONWriter {
   /// Appends `{"$base64":"…"}`.
   package static func append(base64 bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
@@ -17,8 +17,8 @@ extension JSONWriter {
     output.append(JSONByte.quote)
   }
 
-  /// Appends an exact integer; in canonical JSON, where numbers are doubles (RFC 8785), one that no double equals
-  /// becomes a string.
+  /// Appends an exact integer. In canonical JSON, where numbers are doubles (RFC 8785), an integer that a double can't
+  /// represent becomes a string.
   package static func append(exact integer: Int64, isCanonical: Bool = false, to output: inout [UInt8]) {
     let isString = isCanonical && integer.magnitude > 1 << 53
     if isString { output.append(JSONByte.quote) }
@@ -26,8 +26,8 @@ extension JSONWriter {
     if isString { output.append(JSONByte.quote) }
   }
 
-  /// Appends the shortest digits that read back as the same number, with a point or an exponent so that it stays a
-  /// real; canonical JSON has neither where it can. `{"$real":"inf"}`, `-inf` or `nan` where it is not finite.
+  /// Appends the shortest digits that read back as the same number. Except in canonical JSON, a point or an exponent
+  /// marks it as a real. If the number isn't finite, appends `{"$real":"inf"}`, with `-inf` or `nan` accordingly.
   package static func append(real: Double, isCanonical: Bool = false, to output: inout [UInt8]) {
     guard real.isFinite else {
       let name = real.isNaN ? "nan" : real < 0 ? "-inf" : "inf"

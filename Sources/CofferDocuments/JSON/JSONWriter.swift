@@ -1,4 +1,4 @@
-/// Appends JSON to bytes, in the one form of RFC 8785: the shortest escapes, numbers as ECMAScript prints them.
+/// Appends JSON to bytes in the form of RFC 8785, with the shortest escapes and ECMAScript's number format.
 package enum JSONWriter {
   /// Appends valid UTF-8 as a string with its quotes.
   package static func appendString(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
@@ -27,7 +27,7 @@ package enum JSONWriter {
   /// The length of an escape such as `\u001f`.
   private static let longestEscape = 6
 
-  /// Writes the bytes to memory that has room for an escape of the greatest length in each place that needs one.
+  /// Writes the bytes to memory with space for the longest escape at each escaped byte.
   ///
   /// - Returns: The number of bytes written.
   private static func copyEscaped(
@@ -40,7 +40,7 @@ package enum JSONWriter {
     var written = 0
     while bytes.count - offset >= 8 {
       let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      // What follows an escape overwrites the bytes behind it.
+      // The next bytes overwrite the unused part of the escape.
       target.storeBytes(of: word.littleEndian, toByteOffset: written, as: UInt64.self)
       let marks =
         EightBytes.marks(in: word, equalTo: quotes) | EightBytes.marks(in: word, equalTo: backslashes)
@@ -112,8 +112,7 @@ package enum JSONWriter {
       appendInteger(Int64(value), to: &output)
       return
     }
-    // Swift prints the shortest digits that read back as the same double, which are ECMAScript's; only the layout
-    // differs.
+    // Swift prints the shortest digits that read back as the same double, like ECMAScript. Only the layout differs.
     var digits: [UInt8] = []
     var exponent = 0
     var hasPoint = false

@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// Reads the names of attachments for indexes, document by document in the order of their IDs.
+/// Reads attachment names for indexes, document by document in the order of their IDs.
 package final class AttachedNames {
   private let transaction: StoreTransaction
   private let rows: StoreStatement?
@@ -23,7 +23,7 @@ package final class AttachedNames {
 
   /// Returns a number that changes when an attachment of a document is added, renamed or removed, without opening one.
   ///
-  /// - Parameter document: An ID that is greater than those of earlier calls.
+  /// - Parameter document: An ID greater than the IDs in earlier calls.
   package func mark(of document: Int64) throws(StoreError) -> Int64 {
     var mark: Int64 = 0
     try forEachRow(of: document) { row throws(StoreError) in mark &+= try row.element(transaction.keys).mark }
@@ -32,7 +32,7 @@ package final class AttachedNames {
 
   /// Returns the number of ``mark(of:)`` and the names in the order in which the files were attached.
   ///
-  /// An attachment that is damaged, or of a later version, has no name.
+  /// Damaged attachments, and attachments of a later version, don't have a name.
   package func find(of document: Int64) throws(StoreError) -> (mark: Int64, names: [SearchMatch.AttachmentName]) {
     var mark: Int64 = 0
     var names: [SearchMatch.AttachmentName] = []

@@ -3,9 +3,9 @@ internal import CofferSealing
 
 /// A file that belongs to a document, without its content.
 ///
-/// The content never changes: a replacement is another attachment, with another ``id``.
+/// The content never changes, because a replacement is another attachment with another ``id``.
 public struct Attachment: Hashable, Sendable, Identifiable {
-  /// The attachment's number in its store: 1 or more, never given twice.
+  /// The attachment's number in its store, which is 1 or more and never reused.
   public struct ID: Hashable, Comparable, Sendable, RawRepresentable, CustomStringConvertible {
     public let rawValue: Int64
 
@@ -21,13 +21,13 @@ public struct Attachment: Hashable, Sendable, Identifiable {
   public let id: ID
   /// The document that the attachment belongs to.
   public let document: DocumentID
-  /// The name, which other attachments of the document don't have. It can contain any characters, `/` among them.
+  /// The name, which is unique in the document. It can contain any characters, including `/`.
   public let name: String
   /// The media type, such as `image/png`, or an empty string.
   public let mediaType: String
-  /// The number of bytes of the content.
+  /// The content's size in bytes.
   public let byteCount: Int
-  /// The SHA-256 of the content, 32 bytes.
+  /// The content's SHA-256, as 32 bytes.
   public let sha256: [UInt8]
   /// The date of the attached file, or the date when it was attached.
   public let date: Timestamp

@@ -4,7 +4,7 @@ internal import CofferSealing
 
 /// Writes the content of a new attachment in a transaction, chunk by chunk, and then its row.
 package final class AttachmentBuilder {
-  /// What the row says besides the content.
+  /// The row's data except for the content.
   package struct Description: Sendable {
     package var uid: UniqueID
     package var born: Dot
@@ -142,7 +142,7 @@ package final class AttachmentBuilder {
     return Attachment(record)
   }
 
-  /// Deletes the chunks after a failure, so that the document is as before.
+  /// Deletes the chunks after a failure, so the document is unchanged.
   package func abandon() {
     cacheLimit = nil
     do throws(StoreError) {

@@ -7,7 +7,7 @@ internal import CofferSealing
 extension AttachmentChunks {
   /// Reads the whole content chunk by chunk, and compares it with its digest at the end.
   ///
-  /// - Throws: `damaged` if a chunk isn't the one that was written, or if the content isn't the one that was attached.
+  /// - Throws: `damaged` if a chunk differs from the written chunk, or the content from the attached content.
   package func forEachChunk(
     from database: StoreDatabase, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {

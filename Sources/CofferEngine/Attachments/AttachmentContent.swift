@@ -2,7 +2,7 @@ package import CofferDocuments
 internal import CofferPlatform
 package import CofferRecords
 
-/// The content of a new attachment: bytes, a file or a stream.
+/// The content of a new attachment, from bytes, a file or a stream.
 ///
 /// ```swift
 /// try store.write { try $0.attach(.file(photo), to: id) }
@@ -10,7 +10,7 @@ package import CofferRecords
 /// try store.write { try $0.attach(recording, to: id, name: "memo.wav") }
 /// ```
 ///
-/// A file or a stream of any length takes less than 2 MB of memory.
+/// Attaching a file or stream of any length uses less than 2 MB of memory.
 public struct AttachmentContent: Sendable {
   fileprivate enum Source: Sendable {
     case bytes([UInt8])
@@ -38,12 +38,12 @@ public struct AttachmentContent: Sendable {
     }
   }
 
-  /// A regular file, which is read when it's attached.
+  /// Returns the content of a regular file, which is read when it's attached.
   package static func file(atPath path: String) -> AttachmentContent {
     AttachmentContent(.file(path))
   }
 
-  /// The bytes that a closure passes on, which wait in a sealed file without a name.
+  /// Returns a content with the bytes that a closure passes on, which wait in an encrypted file without a name.
   package static func collected(
     by read: ((UnsafeRawBufferPointer) throws(StoreError) -> Void) throws -> Void
   ) throws -> AttachmentContent {
@@ -72,7 +72,7 @@ package struct ContentCollector: ~Copyable {
 }
 
 extension AttachmentContent {
-  /// The name of the file, or `nil` for other contents.
+  /// The file's name, or `nil` for other contents.
   package var fileName: String? {
     guard case .file(let path) = source else { return nil }
     return path.split(separator: "/").last.map(String.init)
@@ -81,8 +81,8 @@ extension AttachmentContent {
   /// Passes the content on in parts.
   ///
   /// - Returns: The date of the file, or `nil` for other contents.
-  /// - Throws: Errors of `body`, `noSuchFile`, `ioFailure`, `invalidArgument` for a file that isn't a regular one, or
-  ///   `locked` for a store that this process has open.
+  /// - Throws: Errors of `body`, `noSuchFile`, `ioFailure`, `invalidArgument` for a file that isn't a regular file, or
+  ///   `locked` for a store that's open in this process.
   func forEachPart(
     _ progress: ProgressHandler?, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws -> Timestamp? {
@@ -138,7 +138,7 @@ extension AttachmentContent {
   private static let partSize = 256 << 10
 }
 
-/// A regular file that is being attached.
+/// A regular file to attach.
 private final class AttachedFile {
   private let path: String
   private let descriptor: Int32
@@ -146,7 +146,7 @@ private final class AttachedFile {
   let date: Timestamp
 
   init(_ path: String) throws(StoreError) {
-    // Closing any descriptor of a store or its log would end the locks that this process holds.
+    // Closing a descriptor of a store or its log would release this process's locks on it.
     guard !OpenDatabase.hasFile(at: path) else {
       throw StoreError(.locked, "\(path) belongs to a store that is open", hint: "make a backup, and attach that")
     }

@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// A reference to an attachment from a value or a text of its document: the SHA-256 of the content.
+/// A reference from a document's value or text to an attachment of the document, by the content's SHA-256.
 ///
 /// It also leads to the attachment in copies of the document and in other stores, where IDs differ. It's encoded as 64
 /// hexadecimal digits.
@@ -9,15 +9,15 @@ internal import CofferDocuments
 /// struct Note: Codable { var body: String; var cover: AttachmentReference? }
 /// ```
 public struct AttachmentReference: Hashable, Sendable, Codable, CustomStringConvertible {
-  /// The SHA-256 of the content, 32 bytes.
+  /// The content's SHA-256, as 32 bytes.
   public let sha256: [UInt8]
 
-  /// Creates a reference to the content of an attachment.
+  /// Creates a reference to an attachment's content.
   public init(_ attachment: Attachment) {
     sha256 = attachment.sha256
   }
 
-  /// Creates a reference from 64 hexadecimal digits in lower case, or returns `nil` for any other text.
+  /// Creates a reference from 64 lowercase hexadecimal digits, or returns `nil` for other texts.
   public init?(_ description: String) {
     guard let bytes = Hexadecimal.bytes(description[...]), bytes.count == 32 else { return nil }
     sha256 = bytes

@@ -10,7 +10,7 @@ internal import Dispatch
 final class ContentHasher {
   /// The number of first bytes that the caller's thread hashes.
   private static let firstBytes = 128 << 10
-  /// The number of copies, and their size. The caller waits if the other thread has hashed none of them.
+  /// The number of copies, and their size. The caller waits if the other thread hasn't hashed any copy yet.
   private static let (copyCount, copySize) = (4, 64 << 10)
 
   private let work: Work
@@ -74,7 +74,7 @@ final class ContentHasher {
   /// A copy of bytes, which one thread uses at a time.
   private final class Copy {
     let memory: ScratchMemory
-    /// The number of bytes, or `nil` behind the last copy.
+    /// The number of bytes, or `nil` after the last copy.
     var count: Int?
 
     init(byteCount: Int) {
@@ -84,13 +84,13 @@ final class ContentHasher {
 
   /// The work on either thread.
   private final class Work: @unchecked Sendable {
-    // Sendable, because the caller's thread uses `hasher` and `failure` only before the other thread starts and after it
-    // ends. It makes the copies before that, and writes each only when it's hashed.
+    // Sendable, because the caller's thread uses `hasher` and `failure` only before the other thread starts and after
+    // it ends. It creates the copies first, and writes a copy only after it's hashed.
     private let hasher: TextHasher
     private var failure: SealingError?
     /// The copies, which are used in turn.
     var copies: [Copy] = []
-    /// Count the copies that wait for the other thread, and those that it has hashed.
+    /// Count the copies that wait for the other thread, and the hashed copies.
     let (filled, hashed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let ended = DispatchSemaphore(value: 0)
 

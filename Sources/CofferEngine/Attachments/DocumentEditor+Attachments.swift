@@ -2,12 +2,12 @@ internal import CofferRecords
 internal import CofferSealing
 
 extension DocumentEditor {
-  /// Attaches a content, or leaves the document as it was.
+  /// Attaches a content. The document is unchanged after an error.
   ///
   /// - Parameters:
-  ///   - name: The name, or `nil` for the name of the attached file.
-  ///   - mediaType: The media type, or `nil` for the one that the name's extension stands for.
-  ///   - date: The date, or `nil` for that of the attached file, or else for now.
+  ///   - name: The name, or `nil` to use the attached file's name.
+  ///   - mediaType: The media type, or `nil` to use the type for the name's extension.
+  ///   - date: The date, or `nil` to use the attached file's date, or else the current date.
   /// - Throws: Errors of reading the content, `noSuchDocument`, `alreadyExists` if an attachment of the document has the
   ///   name, `invalidArgument`, `tooLarge`, `noNumberLeft`.
   package func attach(
@@ -21,7 +21,7 @@ extension DocumentEditor {
     return try add(content, to: id, name: name, mediaType: mediaType ?? MediaType.ofFile(named: name), date, progress)
   }
 
-  /// Attaches a content in the place of an attachment, which is removed.
+  /// Replaces an attachment with a new content.
   ///
   /// - Parameters:
   ///   - mediaType: The media type, or `nil` for the former one.

@@ -27,8 +27,9 @@ extension DocumentEditor {
 
   /// Attaches kept attachments to their document, which is back.
   ///
-  /// They keep their identities and dots, because nobody changed them. An attachment gets new ones if another replica
-  /// removed it since, because a merge would otherwise remove it again, and in a store that doesn't know its dots.
+  /// They keep their identities and dots, because nobody changed them. An attachment gets new identities and dots if
+  /// another replica has removed it, because a merge would otherwise remove it again. It also gets them in a store that
+  /// doesn't include its dots.
   package func restore(
     _ attachments: [KeptAttachment], from contents: SealedContents, to id: DocumentID
   ) throws(StoreError) {

@@ -3,7 +3,7 @@ internal import CofferSQLite
 internal import CofferSealing
 internal import Synchronization
 
-/// What an open store knows about chunks of former attachments, which a large or interrupted deletion leaves over.
+/// An open store's knowledge of former attachments' chunks, which remain after a large or interrupted deletion.
 enum ChunkSweep: UInt8, AtomicRepresentable {
   /// This process hasn't changed attachments yet.
   case notDue
@@ -14,8 +14,8 @@ enum ChunkSweep: UInt8, AtomicRepresentable {
 }
 
 extension StoreEngine {
-  /// The number of attachments' numbers that a process looks at after its first change. In a store with more of them, it
-  /// begins at a random one, so that many short processes look at all.
+  /// The number of attachment numbers that a process checks after its first change. In a store with more numbers, it
+  /// starts at a random number, so many short processes check all of them.
   private static let numbersToSweep: Int64 = 1 << 16
 
   /// Deletes chunks of former attachments in transactions of their own, if this process's commits left some, and after
@@ -42,7 +42,7 @@ extension StoreEngine {
 
   /// Deletes all chunks of former attachments.
   ///
-  /// - Throws: Errors of transactions, and `setMismatch` if rows of attachments are missing.
+  /// - Throws: Errors of transactions, and `setMismatch` if attachment rows are missing.
   package func deleteAllLeftoverChunks() throws(StoreError) {
     let next = Int64(try reading { transaction throws(StoreError) in transaction.state.nextAttachment })
     try deleteLeftoverChunks(from: 1, below: next, wait: nil)
@@ -70,7 +70,7 @@ extension StoreEngine {
           former = try transaction.firstFormerAttachment(from: number + 1, below: end)
         }
         try transaction.commit()
-        // Pages that the deletion changed stay in the cache, and would add up over its transactions.
+        // Release the cache, because changed pages would otherwise accumulate over the deletion's transactions.
         try translatingErrors(transaction.database.connection.releaseCache)
         return former
       }
@@ -81,7 +81,7 @@ extension StoreEngine {
 extension StoreTransaction {
   private static let numbersPerPage: Int64 = 1024
 
-  /// Returns the lowest number of an attachment without a row that still has chunks, or `nil` if there is none.
+  /// Returns the lowest number of a former attachment that still has chunks, or `nil` if there are no such chunks.
   func firstFormerAttachment(from start: Int64, below end: Int64) throws(StoreError) -> Int64? {
     guard state.nextAttachment > 1 else { return nil }
     var next = start

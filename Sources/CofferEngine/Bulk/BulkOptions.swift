@@ -12,7 +12,7 @@ public struct BulkOptions {
   /// A closure called after each batch with the number of processed documents. Throwing from it ends the insertion.
   ///
   /// In the mode `fail`, adding documents or collections in this closure, in ``onInsert`` or while the source is read
-  /// throws `misuse`, because the next IDs are already given to documents of the source.
+  /// throws `misuse`, because the next IDs are already assigned to the source's documents.
   public var progress: ProgressHandler?
   /// A closure called with the ID of each new document, in order. It can't add documents, like ``progress``.
   public var onInsert: ((DocumentID) -> Void)?
@@ -25,7 +25,7 @@ public struct BulkOptions {
     /// Throw `alreadyExists` or `duplicateKey` and end the insertion.
     case fail
     /// Update the existing document, but keep its title or attributes if the incoming document lacks them. An incoming
-    /// attachment replaces one of the same name if their contents differ, and other attachments stay.
+    /// attachment replaces an attachment with the same name if the contents differ. Other attachments are kept.
     case update
     /// Keep the existing document unchanged.
     case skip
@@ -45,14 +45,14 @@ public struct BulkReport: Sendable {
   public package(set) var unchanged = 0
   /// The number of documents skipped by ``BulkOptions/Conflict/skip`` because their ID or key was taken.
   public package(set) var skipped = 0
-  /// The number of attachments that were added or replaced.
+  /// The number of added or replaced attachments.
   public package(set) var attachments = 0
-  /// The first created document in the source's order, or `nil` if no document was created.
+  /// The first created document in the source's order, or `nil` if the call didn't create documents.
   public package(set) var firstID: DocumentID?
-  /// The last created document in the source's order, or `nil` if no document was created.
+  /// The last created document in the source's order, or `nil` if the call didn't create documents.
   public package(set) var lastID: DocumentID?
-  /// The number of created documents by collection name. Collections whose names differ only in how their accents are
-  /// composed are counted as one, because such strings are equal.
+  /// The number of created documents by collection name. Collections whose names only differ in accent composition are
+  /// counted together, because such strings are equal.
   public package(set) var collections: [String: Int] = [:]
   /// The number of documents inserted without their parent, because IDs weren't kept or the parent is missing.
   public package(set) var parentsDropped = 0

@@ -6,7 +6,7 @@ package struct BulkUpsert {
   package let transaction: StoreTransaction
   /// Returns the text that replaces a stored document's value, or `nil` for documents that aren't values of a type.
   private let replacement: Upsert.Replacement?
-  /// The IDs in the source of documents that were found by their key under another ID.
+  /// The source IDs of documents found by key under another ID.
   private var claims: [DocumentID: DocumentID] = [:]
 
   package init(_ transaction: StoreTransaction, replacement: Upsert.Replacement? = nil) {

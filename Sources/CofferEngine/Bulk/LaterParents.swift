@@ -14,11 +14,11 @@ package struct LaterParents: Sendable {
 
   package var isEmpty: Bool { waiting.isEmpty }
 
-  /// Sets the parents that are there now, and keeps those that are missing.
+  /// Sets the parents that exist now, and keeps the missing parents.
   ///
   /// - Parameter ignoresInvalid: Whether an invalid parent counts as missing.
   /// - Returns: The number of missing parents.
-  /// - Throws: `invalidArgument` for a parent in another collection, the document itself, or one of its descendants.
+  /// - Throws: `invalidArgument` for a parent in another collection, the document itself, or its descendant.
   package mutating func resolve(_ transaction: StoreTransaction, ignoringInvalid ignoresInvalid: Bool = false)
     throws(StoreError) -> Int
   {

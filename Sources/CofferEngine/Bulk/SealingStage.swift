@@ -28,7 +28,7 @@ package final class SealingStage {
   private var places: [[UInt8]: Int] = [:]
   private var current = 0
   private var newCollections: NewCollections
-  /// The identities of the documents with given IDs, which later ones may name as parents.
+  /// The identities of documents with given IDs, which can be parents of later documents.
   private var uids: [Int64: UniqueID] = [:]
   /// The documents whose parents come later, were there before, or are missing.
   package var laterParents = LaterParents()

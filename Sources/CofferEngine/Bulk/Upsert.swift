@@ -8,7 +8,7 @@ package struct Incoming {
   var givesText = true
   /// Whether the title is for a new document only.
   var isUsualTitle = false
-  /// Whether a new document's missing date is the current date, even if the other one is given.
+  /// Whether a new document's missing date is the current date, even if the other date is given.
   var hasSeparateDates = false
   /// The ID in the source.
   package var id: DocumentID?
@@ -18,9 +18,9 @@ package struct Incoming {
   var isComplete = false
   /// Whether a missing parent means that the parent is unknown, so the stored parent is kept.
   var keepsParent = false
-  /// The attachments, which are added to those of a stored document.
+  /// The attachments, which are added to a stored document's attachments.
   package var attachments: [DraftAttachment] = []
-  /// Whether the record only changes the parts that it gives, even if other records replace whole documents.
+  /// Whether the record only changes its given parts, even if other records replace whole documents.
   package var isPartial = false
 
   package init(
@@ -91,7 +91,7 @@ package struct Upsert {
   private var positions: [UInt32: PositionRun] = [:]
   /// The parents to set at the end.
   package var laterParents = LaterParents()
-  /// The number of attachments that were added or replaced.
+  /// The number of added or replaced attachments.
   package private(set) var attached = 0
 
   package init(
@@ -151,7 +151,7 @@ package struct Upsert {
     if let replacement { incoming.document.text = try replacement(incoming.document.text, stored) }
     let replacesWhole = replacesWhole && !incoming.isPartial
     var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
-    // A store without titles has no title to change.
+    // If the store doesn't keep titles, the title can't change.
     if transaction.keys.session.titles == .none { document.title = old.title }
     let parent = document.parent == old.parent ? nil : document.parent
     let isParentThere = if let parent { try transaction.hasRow(parent) } else { false }
@@ -195,16 +195,16 @@ package struct Upsert {
   private func updated(_ old: Document, with incoming: Incoming, _ rule: TitleRule) throws(StoreError) -> Document {
     let given = incoming.document
     var document = old
-    // The mark of a value stays with its text.
+    // A value's mark stays with its text.
     if incoming.givesText, given.isJSON || !given.text.utf8.elementsEqual(old.text.utf8) {
       (document.text, document.isJSON) = (given.text, given.isJSON)
-      // The attributes that are given include the schema version of a value, unless that's 1.
+      // The given attributes include a value's schema version, unless it's 1.
       document.attributes = CodableValues.attributes(of: old, with: given)
     }
     if let title = given.title, !incoming.isUsualTitle {
       document.title = title
     } else if replacement != nil {
-      // A title that was derived from the old value follows the new value.
+      // A title derived from the old value is derived again from the new value.
       var former = old
       if old.title.isIdentical(to: old.titleInJSON) { former.title = nil }
       document.title = former.title ?? document.titleInJSON

@@ -30,7 +30,7 @@ extension ChangeFeed {
     private(set) var names: [CollectionID: FollowedCollection] = [:]
     /// The generation of a local commit in progress. A poll must not report it, even if it's already in the file.
     var committing: UInt64?
-    // Used only under the lock, to set and cancel it.
+    // Only used under the lock, to set and cancel it.
     nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
     var nextPoll = ContinuousClock.now
   }

@@ -20,8 +20,8 @@ package final class ChangeSubscription: Sendable {
 package enum ChangeUse: Sendable {
   /// It reports their documents.
   case report
-  /// It repeats reads. A document that was inserted and deleted since the subscriber's last change still counts,
-  /// because the reads may have been repeated in between. So do commits without changed documents.
+  /// It repeats reads. Documents inserted and deleted since the subscriber's last change still count, because the reads
+  /// may have been repeated in between. Commits without changed documents also count.
   case reread
 }
 

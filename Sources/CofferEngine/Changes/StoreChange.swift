@@ -25,7 +25,7 @@ public struct StoreChange: Sendable, Hashable {
   public package(set) var generation: UInt64
   /// The changed documents by collection.
   public package(set) var collections: [CollectionID: Documents] = [:]
-  /// The created, renamed or dropped collections, and those that began or ended to fold keys.
+  /// The created, renamed or dropped collections, and collections that started or stopped folding keys.
   public package(set) var changedCollections: Set<CollectionID> = []
   /// A Boolean value that indicates whether all IDs are reported.
   ///
@@ -90,7 +90,7 @@ extension StoreChange {
     }
   }
 
-  /// Returns only the changes in these collections.
+  /// Returns the changes in these collections.
   func filtered(_ wanted: Set<CollectionID>) -> StoreChange {
     var change = self
     change.collections = collections.filter { wanted.contains($0.key) }

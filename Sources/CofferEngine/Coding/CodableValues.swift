@@ -91,8 +91,8 @@ package struct CodableValues: Sendable {
     return attributes
   }
 
-  /// Returns the attributes that a document keeps with another text: without a schema version, unless the text is still
-  /// the same value.
+  /// Returns the attributes that a document keeps with another text. Removes the schema version, unless the text is
+  /// still the same value.
   package static func attributes(of old: Document, with new: Document) -> Attributes {
     var attributes = old.attributes
     guard !attributes.isEmpty, case .number? = attributes[schemaName],
@@ -104,8 +104,8 @@ package struct CodableValues: Sendable {
 
   // MARK: Replacing
 
-  /// Returns the text of a value that replaces a stored document: the new text, with the members of the stored value
-  /// that the type doesn't know.
+  /// Returns the text of a value that replaces a stored document, which is the new text with the stored value's unknown
+  /// members.
   ///
   /// - Parameters:
   ///   - new: The new value's text.
@@ -119,7 +119,7 @@ package struct CodableValues: Sendable {
       return try text(new, of: decodable, replacing: old, wasRead: wasRead)
     }
     _ = try Self.schema(of: old.header, as: type, nil)
-    // Nothing tells a member that the type doesn't know from one that the value doesn't have.
+    // An unknown member can't be distinguished from a member that the value lacks.
     guard !old.header.isJSON || JSONKeeping.hasMembers(Array(new.utf8), of: Array(old.document.text.utf8)) else {
       let id = old.header.id
       let name = String(describing: type)
@@ -214,7 +214,7 @@ package struct CodableValues: Sendable {
 
   /// Decodes JSON of a query's column, such as `json -> '$.tags'`.
   ///
-  /// - Throws: The errors of `JSONDecoder.decode(_:from:)`, and those of the type's own code.
+  /// - Throws: The errors of `JSONDecoder.decode(_:from:)`, and the errors of the type's own code.
   package func value(_ type: any Decodable.Type, inJSON json: String) throws -> any Decodable {
     func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
       var json = json

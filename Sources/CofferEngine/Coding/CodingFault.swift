@@ -37,13 +37,13 @@ enum CodingFault {
 
   private static func name(_ key: any CodingKey) -> String {
     if let index = index(key) { return "[\(index)]" }
-    // Declared keys are plain enumeration cases. Dictionary keys are data, which other keys hold, also as the value of a
-    // case.
+    // Declared keys are plain enumeration cases. Dictionary keys are data, which other keys contain, also as a case's
+    // value.
     let mirror = Mirror(reflecting: key)
     return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "[…]"
   }
 
-  /// Returns the place in an array, and `nil` for a dictionary key that is a number.
+  /// Returns the index in an array, or `nil` for a dictionary key that's a number.
   private static func index(_ key: any CodingKey) -> Int? {
     key.intValue.flatMap { key.stringValue == "Index \($0)" ? $0 : nil }
   }

@@ -34,7 +34,7 @@ public struct ValueCoding: Sendable {
 
   /// How the encoder writes dates, or `nil` if it writes them as ISO 8601.
   package var dates: StoredDates? {
-    // Whole seconds, because a strategy can leave out milliseconds.
+    // Use whole seconds, because a strategy can omit milliseconds.
     let samples = [0, 730_000_001].map { Date(timeIntervalSinceReferenceDate: $0) }
     let written = samples.map { (try? writing.encode([$0]).text)?.dropFirst().dropLast() ?? "" }
     func areRead(by read: (Substring) -> Timestamp?) -> Bool {
@@ -50,7 +50,7 @@ package enum StoredDates: String, Sendable, Codable, CaseIterable {
   case secondsSince2001 = "2001"
   case secondsSince1970 = "unix"
   case millisecondsSince1970 = "unix-ms"
-  /// A form that only the store's own coder reads.
+  /// A form that only the store's own coder can read.
   case own
 
   /// Returns the date of a number, rounded to milliseconds, or `nil` for an own form or outside the years 0 to 9999.

@@ -14,12 +14,12 @@ internal import CofferRecords
 /// Older values are converted when they're read. The file keeps the old version until the value is written, either
 /// separately or by ``WriteTransaction/migrateValues(_:in:)``, which writes all values.
 ///
-/// A program never reads or replaces a value with a newer version than its type has: reading, `put`, `update` and bulk
-/// insertion throw `notDecodable`, and the value remains. A type that isn't a `VersionedValue` has version 1.
+/// A program never reads or replaces a value with a newer version than its type's version. Reading, `put`, `update` and
+/// bulk insertion throw `notDecodable`, and the value is unchanged. A type that isn't a `VersionedValue` has version 1.
 ///
-/// Within a version, a type can gain members, and programs with and without them can take turns. `put` and `update`
-/// keep the members that the program's type doesn't have. To remove a member or change its meaning, increase
-/// ``schema``.
+/// Within a version, a type can gain members, and programs with and without these members can write the value in turn.
+/// `put` and `update` keep the members that the program's type doesn't have. To remove a member or change its meaning,
+/// increase ``schema``.
 ///
 /// If you replace all attributes of such a document, keep `schema`. Otherwise, the value counts as version 1. Instead,
 /// change single attributes (`$0.attributes["pinned"] = true`), or use `WriteTransaction.update(_:as:_:)` to change the
@@ -30,7 +30,7 @@ public protocol VersionedValue: Codable, Sendable {
 
   /// A value that supplies the missing members of older values, or `nil` (the default) if all members are required.
   ///
-  /// Only the value's own members are filled in, without the members of nested values.
+  /// Only the value's own members are filled in. Nested values are unchanged.
   static var defaults: Self? { get }
 
   /// Converts a value from an older schema version. The default implementation decodes it as the current type, with

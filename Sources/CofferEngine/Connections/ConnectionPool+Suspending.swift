@@ -5,7 +5,7 @@ internal import Dispatch
 internal import Synchronization
 
 extension ConnectionPool {
-  /// Rejects new work, interrupts all transactions, waits for them, and closes all connections. The keys stay.
+  /// Rejects new work, interrupts all transactions, waits for them, and closes all connections. Keeps the keys.
   ///
   /// The log isn't copied into the file, because that can take long.
   ///
@@ -81,8 +81,8 @@ extension ConnectionPool {
 
   // MARK: Calls with files of their own
 
-  /// Runs a call that keeps files open beside its transactions, such as a copy of the store. Suspending the store ends
-  /// the call where it checks its cancellation, and waits for it.
+  /// Runs a call that keeps files open outside its transactions, such as a copy of the store. Suspending the store ends
+  /// the call at its next cancellation check, and waits for it.
   ///
   /// - Throws: Errors of the call, `closed`, or `suspended`.
   package func during<R>(_ call: () throws(StoreError) -> R) throws(StoreError) -> R {

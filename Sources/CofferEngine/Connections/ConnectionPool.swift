@@ -11,11 +11,11 @@ package final class ConnectionPool: Sendable {
   private static let maximumIdleReaders = 4
 
   struct Idle {
-    // A connection is used only by the thread that removed it from this array.
+    // Only the thread that removed a connection from this array uses the connection.
     nonisolated(unsafe) var readers: [StoreConnection] = []
     /// The threads inside `read`.
     var reading: Set<UInt> = []
-    /// The calls that keep files open beside their transactions.
+    /// The calls that keep files open outside their transactions.
     var calls: [ObjectIdentifier: Cancellation] = [:]
     /// The interrupt handles of active readers. Closing the store interrupts their waits for a lock.
     var interrupts: [ObjectIdentifier: InterruptHandle] = [:]
@@ -37,13 +37,13 @@ package final class ConnectionPool: Sendable {
   package let readerTurns: FairSemaphore
   /// Held by the writing thread, and by the closing thread.
   let writing = DispatchSemaphore(value: 1)
-  // Used only by the thread that holds `writing`.
+  // Only used by the thread that holds `writing`.
   nonisolated(unsafe) var writingConnection: StoreConnection?
   /// Held by the closing thread.
   let closing = Mutex<Void>(())
   /// Held by a thread that suspends or resumes the store.
   let pausing = Mutex<Void>(())
-  /// This store's part in its open file, or `nil` while it has no connection because it's suspended or closed.
+  /// This store's share of its open file, or `nil` without connections, while the store is suspended or closed.
   let share: Mutex<FileShare?>
   /// The locks shared with other open stores of the same file.
   var locks: ProcessLocks { session.locks }
@@ -265,7 +265,7 @@ package final class ConnectionPool: Sendable {
         try session.requireRunning()
       }
     } catch {
-      // Closing a store that was never written to doesn't wait for another writer.
+      // Closing a store without writes doesn't wait for another writer.
       if isNew { writingConnection = nil }
       throw error
     }
@@ -308,7 +308,7 @@ package final class ConnectionPool: Sendable {
     }
   }
 
-  /// Closes the connections that no read uses, with their caches and index pages.
+  /// Closes idle reader connections, with their caches and index pages.
   package func closeIdleReaders() {
     // The readers leave the lock with this thread as their single owner, and close when it forgets them.
     nonisolated(unsafe) let readers = idle.withLock { idle in
@@ -380,7 +380,7 @@ package final class ConnectionPool: Sendable {
     }
   }
 
-  /// Limits all waits of a connection, also those for this process, until ``resetWait(of:)``.
+  /// Limits all of a connection's waits, also for this process, until ``resetWait(of:)``.
   private func setWait(_ shorter: Duration?, of database: Database) {
     if let shorter { (database.busyTimeout, database.holdsLockHere) = (shorter, nil) }
   }
@@ -392,7 +392,7 @@ package final class ConnectionPool: Sendable {
 
   /// What keeps the log from being copied into the file and truncated.
   private enum LogObstacle {
-    /// Reads of this process with numbers below this one.
+    /// This process's reads with lower numbers.
     case reads(before: UInt64)
     /// A connection that isn't a store's of this process, or a replication program, and the time of waiting for it.
     case others(Duration = .zero)
@@ -401,7 +401,7 @@ package final class ConnectionPool: Sendable {
   /// Runs `body` on the connection for writing, after copying the whole log into the file and truncating it.
   ///
   /// Waits for readers that still use the log. Other writers continue during long reads. If further reads have begun by
-  /// their end, writers wait, too, at most a few times as long as such a read takes: a log that grows stays in use.
+  /// then, writers also wait, at most a few times as long as such a read takes, because a growing log stays in use.
   ///
   /// - Parameters:
   ///   - waiting: Called while readers block the copy.

@@ -72,7 +72,7 @@ package final class WriteAheadLock: Sendable {
   /// - Parameters:
   ///   - countsThisProcess: Whether the time counts in which this process has the lock, for example to close another
   ///     open store of the file.
-  ///   - check: Called before each attempt. An error that it throws ends the wait.
+  ///   - check: Called before each attempt. If it throws, the wait ends.
   package func lock(
     wait: Duration?, countsThisProcess: Bool = true, _ cancellation: Cancellation? = nil,
     check: () throws(StoreError) -> Void = {}

@@ -102,7 +102,7 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
   private let awaitedSignal = DispatchSemaphore(value: 0)
   /// Counts the started batches for the single worker.
   private let started = DispatchSemaphore(value: 0)
-  /// Used only by the caller's thread.
+  /// Only used by the caller's thread.
   private var isWorkerRunning = false
 
   init(limit: Int, _ workers: Conveyor<Batch>.Workers, _ work: @escaping (Batch) -> Void) {

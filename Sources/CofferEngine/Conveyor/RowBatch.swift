@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// The work of other threads on copied rows, with its results. Only one thread at a time uses it.
+/// The work of other threads on copied rows, with its results. One thread uses it at a time.
 protocol RowWork: AnyObject {
   /// Clears the results of earlier rows.
   func begin()

@@ -2,7 +2,7 @@ package import CofferRecords
 internal import CofferSQLite
 package import CofferSealing
 
-/// What a copy has in common with its store, so that both can be merged (FORMAT, "Replicas").
+/// The data that a copy shares with its store, so both can be merged (FORMAT, "Replicas").
 package struct StoreHeritage {
   let family: Secret
   /// The store's replicas, whose changes the copy includes.
@@ -29,7 +29,7 @@ package struct StoreMaker {
   var replacesExisting = false
   /// A file that's being read and must not be replaced.
   var source: String?
-  /// The store that the new one is a copy of, if both are to be merged later.
+  /// The original that the new store copies, or `nil` if they won't be merged later.
   var heritage: StoreHeritage?
 
   package init(
@@ -100,9 +100,9 @@ package struct StoreMaker {
     return try sealed(given, isTest: isTest)
   }
 
-  /// Asks for the secrets and checks them, so that `make` fails only if it can't write the file.
+  /// Asks for the secrets and checks them, so `make` only fails if it can't write the file.
   ///
-  /// - Returns: Slots that ask for nothing.
+  /// - Returns: Slots that don't ask for secrets.
   package func asked(_ keys: [NewSlot], allowsTestKeys: Bool) throws(StoreError) -> [NewSlot] {
     let (given, isTest) = try given(by: keys, allowsTestKeys: allowsTestKeys)
     _ = try targets(of: given, isTest: isTest)
@@ -188,7 +188,7 @@ package struct StoreMaker {
     return Keyring(active: 1, family: family, epochs: [epoch])
   }
 
-  /// Returns the replicas of the empty store, with a new one of its own, and the state's lead.
+  /// Returns the empty store's replicas, including a new replica for the store itself, and the state's lead.
   ///
   /// - Throws: `noNumberLeft`.
   private func replicas() throws(StoreError) -> (replicas: Replicas, lead: UInt64) {

@@ -205,7 +205,7 @@ package final class StoreEngine: Sendable {
       let reason: String
       switch error.code {
       case .locked, .closed, .suspended: reason = error.message
-      // A handler that stops a rekey says so itself.
+      // If a handler stops a rekey, its error already says so.
       case .cancelled where error.advice == nil: reason = "the wait for readers was cancelled"
       default: throw error
       }
@@ -229,7 +229,7 @@ package final class StoreEngine: Sendable {
     }
   }
 
-  /// Replaces a damaged header, slots and spare copy with the contents that this session verified.
+  /// Replaces a damaged header, slots and spare copy with this session's verified contents.
   ///
   /// The state must open under the session's root key, refer to the session's header, and not be older than the latest
   /// state in the session.

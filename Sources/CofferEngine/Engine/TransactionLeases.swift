@@ -104,7 +104,7 @@ extension StoreEngine {
   package func beginWriting(
     _ cancellation: Cancellation? = nil, wait: Duration? = nil, turn: FairTurn? = nil
   ) throws(StoreError) -> WriteLease {
-    // Another process may have enabled a feature that writers must know.
+    // Another process may have enabled a feature that writers must support.
     guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
       throw .notWritable(path, isChosen: isReadOnlyByChoice)
     }

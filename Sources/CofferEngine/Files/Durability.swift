@@ -28,7 +28,7 @@ package enum Durability {
   /// Syncs all files and names below a folder, and all other pending writes on its file system. A folder with many
   /// files needs a single call instead of one per file.
   ///
-  /// - Returns: The same as ``syncDirectory(beside:)``.
+  /// - Returns: The same value as ``syncDirectory(beside:)``.
   package static func syncFileSystem(in folder: String) -> Int32? {
     withFolder(folder, coffer_sync_file_system)
   }

@@ -7,7 +7,7 @@ internal import CofferSQLite
 /// SQLite would apply a killed writer's journal to the file itself, and creates files next to a store in WAL mode.
 /// - If a process has the file open, it's read with that process's journal or log, as by any reader.
 /// - If the file is in WAL mode without a log, it's read as immutable.
-/// - If the file has an unused journal or log, a private copy of both is read, which stays sealed.
+/// - If the file has an unused journal or log, a private, encrypted copy of both is read.
 package final class OriginalFile: Sendable {
   /// The path of the original, or of its private copy.
   let path: String
@@ -37,8 +37,8 @@ package final class OriginalFile: Sendable {
     } else {
       copy = nil
       self.path = original
-      // In WAL mode, a file that's in use has a log or its index beside it, unless it's only read as immutable. Reading
-      // as immutable would miss what's in the log.
+      // In WAL mode, a file in use has a log or its index next to it, unless it's only read as immutable. Reading it as
+      // immutable would miss the log's contents.
       let hasLogOrIndex = hasLog || FileMark.hasContent(original + "-shm")
       mode = isInUse && hasLogOrIndex || !FileMark.isWriteAhead(original) ? .readOnly : .immutable
     }

@@ -3,7 +3,7 @@ internal import CofferRecords
 
 /// A new directory for temporary sealed files that only this user can enter, removed with its files.
 ///
-/// A killed process leaves the directory in the temporary folder until the next one is made there.
+/// If the process is killed, the directory remains in the temporary folder until the next directory is created there.
 package final class PrivateFolder: Sendable {
   private let entry: TemporaryEntry
 

@@ -17,7 +17,7 @@ struct FileIdentity: Hashable {
   }
 }
 
-/// The writer queue of a file, and other state, shared by all stores that this process has opened on it.
+/// A file's writer queue and other state, shared by all of this process's open stores of the file.
 ///
 /// SQLite treats each open store like a separate process. Without this queue, writers would poll for the lock in random
 /// order, and a thread that writes to two stores would wait for itself. ``WriteAheadLock`` has its own registry because
@@ -102,7 +102,7 @@ package final class ProcessLocks: Sendable {
     connection.holdsLockHere = { self.blocksThisThread(ownReads: isRegistered ? 1 : 0) }
   }
 
-  /// Runs work that has SQLite's lock for reading without an open store.
+  /// Runs work that holds SQLite's read lock without an open store.
   func asReader<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     let thread = coffer_thread()
     beginReading(thread)
@@ -121,8 +121,8 @@ package final class ProcessLocks: Sendable {
     return try work()
   }
 
-  /// Whether a transaction of this process has the lock that this thread's statement waits for. A writer waits for
-  /// readers only after it has begun, and a reader waits for a writer.
+  /// Returns whether a transaction of this process holds the lock that this thread's statement waits for. A writer
+  /// waits for readers only after it has begun, and a reader waits for a writer.
   ///
   /// - Parameter ownReads: The number of this thread's reads that are registered for the statement. The writer may wait
   ///   for any other read of this thread, so waiting for the writer must end.
@@ -135,9 +135,9 @@ package final class ProcessLocks: Sendable {
     return reading.withLock { $0[thread, default: 0] } <= ownReads
   }
 
-  /// Whether a reader of this file writes another file that the writer's thread reads, or whose readers are in turn such
-  /// readers. Their commits would wait for each other, as in two merges of two stores with each other, so one of the
-  /// waits must end.
+  /// Returns whether a reader of this file writes another file that the writer's thread reads, or whose readers are in
+  /// turn such readers. Their commits would wait for each other, as in two merges of two stores with each other, so one
+  /// of the waits must end.
   private func isAwaitedByReader(_ thread: UInt) -> Bool {
     var others = Self.all.withLock { $0.values.compactMap { $0.locks } }
     var readers = reading.withLock { Set($0.keys) }
@@ -195,7 +195,7 @@ package final class ProcessLocks: Sendable {
   /// The number of the next read.
   var nextLogRead: UInt64 { logReads.withLock { $0.next } }
 
-  /// Whether a read with a lower number hasn't ended.
+  /// Returns whether a read with a lower number hasn't ended.
   func isReadingLog(before number: UInt64) -> Bool {
     logReads.withLock { $0.active.contains { $0 < number } }
   }

@@ -12,7 +12,7 @@ final class SealedFile {
   private let folder: String
   private let key: XAESKey
   private let sealedSize: Int
-  /// What the file holds and what to do if it can't, for errors.
+  /// The file's contents and what to do if writing fails, for errors.
   private let content: String
   private let hint: ErrorHint
 

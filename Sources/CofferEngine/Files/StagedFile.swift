@@ -99,7 +99,7 @@ package final class StagedFile {
 
   /// Returns whether the existing file is a store, even a damaged one, or `true` if it has just been removed.
   private func isStore() throws(StoreError) -> Bool {
-    // Closing the file below would end the process's locks on it, so it would stay open.
+    // Closing the file below would release the process's locks on it.
     try FileLease.requireClosedInThisProcess(path)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {

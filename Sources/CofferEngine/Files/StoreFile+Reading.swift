@@ -33,7 +33,7 @@ extension StoreFile {
 
   /// Verifies a header and slots of this file with the root key.
   ///
-  /// - Throws: `damaged`, with the slots that were changed without a key of the store if the spare copy names them.
+  /// - Throws: `damaged`, with the slots changed without a key of the store if the spare copy contains them.
   func keys(under root: RootKey, header: StoreHeader, slots: [KeySlotRecord]) throws(StoreError) -> SessionKeys {
     do throws(StoreError) {
       return try SessionKeys(root: root, header: header, slots: slots)
@@ -49,7 +49,8 @@ extension StoreFile {
 
   /// Returns the slots in the spare copy of a header, or `nil` unless the root key proves that they belong to it.
   private func spareSlots(of header: StoreHeader, under root: RootKey) -> [KeySlotRecord]? {
-    guard let rows = try? database.rows(SQL.spare, ofAtMost: StoreFormat.maximumSpare), rows.count == 1, case .blob(let bytes) = rows[0][0],
+    guard let rows = try? database.rows(SQL.spare, ofAtMost: StoreFormat.maximumSpare), rows.count == 1,
+      case .blob(let bytes) = rows[0][0],
       let copy = bytes.withBytes({ HeaderCopy(spare: $0) }), copy.header == header,
       (try? SessionKeys(root: root, header: header, slots: copy.slots)) != nil
     else { return nil }

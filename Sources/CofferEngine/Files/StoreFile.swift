@@ -38,8 +38,8 @@ package struct StoreFile {
     defer { watch.end() }
     try place.requireSameFile()
     let hasLog = try Self.checkFirstPage(connection, path: path, isImmutable: mode == .immutable)
-    // In WAL mode, other processes have a lock that blocks readers only while the first one opens the file, or the last
-    // one closes it. That's short, so a caller who doesn't wait for writers waits for it, too.
+    // In WAL mode, other processes' locks only block readers while the first process opens the file, or the last
+    // process closes it. That's short, so callers that don't wait for writers also wait for it.
     if hasLog { connection.busyTimeout = wait.map { max($0, Self.minimumOpeningWait) } }
     defer { connection.busyTimeout = wait }
     // Read the schema here, because most pragmas would make SQLite read it.
@@ -178,7 +178,7 @@ package struct StoreFile {
 extension Database {
   /// Applies the settings that every connection to a store needs, including the connection that creates it.
   ///
-  /// Temporary data stays in memory because SQLite may sort plaintext titles. Deleted rows are overwritten, and a
+  /// Temporary data is kept in memory, because SQLite may sort plaintext titles. Deleted rows are overwritten, and a
   /// commit is on disk when it returns. On Apple's systems, a drive may keep it in its cache unless SQLite asks for a
   /// full synchronization. Elsewhere, these settings have no effect.
   func setStorePragmas() throws(SQLiteError) {

@@ -13,7 +13,7 @@ extension KeyLine {
   ///   file already has that name.
   package func write(toNewFile path: String) throws(StoreError) {
     if let unnamed = UnnamedFile.open(in: URL(filePath: path).deletingLastPathComponent().path) {
-      // A key never has a temporary name, and a kill leaves no part of it.
+      // The key never has a temporary name, and a kill doesn't leave a partial key.
       defer { close(unnamed) }
       try writeAndSync(unnamed, named: path)
       guard UnnamedFile.link(unnamed, as: path) else { throw Self.failure(path) }

@@ -25,7 +25,7 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
   public let label: String
   /// Other public details, such as a passphrase's cost, a recipient's line, or why nobody can open the slot.
   public let detail: String
-  /// The reason why nobody can open the slot, or `nil` if there's none that shows without its secret.
+  /// The reason why nobody can open the slot, or `nil` if no reason is visible without its secret.
   ///
   /// Other slots open the store. A rekey drops the slot with ``RekeyOptions/dropsOtherSlots``.
   public let fault: String?
@@ -101,7 +101,7 @@ extension KeySlot.Kind {
 }
 
 extension [KeySlotRecord] {
-  /// Returns the slots that nobody can open, as far as that shows without their secrets.
+  /// Returns the slots that nobody can open, as far as it's visible without their secrets.
   package func unusable(isTest: Bool) throws(StoreError) -> [KeySlot] {
     var found: [KeySlot] = []
     for record in self {

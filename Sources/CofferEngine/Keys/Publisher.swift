@@ -2,33 +2,33 @@ public import CofferFoundation
 internal import CofferRecords
 internal import CofferSealing
 
-/// Someone who signs releases: the public half of a signing key. It isn't secret.
+/// The signer of releases, identified by a signing key's public half, which isn't secret.
 ///
-/// Get the line over another channel than the releases, for example as a part of the app.
+/// Get the line through a different channel than the releases, for example as a part of the app.
 public struct Publisher: Sendable, Hashable {
   /// The `coffer-publisher-1-` line.
   public let line: String
-  /// A Boolean value that indicates whether the key is a test key, which signs TEST stores only.
+  /// A Boolean value that indicates whether the key is a test key, which only signs TEST stores.
   public let isTest: Bool
   let publicKey: [UInt8]
 
-  /// Reads a `coffer-publisher-1-` line.
+  /// Creates a publisher from a `coffer-publisher-1-` line.
   ///
-  /// - Throws: `keyFileInvalid` for an invalid line, and for a line of another kind.
+  /// - Throws: `keyFileInvalid` for an invalid line or another kind of line.
   public init(_ line: String) throws(StoreError) {
     let found = try translatingErrors { () throws(SealingError) in try KeyLine(publisher: line) }
     publicKey = try translatingErrors { () throws(SealingError) in try found.publisherBytes() }
     (self.line, isTest) = (line, found.isTest)
   }
 
-  /// The name of the key in signed notes.
+  /// The key's name in signed notes.
   var noteName: String { Self.noteName(isTest: isTest) }
 
   static func noteName(isTest: Bool) -> String { isTest ? "coffer-test-release" : "coffer-release" }
 
-  /// Returns the key as other tools for C2SP signed notes take it.
+  /// Returns the key in the form that other tools for C2SP signed notes use.
   ///
-  /// - Throws: `systemFailure` without memory.
+  /// - Throws: `systemFailure` if memory is insufficient.
   public func verifierKey() throws(StoreError) -> String {
     try translatingErrors { () throws(SealingError) in try SignedNote.verifierKey(noteName, publicKey) }
   }
@@ -38,13 +38,13 @@ extension Publisher: CustomStringConvertible {
   public var description: String { line }
 }
 
-/// The secret that signs releases. Keep it off the machines that read them.
+/// A secret that signs releases. Keep it away from machines that read releases.
 public struct SigningKey: Sendable {
-  /// The public half, which readers of releases know.
+  /// The public half, which release readers expect.
   public let publisher: Publisher
   private let secret: Secret
 
-  /// Reads a file with a `coffer-signing-1-` line.
+  /// Creates a signing key from a file with a `coffer-signing-1-` line.
   ///
   /// - Throws: `keyFileInvalid` if the file can't be read, or doesn't contain a signing key.
   public init(contentsOf url: URL) throws(StoreError) {

@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSealing
 
-// Limits for writing slots, so that readers accept the store.
+// Limits for writing slots, so readers accept the store.
 
 extension SlotTarget {
   /// Verifies that all slots together don't need more scrypt work than readers accept.

@@ -29,7 +29,7 @@ extension SlotTarget {
       let secret: SlotSecret
       switch (self, parameters) {
       case (.recipient(let mine, _), .recipient(_, let theirs)):
-        // The recipient of a slot that nobody can open gets another one.
+        // If nobody can open the slot, its recipient gets another slot.
         let fault = try translatingErrors { () throws(SealingError) in try slot.fault(isTest: header.isTest) }
         if mine == theirs, fault == nil { return slot }
         continue

@@ -3,8 +3,8 @@ internal import CofferSealing
 
 /// One state of a store, which you keep outside the store to detect that an older file replaced the current file.
 ///
-/// An anchor contains no secret. Its text is one line: `coffer3`, store ID, root key generation, phase, generation,
-/// commitment and mark, separated by colons (FORMAT, "Anchor").
+/// An anchor doesn't contain a secret. Its text is one line: `coffer3`, store ID, root key generation, phase,
+/// generation, commitment and mark, separated by colons (FORMAT, "Anchor").
 ///
 /// ```swift
 /// let anchor = try store.anchor()
@@ -153,9 +153,9 @@ public struct StoreAnchor: Sendable, Hashable, Codable, LosslessStringConvertibl
     return .success(.descendant(by: state.generation - generation))
   }
 
-  /// Returns what shows that a store is older than the anchor.
+  /// Returns the evidence that a store is older than the anchor.
   ///
-  /// - Parameter name: The words for what has the anchor.
+  /// - Parameter name: The words for the anchor's source.
   package func comparison(with state: StoreState, naming name: String) -> String {
     state.generation < generation
       ? "generation \(state.generation), \(name) has \(generation)" : "\(name) is of a later key or phase"

@@ -52,7 +52,7 @@ public struct StoreKey: Sendable {
   /// - Parameter url: The new file. Its folder must exist.
   /// - Throws: `alreadyExists` with the file unchanged. `diskFull`, `readOnly` or `ioFailure` if the file can't be
   ///   written, after removing an incomplete file. Also `ioFailure` if the disk doesn't confirm the name, although the
-  ///   file already has that name. `systemFailure` without randomness or memory.
+  ///   file already has that name. `systemFailure` if randomness or memory isn't available.
   public static func generate(at url: URL) throws(StoreError) -> StoreKey {
     try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key) }.write(toNewFile: url.path)
     return .keyFile(url)
@@ -69,7 +69,7 @@ public struct StoreKey: Sendable {
   ///
   /// Keep a copy in a second place, because a lost key can't be replaced.
   ///
-  /// - Throws: `systemFailure` without randomness or memory.
+  /// - Throws: `systemFailure` if randomness or memory isn't available.
   public static func generateLine() throws(StoreError) -> Secret { try generateLine(isTest: false) }
 
   /// Returns a new key line, which opens TEST stores only if it's a test key.
@@ -77,15 +77,14 @@ public struct StoreKey: Sendable {
     try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key, isTest: isTest).line() }
   }
 
-  /// Uses a key line from another place than a file, such as a keychain. `read` returns it when it's needed.
+  /// Uses a key line that isn't in a file, such as a line in a keychain. `read` returns it when it's needed.
   ///
   /// ```swift
   /// let line = try StoreKey.generateLine()
   /// let key = StoreKey.keyLine { line }
   /// ```
   ///
-  /// Opening a slot takes less than a millisecond. A line with another secret than a key or an identity is
-  /// `keyFileInvalid`.
+  /// Opening a slot takes less than a millisecond. A line that isn't a key or an identity throws `keyFileInvalid`.
   public static func keyLine(_ read: @escaping @Sendable () throws -> Secret) -> StoreKey {
     keyMaterial {
       let line = try read()
@@ -129,7 +128,7 @@ public struct StoreKey: Sendable {
 
   /// Returns a key that asks for its passphrase or material only once, when it's first needed, to open several files.
   ///
-  /// The secret stays in locked memory until ``forget()``, or until the result's last copy is released.
+  /// The secret remains in locked memory until ``forget()``, or until the result's last copy is released.
   package func remembering() -> StoreKey {
     var remembered: [RequestedSecret] = []
     func once(_ ask: @escaping @Sendable () throws -> Secret) -> @Sendable () throws -> Secret {
@@ -148,7 +147,7 @@ public struct StoreKey: Sendable {
   }
 
   /// Erases the secrets that ``remembering()`` keeps. Every copy of the key then throws `keyNeeded` instead of asking
-  /// again, so an open store follows a change of its root key only by its files and providers.
+  /// again, so an open store follows a root key change only with its files and providers.
   package func forget() {
     for secret in remembered { secret.forget() }
   }

@@ -71,7 +71,7 @@ package struct Unlocking {
 
   // MARK: Slots out of their bounds
 
-  /// Returns the error for slots that are all out of their bounds, or `nil` if one can be tried or there are none.
+  /// Returns the error if all slots are out of bounds, or `nil` if a slot can be tried or there are no slots.
   private func refusal(of slots: [KeySlotRecord]) throws(StoreError) -> StoreError? {
     var first: StoreError?
     for slot in slots {

@@ -1,21 +1,21 @@
 internal import CofferDocuments
 package import CofferRecords
 
-// The migrations that a store has made: the attributes of a collection without documents (FORMAT, "Collections"). They
-// belong to the set hash, travel with every copy of the store, and can be checked in each transaction.
+// A store's applied migrations, which are the attributes of a collection without documents (FORMAT, "Collections").
+// They're part of the set hash, are copied with the store, and can be checked in each transaction.
 
 extension StoreTransaction {
-  /// The attribute with the names, sorted, so all copies that have made the same migrations have equal attributes.
+  /// The attribute with the sorted names, so all copies with the same migrations have equal attributes.
   private static let attribute = "applied"
 
   /// Returns the names of the store's migrations, sorted by their bytes.
   ///
-  /// - Throws: `damaged` if another program wrote something else in their place.
+  /// - Throws: `damaged` if another program wrote other contents instead.
   package func appliedMigrations() throws(StoreError) -> [String] { try Self.migrations(in: try storedCollections()) }
 
   /// Returns the names of the migrations that a store with these collections has made.
   ///
-  /// - Throws: `damaged` if another program wrote something else in their place.
+  /// - Throws: `damaged` if another program wrote other contents instead.
   package static func migrations(in collections: [CollectionRecord]) throws(StoreError) -> [String] {
     guard let record = collections.first(where: \.holdsMigrations), !record.isDropped else { return [] }
     let names = record.settings.attributes[attribute]?.array?.map(\.string)
@@ -40,7 +40,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Requires that this program knows all migrations of the store.
+  /// Requires that this program knows all of the store's migrations.
   ///
   /// - Throws: `otherFormat`.
   package func requireKnownMigrations(_ known: [Migration]) throws(StoreError) {
@@ -74,7 +74,7 @@ extension StoreTransaction {
 extension StoreEngine {
   /// Makes the app's migrations that the store lacks, in one transaction.
   ///
-  /// - Parameter isEmptying: Whether the transaction deletes everything first.
+  /// - Parameter isEmptying: Whether the transaction first deletes all contents.
   /// - Throws: Errors of the migrations. The store is then unchanged.
   package func migrate(emptying isEmptying: Bool = false) throws(StoreError) {
     let migrations = options.migrations ?? []
@@ -107,7 +107,7 @@ extension StoreEngine {
     session.checksMigrations = options.migrations != nil
   }
 
-  /// Requires that this program knows all migrations of the store, in this and all later transactions.
+  /// Requires in this and all later transactions that this program knows all of the store's migrations.
   ///
   /// - Throws: `otherFormat`.
   package func requireKnownMigrations() throws(StoreError) {
@@ -116,8 +116,8 @@ extension StoreEngine {
     try reading { _ throws(StoreError) in }
   }
 
-  /// Requires that this program knows all migrations of the store in a new transaction. After a commit of this process,
-  /// doesn't read the store.
+  /// Requires in a new transaction that this program knows all of the store's migrations. Doesn't read the store after
+  /// this process's commits.
   func checkMigrations(_ transaction: StoreTransaction) throws(StoreError) {
     guard session.checksMigrations, let known = options.migrations,
       session.checkedMigrations != transaction.start.generation

@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// A named change of a store's contents, such as a new index, which each store makes once.
+/// A named change to a store's contents, such as a new index, that's applied once to each store.
 ///
 /// ```swift
 /// options.migrations = [
@@ -13,8 +13,8 @@ internal import CofferRecords
 /// ]
 /// ```
 ///
-/// The names of a store's migrations are its application version (``OpenOptions/migrations``). Never rename or remove a
-/// migration that was released.
+/// A store's migration names are its application version (``OpenOptions/migrations``). Never rename or remove a
+/// released migration.
 public struct Migration: Sendable {
   /// The name, which identifies the migration in every store.
   public let name: String
@@ -24,10 +24,10 @@ public struct Migration: Sendable {
     (self.name, self.run) = (name, run)
   }
 
-  /// The maximum length of a name in bytes of UTF-8.
+  /// The maximum length of a name in UTF-8 bytes.
   private static let maximumName = 128
 
-  /// - Throws: `invalidArgument` for a name that's invalid or used twice.
+  /// - Throws: `invalidArgument` for an invalid or repeated name.
   static func check(_ migrations: [Migration]) throws(StoreError) {
     var names: Set<[UInt8]> = []
     for migration in migrations {

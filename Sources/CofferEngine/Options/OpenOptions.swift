@@ -20,26 +20,26 @@ public struct OpenOptions: Sendable {
   /// The expected publisher, or `nil` to open any store.
   ///
   /// The store is then opened for reading only, and its rows must match its newest release. The release must be signed
-  /// by this publisher, or by a publisher whom this publisher named as the next. Opening reads all heads. Each
-  /// document, collection and attachment read later is compared with them, and texts with their digests, because a slot
-  /// holder could have forged them. Indexes aren't used.
+  /// by this publisher, or by a successor that this publisher named. Opening reads all heads. Each document, collection
+  /// and attachment read later is compared with them, and texts with their digests, because a slot holder could have
+  /// forged them. Indexes aren't used.
   public var publisher: Publisher?
-  /// The file that records which rows were proved to belong to a release, or `nil` to prove them at each opening.
+  /// The file that records which rows were verified for a release, or `nil` to verify them at each opening.
   ///
   /// Reopening the same state of the store then doesn't read heads. The file is created if it's missing, and replaced
-  /// when the store has changed. Keep it where nobody but the reader can write, because whoever changes it decides
-  /// which rows are opened.
+  /// when the store has changed. Keep it where only the reader can write, because anyone who changes it decides which
+  /// rows are accepted.
   public var proofFile: URL?
   /// A Boolean value that indicates whether the expected pin may come from the store's unfinished rekey. Otherwise,
   /// opening the store throws `pinUnfinished`.
   public var acceptsUnfinishedRekey = false
   /// The maximum time to wait for another process's lock, or `nil` to wait indefinitely. Waits for this process's own
-  /// reads and writes aren't limited, and end when the task is canceled or the store is closed. Only if writes wait for
-  /// each other's reads, because each is inside a read of another one's store, one of them throws `locked` after this
-  /// time.
+  /// reads and writes aren't limited, and end when the task is canceled or the store is closed. However, if writes wait
+  /// for each other's reads, because each write is inside a read of another write's store, one write throws `locked`
+  /// after this time.
   ///
   /// In WAL mode, reads don't wait for writers. Opening a store then waits at least ten seconds for the first process
-  /// that opens it, or the last one that closes it.
+  /// to open it, or the last process to close it.
   public var wait: Duration? = .seconds(10)
   /// The maximum number of concurrent reads. Further reads wait, in the order of their calls.
   ///
@@ -84,10 +84,10 @@ public struct OpenOptions: Sendable {
   /// The options for creating the store if it's missing.
   public var creation = CreateOptions()
 
-  /// Whether these options allow only reading.
+  /// Whether these options only allow reading.
   var isReadOnlyByChoice: Bool { isReadOnly || publisher != nil }
 
-  /// Whether a store that's created now can't be opened with these options.
+  /// Whether a newly created store can't be opened with these options.
   package var requiresExistingStore: Bool { isReadOnlyByChoice || leavesFileUnchanged || pin != nil }
 
   /// Creates options for reading and writing that wait ten seconds for locks and accept any pin.

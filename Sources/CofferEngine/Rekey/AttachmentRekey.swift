@@ -5,14 +5,14 @@ internal import CofferSealing
 /// Seals the chunks of attachments under new keys, with some MiB per transaction, after all documents.
 final class AttachmentRekey {
   private static let greatestTransaction = 16 << 20
-  /// The memory for SQLite's cache, which holds all pages of a transaction. Fewer would be written before its end, and
-  /// the journal synced each time.
+  /// The memory for SQLite's cache, which contains all pages of a transaction. A smaller cache would write pages before
+  /// the transaction ends, and sync the journal each time.
   private static let cacheBytes = 20 << 20
 
   private let store: StoreEngine
   /// The number of bytes that ends a transaction.
   private let transactionBytes: Int
-  /// The last attachment that needs nothing more from this rekey.
+  /// The last attachment that this rekey has finished.
   private var last: Int64 = 0
 
   /// - Parameter limit: The number of rows that ends a transaction.
@@ -48,7 +48,7 @@ final class AttachmentRekey {
       guard transaction.hasWritten || done > last else { return false }
       if transaction.hasWritten {
         try transaction.commit()
-        // Changed pages stay in the cache, and would add up over the transactions.
+        // Release the cache, because changed pages would otherwise accumulate over the transactions.
         try translatingErrors(transaction.database.connection.releaseCache)
       }
       (report, last) = (pass, done)
@@ -67,7 +67,7 @@ final class AttachmentRekey {
     }
   }
 
-  /// Returns the number of documents that are under the keys of an unfinished rekey, but have an attachment that isn't.
+  /// Returns the number of documents under the keys of an unfinished rekey with an attachment under other keys.
   ///
   /// Opens the rows of attachments. A row that can't be opened counts, because it keeps the old keys, too.
   static func remainingDocuments(in transaction: StoreTransaction) throws(StoreError) -> Int {
@@ -98,7 +98,7 @@ final class AttachmentRekey {
   /// Seals chunks of one attachment.
   ///
   /// - Parameter left: The number of bytes for the rest of the transaction.
-  /// - Returns: Whether nothing of the attachment is left to do.
+  /// - Returns: `true` if the attachment is finished.
   private func seal(
     _ row: AttachmentRow, _ target: UInt32, _ transaction: StoreTransaction, _ left: inout Int,
     _ report: inout RekeyReport

@@ -166,7 +166,7 @@ struct KeyChange {
 }
 
 extension RekeyOptions.Kept {
-  /// Returns the recipient's public key, or `nil` if only one of the recipient and the store is for tests.
+  /// Returns the recipient's public key, or `nil` if either the recipient or the store is for tests, but not both.
   fileprivate func publicKey(isTest: Bool) throws(StoreError) -> [UInt8]? {
     guard case .recipient(let recipient) = self else { return nil }
     return try translatingErrors { () throws(SealingError) in
@@ -233,7 +233,7 @@ private struct RootChange {
     }
     let writer = try transaction.writer
     try writer.willWrite()
-    // The old keys compute the marks and the elements of the rows that are sealed again.
+    // Use the old keys to compute the marks and elements of the rows to re-encrypt.
     try writer.marksOfEarlierCommits()
     let former = transaction.keys
     let collections = try transaction.storedCollections()
@@ -279,8 +279,8 @@ private struct RootChange {
 
   /// Returns the keyring's epochs with the limits of closed epochs (FORMAT, "Closed epochs").
   ///
-  /// Holders of the old keys then can't forge rows with later generations or higher IDs, or rows that were already
-  /// processed by a rekey that this rekey takes over.
+  /// Holders of the old keys then can't forge rows with later generations or higher IDs, or rows already processed by a
+  /// rekey that this rekey continues.
   private func closedEpochs(of keyring: Keyring) -> [EpochKeys] {
     keyring.epochs.map { keys in
       var keys = keys

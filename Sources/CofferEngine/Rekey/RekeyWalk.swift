@@ -138,7 +138,7 @@ final class RekeyWalk {
 }
 
 extension StoreEngine {
-  /// Ends a rekey by deleting the old keys, if all rows are under the target epoch and are the set that was written.
+  /// Ends a rekey by deleting the old keys, if all rows are under the target epoch and match the written set.
   func finishRekey(_ report: inout RekeyReport) throws(StoreError) {
     try writing { transaction throws(StoreError) in
       let target = transaction.state.target
@@ -198,6 +198,6 @@ extension RekeyReport {
       Verdict.DamagedAttachment(id: id, document: DocumentID(row.document), reason: reason))
   }
 
-  /// The number of documents that are skipped, or have a skipped attachment.
+  /// The number of documents that are skipped or have a skipped attachment.
   var skippedDocuments: Int { Set(skipped.map(\.id) + skippedAttachments.map(\.document)).count }
 }

@@ -79,8 +79,8 @@ extension StoreEngine {
     return report
   }
 
-  /// Builds the indexes whose pages the key change deleted. If documents are damaged or missing, which the report says,
-  /// the indexes are built later.
+  /// Builds the indexes whose pages the key change deleted. If the report contains damaged or missing documents, the
+  /// indexes are built later.
   private func rebuildIndexes(_ buildIndexes: () throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) {
       try buildIndexes()
@@ -106,7 +106,7 @@ extension StoreError {
   fileprivate func afterKeyChange() -> StoreError {
     // Another key change stopped the rekey, and the error has its own message.
     guard code != .keyChanged else { return self }
-    // The caller stopped it, perhaps within a statement of SQLite, which knows nothing of a rekey.
+    // The caller stopped the rekey, perhaps during a SQLite statement, whose error doesn't mention the rekey.
     guard code != .cancelled else {
       return advice == nil ? StoreError(code, message, hint: "go on with \(.resumeRekey)") : self
     }

@@ -11,7 +11,7 @@ struct ContentWalk {
     var digest: [UInt8] = []
     var documents = 0
     var collections = 0
-    /// The rows that were summed.
+    /// The summed rows.
     var rows: RowProof
     /// The reason why two stores with this content hash could read differently, or `nil`.
     var ambiguity: String?
@@ -108,8 +108,8 @@ struct ContentWalk {
     lineage += work.lineage
   }
 
-  /// Returns the first value that readers see and the content hash doesn't contain, because it isn't the one that follows
-  /// from what the hash contains.
+  /// Returns the first visible value that the content hash doesn't contain, because it doesn't follow from the hashed
+  /// values.
   private func ambiguity(of collections: [CollectionRecord]) -> String? {
     guard Set(collections.map { Array($0.storedName.utf8) }).count == collections.count else {
       return "two collections have the same name"

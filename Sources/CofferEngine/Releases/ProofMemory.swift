@@ -2,8 +2,7 @@ internal import CofferPlatform
 internal import CofferRecords
 internal import CofferSealing
 
-/// A file outside the store with the rows that were proved to belong to a release, so opening the same state again
-/// doesn't read heads.
+/// A file outside the store with the rows verified for a release, so opening the same state again doesn't read heads.
 ///
 /// Keep the file in a trusted place, because anyone who can write the file decides which rows are opened.
 struct ProofMemory {
@@ -14,7 +13,7 @@ struct ProofMemory {
   /// Returns the file's rows, or `nil` if the file is missing or has another subject.
   ///
   /// - Parameter subject: The bytes that describe the proved state.
-  /// - Throws: `locked` if the file is a store that this process has open.
+  /// - Throws: `locked` if the file is a store that's open in this process.
   func rows(of subject: [UInt8]) throws(StoreError) -> RowProof? {
     guard let (file, size) = try opened() else { return nil }
     let front = Self.title + (try Self.digest(of: subject))

@@ -2,28 +2,28 @@ public import CofferDocuments
 internal import CofferRecords
 internal import CofferSealing
 
-/// A state of a store's contents that a publisher signed, and its place among the other releases.
+/// A signed state of a store's contents, and its position among the other releases.
 public struct Release: Hashable, Sendable {
-  /// The number, which rises by 1.
+  /// The number, which increases by 1 with each release.
   public let number: Int64
-  /// The time at which it was made.
+  /// The time of the release.
   public let time: Timestamp
-  /// The time after which readers should expect a newer release, or `nil`.
+  /// The time after which readers should expect a newer release, or `nil` if the release doesn't expire.
   public let expires: Timestamp?
   /// The number of documents.
   public let documents: Int
   /// The number of collections.
   public let collections: Int
-  /// The identity of the data set, 16 bytes that follow from the family key.
+  /// The data set's identity, which is 16 bytes derived from the family key.
   package let dataSet: [UInt8]
-  /// The SHA-256 of the sum of the contents.
+  /// The SHA-256 of the contents' sum.
   let content: [UInt8]
   /// The SHA-256 of the previous release's text, or `nil` for the first release.
   let previous: [UInt8]?
-  /// The publisher of the following releases if it's another one.
+  /// The following releases' publisher, or `nil` if it doesn't change.
   public let next: Publisher?
 
-  /// The lines that are signed.
+  /// The signed lines.
   package var text: String {
     var lines = [
       Self.title, "set \(Hexadecimal.text(dataSet))", "number \(number)", "time \(time)",
@@ -47,7 +47,7 @@ public struct Release: Hashable, Sendable {
     (self.dataSet, self.previous, self.next) = (dataSet, previous, next)
   }
 
-  /// Reads the lines, or returns `nil` for a text that isn't exactly the text of a release.
+  /// Creates a release from its lines, or returns `nil` if the text isn't exactly a release's text.
   package init?(_ text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard (10...11).contains(lines.count), lines[0] == Self.title else { return nil }
@@ -70,7 +70,7 @@ public struct Release: Hashable, Sendable {
     (self.dataSet, self.content) = (dataSet, content)
     self.previous = previous == Self.none ? nil : bytes(previous, 32)
     next = lines.count == 11 ? value(9, "next").flatMap { try? Publisher(String($0)) } : nil
-    // Any other spelling of a value gives another text.
+    // Reject values with another spelling, because they change the text.
     guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
   }
 }
@@ -90,7 +90,7 @@ package struct SignedRelease: Hashable, Sendable {
     (self.release, self.note) = (release, note)
   }
 
-  /// The SHA-256 of the text, which the next release names.
+  /// Returns the text's SHA-256, which the next release contains.
   package func digest() throws(StoreError) -> [UInt8] {
     try translatingErrors { () throws(SealingError) in try sha256(Array(note.text.utf8)) }
   }
@@ -102,7 +102,7 @@ package struct SignedRelease: Hashable, Sendable {
   }
 }
 
-/// The releases of a store in their order.
+/// A store's releases in order.
 struct ReleaseChain {
   private(set) var releases: [SignedRelease] = []
 
@@ -110,7 +110,7 @@ struct ReleaseChain {
     self.releases = releases
   }
 
-  /// - Throws: `damaged` if a row isn't the note of its release.
+  /// - Throws: `damaged` if a row isn't its release's note.
   init(_ table: ReleaseTable) throws(StoreError) {
     for (number, note) in try table.notes() {
       guard let release = SignedRelease(number: number, note: note) else {
@@ -120,7 +120,7 @@ struct ReleaseChain {
     }
   }
 
-  /// Returns the newest release, if it's one of a publisher or of a publisher that this one named as the next.
+  /// Returns the newest release if it's signed by a publisher, or by a successor that the publisher named.
   ///
   /// - Throws: `notAsReleased`.
   func newest(by publisher: Publisher) throws(StoreError) -> Release { try signed(by: publisher).release }
@@ -130,8 +130,8 @@ struct ReleaseChain {
   /// - Throws: `notAsReleased`.
   func signed(by publisher: Publisher) throws(StoreError) -> (release: Release, signer: Publisher) {
     guard let last = releases.last else { throw .notAsReleased("the store has no release") }
-    // Releases before the publisher's first one may be others'. From it on, the publisher can't take back a `next`, so
-    // that a signing key that was replaced signs nothing anymore, whoever has it.
+    // Other publishers may have signed the releases before the publisher's first release. Later, the publisher can't
+    // revoke a `next`, so a replaced signing key can't sign releases anymore, whoever has it.
     var own = 0
     while own < releases.count, try !releases[own].isSigned(by: publisher) { own += 1 }
     guard own < releases.count else {
@@ -143,7 +143,8 @@ struct ReleaseChain {
     for index in releases.indices.dropFirst(own + 1) {
       let (release, former) = (releases[index], releases[index - 1])
       signer = former.release.next ?? signer
-      // The newest release names the texts of all others, so only those that change the signer are compared with it.
+      // The newest release contains the hashes of all earlier texts, so only verify its signature and the signatures of
+      // releases that change the signer.
       let isDecisive = release.release.next != nil || index == releases.endIndex - 1
       guard release.release.number == former.release.number + 1,
         try release.release.previous == former.digest(), try isDecisive ? release.isSigned(by: signer) : true

@@ -1,25 +1,25 @@
 package import CofferRecords
 package import CofferSealing
 
-/// Someone who may read the releases in a folder.
+/// A customer who can read the releases in a folder.
 public struct ReleaseCustomer: Sendable, Hashable {
-  /// A part of the name of the customer's key file.
+  /// The name, which is a part of the key file's name.
   public let name: String
-  /// Whom the key of each release is wrapped for.
+  /// The recipient that each release's key is wrapped for.
   public let recipient: Recipient
 
-  /// Names a customer.
+  /// Creates a customer.
   ///
   /// - Parameters:
-  ///   - name: 1 to 64 of the characters a-z, 0-9 and -.
+  ///   - name: The name, of 1 to 64 characters from a-z, 0-9 and -.
   ///   - recipient: The customer's recipient.
-  /// - Throws: `invalidArgument` for a name that can't be a part of a file's name.
+  /// - Throws: `invalidArgument` for a name that can't be a part of a file name.
   public init(name: String, recipient: Recipient) throws(StoreError) {
     try Self.check(name)
     (self.name, self.recipient) = (name, recipient)
   }
 
-  /// Returns the name of a customer's key file.
+  /// Returns the name of a customer's key file for a release.
   package static func keyName(_ name: String, of release: Int64) throws(StoreError) -> String {
     try check(name)
     return "\(release).\(name).key"
@@ -38,18 +38,18 @@ public struct ReleaseCustomer: Sendable, Hashable {
   }
 }
 
-/// A customer's key file of a release, which is like a slot (FORMAT, "Release folders").
+/// A customer's key file for a release, which is similar to a slot (FORMAT, "Release folders").
 package struct ReleaseKeyFile {
   private static let title = "coffer-release-key-1"
-  /// The kind of slots for recipients, and the number of the slot.
+  /// The slot kind for recipients, and the slot number.
   private static let (kind, slot): (UInt32, UInt32) = (3, 1)
   package static let maximumByteCount = 1 << 10
-  /// The size of the files that are written: the title, and 64 and 48 bytes in hexadecimal digits behind their names.
+  /// The size of written files, which contain the title, and 64 and 48 bytes in hexadecimal digits after their names.
   package static let byteCount = title.utf8.count + 1 + "params \n".utf8.count + 128 + "wrapped \n".utf8.count + 96
 
   private let record: KeySlotRecord
 
-  /// Wraps the key of a release.
+  /// Creates a key file by wrapping a release's key.
   package init(_ key: Secret, of release: Release, for recipient: Recipient, isTest: Bool) throws(StoreError) {
     let target = try NewSlot(recipient).target(isTest: isTest)
     let root = Self.root(key, of: release)
@@ -59,7 +59,7 @@ package struct ReleaseKeyFile {
     }
   }
 
-  /// Shows that a key is the one of a release.
+  /// Returns a value that proves that a key belongs to a release.
   package static func commitment(_ key: Secret, of release: Release) throws(StoreError) -> [UInt8] {
     try translatingErrors { () throws(SealingError) in try root(key, of: release).commitment(phase: 1) }
   }
@@ -72,7 +72,7 @@ package struct ReleaseKeyFile {
     "\(Self.title)\nparams \(Hexadecimal.text(record.parameters))\nwrapped \(Hexadecimal.text(record.wrapped))\n"
   }
 
-  /// Reads a file's contents, or returns `nil` for anything else.
+  /// Creates a key file from a file's contents, or returns `nil` for other texts.
   package init?(_ text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count == 4, lines[0] == Self.title, lines[3].isEmpty, lines[1].hasPrefix("params "),
@@ -82,7 +82,7 @@ package struct ReleaseKeyFile {
     record = KeySlotRecord(slot: Self.slot, kind: Self.kind, label: "", parameters: parameters, wrapped: wrapped)
   }
 
-  /// Returns whether the file is for a recipient, as far as it shows without the recipient's identity.
+  /// Returns whether the file is for a recipient, as far as it's visible without the recipient's identity.
   package func isWrapped(for recipient: Recipient, isTest: Bool) throws(StoreError) -> Bool {
     guard case .recipient(let key, _) = try NewSlot(recipient).target(isTest: isTest) else { return false }
     return try translatingErrors { () throws(SealingError) in
@@ -93,10 +93,10 @@ package struct ReleaseKeyFile {
     }
   }
 
-  /// Returns the key of a release.
+  /// Returns a release's key.
   ///
-  /// - Parameter commitment: What the release's index says of the key.
-  /// - Throws: `cannotUnlock` if the file is another customer's or another release's.
+  /// - Parameter commitment: The key's commitment in the release's index.
+  /// - Throws: `cannotUnlock` if the file is for another customer or release.
   package func open(
     with key: StoreKey, of release: Release, commitment: [UInt8], isTest: Bool, allowsTestKeys: Bool
   ) throws(StoreError) -> Secret {

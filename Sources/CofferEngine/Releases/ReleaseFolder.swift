@@ -16,7 +16,7 @@ package struct ReleaseFolder {
 
   // MARK: Reading
 
-  /// Returns the index, or `nil` if there's none. Nothing is proved.
+  /// Returns the index without verification, or `nil` if it's missing.
   ///
   /// - Throws: `notAsReleased` for a file that isn't an index.
   package func index() throws(StoreError) -> ReleaseIndex? {
@@ -29,7 +29,7 @@ package struct ReleaseFolder {
     return index
   }
 
-  /// Returns the contents of a small file, or `nil` if there's none.
+  /// Returns the contents of a small file, or `nil` if it's missing.
   ///
   /// - Throws: `tooLarge`.
   package func contents(_ name: String, limit: Int) throws(StoreError) -> [UInt8]? {
@@ -45,16 +45,16 @@ package struct ReleaseFolder {
     return bytes
   }
 
-  /// Whether the folder has a file of the right length.
+  /// Returns whether the folder has a file with the right length.
   package func has(_ update: ReleaseUpdate) -> Bool { has(update.name, byteCount: update.byteCount) }
 
-  /// Whether the folder has a file of this name and length.
+  /// Returns whether the folder has a file with this name and length.
   package func has(_ name: String, byteCount: Int) -> Bool {
     var status = stat()
     return stat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFREG && Int(status.st_size) == byteCount
   }
 
-  /// Whether the folder has a key file for a recipient.
+  /// Returns whether the folder has a key file for a recipient.
   package func hasKey(_ name: String, for recipient: Recipient, isTest: Bool) throws(StoreError) -> Bool {
     guard let bytes = try? contents(name, limit: ReleaseKeyFile.maximumByteCount),
       let text = String(validating: bytes, as: UTF8.self), let file = ReleaseKeyFile(text)
@@ -62,9 +62,9 @@ package struct ReleaseFolder {
     return try file.isWrapped(for: recipient, isTest: isTest)
   }
 
-  /// Copies a file to one that nobody else can write, and compares the copy with the index.
+  /// Copies a file to a file that only this process can write, and compares the copy with the index.
   ///
-  /// - Parameter folder: Where the copy's bytes go. It has no name.
+  /// - Parameter folder: The folder for the copy, which doesn't have a name.
   /// - Throws: `notAsReleased` for other bytes, or `noSuchFile`.
   package func copy(_ update: ReleaseUpdate, in folder: String) throws(StoreError) -> PrivateCopy {
     guard let descriptor = try open(update.name) else {
@@ -134,13 +134,13 @@ package struct ReleaseFolder {
     return try work()
   }
 
-  /// The names of this folder's files, without the index. Other names are left alone.
+  /// Returns the names of this folder's files, without the index and unknown files.
   package func names() throws(StoreError) -> [String] {
     guard let names = FolderNames.of(path) else { throw StagedFile.failure(path) }
     return names.filter { $0.wholeMatch(of: #/[0-9]+-[0-9]+\.update|[0-9]+\.[a-z0-9-]+\.key/#) != nil }
   }
 
-  /// Requires a folder without an index to have no files but those of a publication that was stopped.
+  /// Requires a folder without an index to contain only the files of an interrupted publication.
   package func requireUnused() throws(StoreError) {
     let known = Set(try names())
     guard (FolderNames.of(path) ?? []).allSatisfy({ $0.hasPrefix(".") || known.contains($0) }) else {

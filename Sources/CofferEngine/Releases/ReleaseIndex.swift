@@ -118,8 +118,7 @@ package struct ReleaseIndex: Sendable {
     return updates
   }
 
-  /// Returns the files without the oldest ones that lead from release to release. Copies that need these take the file
-  /// with all documents.
+  /// Returns the files without the oldest update files. Copies that need these use the file with all documents.
   ///
   /// - Parameter count: The number of files from release to release to keep.
   package static func newest(_ updates: [ReleaseUpdate], deltas count: Int) -> [ReleaseUpdate] {

@@ -1,8 +1,8 @@
 package import CofferRecords
 package import CofferSealing
 
-/// What the publisher's store keeps of a release: the key of the files that lead to it, and the commits that it
-/// includes (FORMAT, "Releases").
+/// The publisher's private data for a release: the key of the files that lead to it, and its included commits (FORMAT,
+/// "Releases").
 package struct ReleaseSecret {
   /// The key that each customer's key file wraps.
   package let key: Secret
@@ -44,7 +44,7 @@ package struct ReleaseSecret {
   /// - Throws: `damaged`.
   init?(_ sealed: [UInt8], _ session: SessionKeys, of digest: [UInt8]) throws(StoreError) {
     let generation = Self.generation(of: session)
-    // Whoever knows a former root key could open the files that later releases are published in.
+    // Anyone with a former root key could decrypt the files of later releases.
     guard sealed.starts(with: generation) else { return nil }
     let plain: Secret
     do throws(SealingError) {
@@ -68,7 +68,7 @@ package struct ReleaseSecret {
     self.counters = counters
   }
 
-  /// The number of the root key that seals.
+  /// Returns the number of the sealing root key.
   private static func generation(of session: SessionKeys) -> [UInt8] {
     var builder = ByteBuilder(reserving: 8)
     builder.append(session.root.generation)

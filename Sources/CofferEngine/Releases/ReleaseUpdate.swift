@@ -11,9 +11,9 @@ package struct ReleaseUpdate: Hashable, Sendable {
   package var identity: UniqueID
   /// The length of the payload.
   package var payloadCount: Int
-  /// Shows that a key is the one of the release that the file leads to.
+  /// The proof that a key belongs to the release that the file leads to.
   package var commitment: [UInt8]
-  /// The key of the release that the file leads from, sealed under the key of the one that it leads to.
+  /// The key of the release that the file leads from, encrypted with the key of the release that it leads to.
   package var earlier: [UInt8]?
   /// The length of the file, and its SHA-256.
   package var byteCount: Int

@@ -4,14 +4,14 @@ internal import CofferRecords
 internal import CofferSealing
 
 extension StoreEngine {
-  /// Signs the contents of a state that was verified, and records the release in the store.
+  /// Signs a verified state's contents, and records the release in the store.
   ///
   /// - Parameters:
   ///   - state: The anchor of the verified state.
   ///   - expires: The time after which readers should expect a newer release, or `nil`.
-  ///   - next: The publisher of the following releases, or `nil` if it stays.
-  /// - Throws: `misuse` if the store has changed since. `invalidArgument` for another key than the one that signs the
-  ///   store's releases, or a time that isn't after the previous release.
+  ///   - next: The following releases' publisher, or `nil` if it doesn't change.
+  /// - Throws: `misuse` if the store has changed since. `invalidArgument` for a different key than the key that signs
+  ///   the store's releases, or a time that isn't after the previous release.
   @discardableResult
   package func addRelease(
     of state: StoreAnchor, signedBy key: SigningKey, at time: Timestamp, expires: Timestamp?, next: Publisher?,
@@ -99,7 +99,7 @@ extension StoreEngine {
     return ProvedRelease(release: release, rows: contents.rows)
   }
 
-  /// Returns the releases that the file at a path names, without a key. Nothing is proved.
+  /// Returns a file's releases, without a key and without verification.
   package static func releases(at path: String, wait: Duration?) throws(StoreError) -> [Release] {
     try StoreFile.reading(path, wait) { file throws(StoreError) in
       guard try file.readHeader().0.compatible & ReleaseTable.feature != 0 else { return [] }
@@ -118,7 +118,7 @@ struct ProvedRelease: Sendable {
 }
 
 extension Release {
-  /// The identity of the data set of stores with a family key (FORMAT, "Releases").
+  /// Returns the data set's identity for stores with a family key (FORMAT, "Releases").
   package static func dataSet(of family: Secret) throws(StoreError) -> [UInt8] {
     try translatingErrors { () throws(SealingError) in
       let identity = try hkdf(family, salt: [], info: Array("coffer3/data-set".utf8), byteCount: 16)
@@ -126,7 +126,7 @@ extension Release {
     }
   }
 
-  /// Requires contents to be those of this release.
+  /// Requires contents to match this release.
   ///
   /// - Throws: `notAsReleased`.
   func require(_ contents: ContentWalk.Contents, in transaction: StoreTransaction) throws(StoreError) {
@@ -138,7 +138,7 @@ extension Release {
 }
 
 extension StoreTransaction {
-  /// A Boolean value that indicates whether the store has releases, including one that this transaction makes.
+  /// A Boolean value that indicates whether the store has releases, including a release from this transaction.
   package var hasReleases: Bool {
     get throws(StoreError) {
       if hasReleasesAfter == true { return true }
@@ -152,7 +152,7 @@ extension StoreTransaction {
   /// - Throws: `damaged`, or `otherFormat` for a row of a later version.
   package func contentHash() throws(StoreError) -> [UInt8] { try ContentWalk.contents(of: self).digest }
 
-  /// Takes over the releases of the store that this new store is an editable copy of.
+  /// Copies the releases of the original of this new editable copy.
   package func takeReleases(of original: StoreTransaction) throws(StoreError) {
     guard try original.hasReleases else { return }
     for (number, note) in try ReleaseTable(original.database).notes() {

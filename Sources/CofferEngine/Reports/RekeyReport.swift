@@ -2,9 +2,9 @@ internal import CofferRecords
 
 /// The result of a rekey, or the state of a rekey that hasn't finished.
 public struct RekeyReport: Sendable {
-  /// The number of documents that the call sealed under the new keys.
+  /// The number of documents that the call encrypted with the new keys.
   public package(set) var documents = 0
-  /// The documents that can't be opened. They're unchanged, and their keys are kept.
+  /// The documents that can't be decrypted. They're unchanged, and their keys are kept.
   public package(set) var skipped: [Verdict.Damage] = []
   /// The attachments whose contents can't be opened. Their keys are kept, although their documents have new keys.
   public package(set) var skippedAttachments: [Verdict.DamagedAttachment] = []
@@ -18,15 +18,15 @@ public struct RekeyReport: Sendable {
   public package(set) var unchangedSlots: [KeySlot] = []
   /// A Boolean value that indicates whether the old keys are deleted because all data is under the new keys.
   public package(set) var isFinished: Bool
-  /// A Boolean value that indicates whether the write-ahead log still contains pages from before the last change of
-  /// keys or slots. Resuming the rekey empties the log.
+  /// A Boolean value that indicates whether the write-ahead log still contains pages from before the last key or slot
+  /// change. Resuming the rekey empties the log.
   public package(set) var hasOldPages: Bool
   /// A Boolean value that indicates whether a rekey needs to be resumed.
   public var needsResuming: Bool { !isFinished || hasOldPages }
   /// A Boolean value that indicates whether the store syncs through a folder, whose keys a rekey doesn't change.
   ///
-  /// Whoever had a former key of the store can read what devices publish there, and can forge files. After a leak, end
-  /// the sync on all devices with ``DocumentStore/stopSyncing()``, and begin in a new folder.
+  /// Anyone who had a former key of the store can read and forge files in the folder. After a leak, stop syncing on all
+  /// devices with ``DocumentStore/stopSyncing()``, and start again in a new folder.
   public package(set) var isSyncing = false
   /// The number of documents under old keys, or with an attachment under old keys.
   public package(set) var remaining = 0

@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// The findings of `DocumentStore.verify`, or of `DocumentStore.check`, which has no key and fills only ``documents``,
+/// The findings of `DocumentStore.verify` or `DocumentStore.check`. Without a key, `check` only sets ``documents``,
 /// ``problems`` and ``unusableSlots``.
 public struct Verdict: Sendable {
   /// The number of rows.
@@ -15,19 +15,20 @@ public struct Verdict: Sendable {
   public package(set) var problems: [String] = []
   /// The index problems. Indexes don't contain documents and can be rebuilt.
   public package(set) var indexProblems: [IndexProblem] = []
-  /// The slots that nobody can open, as far as that shows without their secrets. Other slots and documents are sound.
+  /// The slots that nobody can open, as far as it's visible without their secrets. They don't affect other slots and
+  /// documents.
   public package(set) var unusableSlots: [KeySlot] = []
-  /// A Boolean value that indicates whether the rows are exactly the rows that were written.
+  /// A Boolean value that indicates whether the rows are exactly the written rows.
   public package(set) var setMatches = true
   /// A Boolean value that indicates whether the number of documents matches the sealed state.
   public package(set) var countMatches = true
-  /// The anchor of the state that was verified. Keep it only if ``isSound``.
+  /// The verified state's anchor. Keep it only if ``isSound`` is `true`.
   public package(set) var verifiedState: StoreAnchor?
   /// The relation to the anchor, or `nil` without an anchor or if the anchor doesn't match.
   public package(set) var anchor: StoreAnchor.Relation?
   /// The reason why the anchor doesn't match.
   public package(set) var anchorError: StoreError?
-  /// The reason why the store isn't the release that it was opened as.
+  /// The reason why the store doesn't match the release it was opened as.
   package var releaseError: StoreError?
 
   package init(documents: Int = 0, problems: [String] = [], unusableSlots: [KeySlot] = []) {
@@ -36,10 +37,11 @@ public struct Verdict: Sendable {
     self.unusableSlots = unusableSlots
   }
 
-  /// A Boolean value that indicates whether the store has no problems and matches the anchor, if there is one.
+  /// A Boolean value that indicates whether the store is free of problems and matches the anchor, if any.
   public var isSound: Bool { error == nil }
 
-  /// The error to report, or `nil` if the store has no problems. A mismatched set or anchor precedes individual damage.
+  /// The error to report, or `nil` if the store doesn't have problems. A mismatched set or anchor takes precedence over
+  /// individual damage.
   public var error: StoreError? {
     if !setMatches || !countMatches {
       return .setMismatch
@@ -84,7 +86,7 @@ public struct Verdict: Sendable {
     public let id: Attachment.ID
     /// The document that the attachment belongs to.
     public let document: DocumentID
-    /// What is wrong with it.
+    /// A description of the damage.
     public let reason: String
 
     package init(id: Attachment.ID, document: DocumentID, reason: String) {

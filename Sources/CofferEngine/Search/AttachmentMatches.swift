@@ -10,7 +10,7 @@ package struct AttachmentMatches {
 
   /// Opens the row of every attachment.
   ///
-  /// - Throws: Errors of reading. An attachment that is damaged, or of a later version, has no name.
+  /// - Throws: Errors of reading. Damaged attachments, and attachments of a later version, don't have a name.
   package init(of pattern: SearchPattern, in transaction: StoreTransaction) throws(StoreError) {
     let matcher = DocumentMatcher(pattern, in: .attachmentNames)
     var walk = AttachmentWalk(transaction.database, within: transaction.limits, next: transaction.nextAttachment)

@@ -2,7 +2,7 @@ internal import CofferPatterns
 internal import CofferRecords
 internal import CofferSealing
 
-/// Searches the titles and texts of documents for a pattern. Only one thread may use it at a time.
+/// A search for a pattern in the titles and texts of documents. One thread can use it at a time.
 package final class DocumentMatcher {
   /// The maximum number of ranges reported for a title, text or value.
   package static let maximumRanges = 100

@@ -59,7 +59,8 @@ public struct SearchPattern: Sendable {
   ///
   /// With ``diacritics`` or ``composition``, characters are compared. A character is a scalar with its following marks,
   /// and the vowel signs and Hangul letters that join it. A match begins and ends at character boundaries, so it
-  /// doesn't depend on the composition of a text: with ``composition`` alone, `e` doesn't match either form of `é`.
+  /// doesn't depend on a text's composition. For example, with ``composition`` alone, `e` doesn't match either form of
+  /// `é`.
   public struct Differences: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 
@@ -75,7 +76,7 @@ public struct SearchPattern: Sendable {
     /// vowel or an Indic vowel sign. The strokes of `ø` and `ł` are parts of letters, so these letters remain
     /// different.
     public static let diacritics = Differences(rawValue: 2)
-    /// Canonically equivalent spellings: a composed `é` matches `e` with a combining acute accent, and the reverse.
+    /// Canonically equivalent spellings. A composed `é` matches `e` with a combining acute accent, and the reverse.
     public static let composition = Differences(rawValue: 4)
 
     fileprivate var ignored: TextDifferences { TextDifferences(rawValue: rawValue).intersection(.all) }
@@ -97,7 +98,7 @@ public struct SearchPattern: Sendable {
     public static let text = SearchPattern.Fields(rawValue: 1)
     /// Titles. Searching only titles doesn't open texts.
     public static let title = SearchPattern.Fields(rawValue: 2)
-    /// The member names of stored values. Combined with ``attributes``, also the attribute names.
+    /// The member names of stored values. With ``attributes``, attribute names are included.
     public static let memberNames = SearchPattern.Fields(rawValue: 4)
     /// The strings in attributes. Searching only attributes doesn't open texts.
     public static let attributes = SearchPattern.Fields(rawValue: 8)

@@ -17,7 +17,7 @@ package final class Cancellation: Sendable {
 
   /// A condition that cancels, too.
   private let condition: (@Sendable () -> Bool)?
-  /// The cancellation of the work that this work is a part of, which cancels it, too.
+  /// The cancellation of the enclosing work, which also cancels this work.
   private let outer: Cancellation?
 
   init(within outer: Cancellation? = nil, condition: (@Sendable () -> Bool)? = nil) {
@@ -47,7 +47,7 @@ package final class Cancellation: Sendable {
     }
   }
 
-  /// Adds an action like ``setAction(_:)``, and keeps the present one.
+  /// Adds an action like ``setAction(_:)``, and keeps the current action.
   ///
   /// - Returns: The previous action, to restore with ``setAction(_:)``.
   fileprivate func addAction(_ new: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {

@@ -75,8 +75,8 @@ package final class FairSemaphore: Sendable {
 
   /// Waits for a turn without a thread, and gives it to `start`, which resumes the task when its work is done.
   ///
-  /// The task doesn't get the turn, because it may not continue soon: all threads that tasks share can be in calls that
-  /// wait for this turn.
+  /// The task doesn't get the turn, because it may not continue soon if all shared task threads are in calls that wait
+  /// for this turn.
   ///
   /// - Throws: The error that the wait was dismissed with, `CancellationError`, or the error of the work.
   func waitWithoutThread<T: Sendable>(
@@ -102,8 +102,8 @@ package final class FairSemaphore: Sendable {
     }
   }
 
-  /// Takes a turn immediately, even if none is free. Work inside other work takes its turn in this way, because both
-  /// could otherwise wait for one another.
+  /// Takes a turn immediately, even if all turns are taken. Nested work takes its turn in this way, because both could
+  /// otherwise wait for each other.
   package func takeTurn() {
     state.withLock { $0.free -= 1 }
   }

@@ -1,9 +1,9 @@
 internal import CofferPlatform
 
-/// The number of transactions that this thread is in, in any store.
+/// The number of this thread's current transactions, in any store.
 ///
-/// A transaction inside another one doesn't wait for a free reader: threads that each hold a reader of one store, and
-/// wait for a reader of another, would wait for each other.
+/// A nested transaction doesn't wait for a free reader, because threads that each hold a reader of one store, and wait
+/// for a reader of another store, would wait for each other.
 enum ThreadScopes {
   private static let key: pthread_key_t = {
     var key = pthread_key_t()

@@ -9,7 +9,7 @@ package struct CollectionEditor {
     self.transaction = transaction
   }
 
-  /// Returns a new collection, or a dropped one that is made again, without writing it.
+  /// Returns a new collection, or a dropped collection to recreate, without writing it.
   package func newCollection(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
     try transaction.requireNoRowInsertion()
     try checkCollectionName(name)

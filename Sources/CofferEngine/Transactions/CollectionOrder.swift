@@ -17,9 +17,9 @@ package struct Spot {
   }
 }
 
-/// The order of documents in a collection. A new document gets a position between those of its neighbors.
+/// The order of documents in a collection. A new document's position is between its neighbors' positions.
 package struct CollectionOrder {
-  /// The maximum length of the positions that documents get when their neighborhood has no place left.
+  /// The maximum length of the positions that documents get when there's no space between their neighbors.
   private static let renewedLength = 64
 
   package let transaction: StoreTransaction
@@ -52,8 +52,8 @@ package struct CollectionOrder {
 
   /// Returns a run for consecutive documents at a spot.
   ///
-  /// If no position is short enough, the neighbors get new ones. Only positions that were chosen for the purpose, such
-  /// as hundreds of insertions that each halve the last gap, reach that length.
+  /// If a position would be too long, the neighbors get new positions. Positions only reach that length in special
+  /// cases, such as hundreds of insertions that each halve the last gap.
   ///
   /// - Parameter count: The number of documents, or `nil` if it isn't known.
   package func run(at spot: Spot, for placement: Placement, in collection: UInt32, count: Int?)
@@ -74,7 +74,7 @@ package struct CollectionOrder {
     throws(StoreError) -> PositionRun?
   {
     var (left, right) = (spot.before?.position, spot.after?.position)
-    // Documents with one position stay together: nothing fits between them.
+    // Documents with equal positions stay together, because there's no position between them.
     if let tied = left, left == right {
       if case .before = placement {
         left = try entry(SQL.entryBelow, in: collection, tied)?.position
@@ -162,7 +162,7 @@ package struct CollectionOrder {
     try entry(try transaction.database.statement(sql, Int64(collection)))
   }
 
-  /// Returns the first entry that a statement selects beside a position and ID.
+  /// Returns the first entry that a statement selects next to a position and ID.
   package func entry(_ sql: String, in collection: UInt32, _ position: DocumentPosition, _ id: Int64...)
     throws(StoreError) -> Spot.Entry?
   {
@@ -242,7 +242,7 @@ package struct CollectionOrder {
     }
   }
 
-  /// Returns an entry and those before it, in descending order.
+  /// Returns an entry and the preceding entries, in descending order.
   private func entries(upTo entry: Spot.Entry?, in collection: UInt32, limit: Int64) throws(StoreError) -> [Spot.Entry]
   {
     guard let entry else { return [] }
@@ -250,7 +250,7 @@ package struct CollectionOrder {
       of: try transaction.database.statement(SQL.entriesUpTo, in: collection, at: entry.position, entry.id, limit))
   }
 
-  /// Returns the entries after an entry, or the first ones of the collection for `nil`.
+  /// Returns the entries after an entry, or the collection's first entries for `nil`.
   private func entries(after entry: Spot.Entry?, in collection: UInt32, limit: Int64) throws(StoreError) -> [Spot.Entry]
   {
     guard let entry else {

@@ -17,7 +17,7 @@ package protocol SessionCompanion: AnyObject, Sendable {
   func releaseMemory()
 }
 
-/// State that a target above the engine shares among all stores that this process has opened on a file.
+/// State of a higher target, shared by all of this process's open stores of a file.
 package protocol FileCompanion: AnyObject, Sendable {
   init()
 }

@@ -28,8 +28,8 @@ package struct DocumentEditor {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
     }
     let id = try DocumentID.next(transaction.nextID, unless: wanted)
-    // The first write looks for the key, so that a taken one leaves the transaction without writes. Later ones leave
-    // that to the index, which refuses the row.
+    // The first write looks for the key, so the transaction remains without writes if the key is taken. For later
+    // writes, the index rejects the row.
     if !sharesKey, !transaction.hasWritten { try requireUnusedKey(document.key, in: record, by: nil) }
     if requiresParent {
       try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id)

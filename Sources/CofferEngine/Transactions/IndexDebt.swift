@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import Synchronization
 
-/// The changes that this process has committed since the indexes in the file were last looked at, in documents.
+/// The number of documents that this process has changed since it last checked the indexes in the file.
 package final class IndexDebt: Sendable {
   /// The number of documents from which somebody must look at the indexes. Updating them after each commit would write
   /// the same pages again and again.
@@ -36,7 +36,7 @@ package final class IndexDebt: Sendable {
     if documents.load(ordering: .relaxed) >= Self.limit { handler() }
   }
 
-  /// Returns the debt, which is 0 from then on.
+  /// Returns the debt and resets it to 0.
   package func take() -> Int { documents.exchange(0, ordering: .relaxed) }
 
   /// Takes the debt back, because the indexes couldn't be looked at. The next commit calls the handler.

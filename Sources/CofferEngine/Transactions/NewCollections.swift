@@ -5,7 +5,7 @@ struct NewCollections {
   private let keys: RowKeys
   private let revision: UInt64
   private let dot: Dot
-  /// All collections by identity, dropped ones too.
+  /// All collections by identity, including dropped collections.
   private var known: [UniqueID: CollectionRecord]
   private var listed: Set<UniqueID>
   /// The sort key and number of the last collection in the order.
@@ -25,7 +25,8 @@ struct NewCollections {
     highest = stored.map(\.id).max() ?? 0
   }
 
-  /// Returns a collection to be written, which is the last in the order: a new one, or the dropped one of that name.
+  /// Returns a collection to write, which is last in the order. It's a new collection, or the dropped collection with
+  /// that name.
   ///
   /// - Throws: `tooLarge` if there are no numbers left, or `invalidArgument` for a reserved name.
   mutating func record(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
@@ -47,7 +48,7 @@ struct NewCollections {
   ) throws(StoreError) -> CollectionRecord {
     var count: UInt32 = 0
     var uid = try keys.collectionUID(named: name)
-    // A collection that was renamed has the identity of its first name.
+    // A renamed collection has the identity of its first name.
     while listed.contains(uid) {
       count += 1
       uid = try keys.collectionUID(named: name, count)

@@ -32,8 +32,8 @@ package struct OrderCheck {
     left = .max
   }
 
-  /// Returns whether a row is the last one again, once for each row. That happens where its own visit changes a title in
-  /// clear, which is the last column of the index.
+  /// Returns whether a row repeats the last row, once for each row. That happens if visiting the row changes a
+  /// plaintext title, which is the index's last column.
   package mutating func isRepeated(_ fields: RowFields, at position: DocumentPosition) -> Bool {
     guard !hasRepeated, let last, last == (position, fields.id) else { return false }
     hasRepeated = true

@@ -18,7 +18,7 @@ package final class ReadNotes: @unchecked Sendable {
     documents = []
   }
 
-  /// Notes reads of these collections, or of everything if they're unknown.
+  /// Records reads of these collections, or of the whole store if they're unknown.
   package func note(_ collections: Set<UInt32>?) {
     guard let collections else { return noteEverything() }
     self.collections.formUnion(collections)

@@ -48,8 +48,8 @@ package final class Session: Sendable {
     known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
   }
 
-  /// Whether each transaction requires that this program knows the store's migrations. While a store is emptied, it can
-  /// have others.
+  /// Whether each transaction requires that this program knows the store's migrations. A store can have unknown
+  /// migrations while it's emptied.
   var checksMigrations: Bool {
     get { isCheckingMigrations.load(ordering: .relaxed) }
     set { isCheckingMigrations.store(newValue, ordering: .relaxed) }
@@ -190,7 +190,7 @@ extension Session {
     for companion in companions.withLock({ Array($0.values) }) { companion.close() }
   }
 
-  /// Wipes cached texts and releases decrypted pages, until they are read again.
+  /// Wipes cached texts and releases decrypted pages.
   func releaseMemory() {
     texts?.empty()
     for companion in companions.withLock({ Array($0.values) }) { companion.releaseMemory() }

@@ -19,8 +19,7 @@ package final class SetProof {
     self.count += UInt64(count)
   }
 
-  /// Requires the visited rows and the transaction's collections, deletions and attachments to be the set that was
-  /// written.
+  /// Requires the visited rows and the transaction's collections, deletions and attachments to match the written set.
   ///
   /// - Throws: `setMismatch`.
   package func requireWhole(_ transaction: StoreTransaction) throws(StoreError) {

@@ -29,7 +29,7 @@ package final class StoreConnection {
   var countedVersion: FileVersion?
   /// Whether the index of all documents was found to end.
   var hasCounted = false
-  /// Whether the schema is the one that was compared. Another process can have changed it.
+  /// Whether the schema is still the checked schema. Another process can have changed it.
   private var isSchemaChecked = true
 
   init(_ file: StoreFile, session: Session) throws(StoreError) {
@@ -254,7 +254,7 @@ extension [UInt8] {
 }
 
 extension StoreError {
-  /// Returns the error for a file that is older than what the session has seen.
+  /// Returns the error for a file that's older than the session's last state.
   static func putBack(to state: String) -> StoreError {
     StoreError(
       .rolledBack, "the store was put back to \(state)",

@@ -39,7 +39,7 @@ extension StoreTransaction {
   private func changesInRows(since earlier: StoreState) throws(StoreError) -> RingChanges {
     var log = ChangeLog(hasListeners: true)
     var inserted: UInt64 = 0
-    // The row of a moved document doesn't tell which collection it left.
+    // A moved document's row doesn't show which collection it left.
     let hasOneCollection = try storedCollections().count == 1
     var mayHaveLeft = false
     let own = try replicas.own
@@ -51,7 +51,7 @@ extension StoreTransaction {
         inserted += 1
         return log.insert(row.fields)
       }
-      // Dates have no dot of their own, so assume that they changed.
+      // Dates don't have their own dot, so assume that they changed.
       var parts: ChangeLog.Kind = .dates
       if isNew(dots.text) { parts.insert(.text) }
       if ([dots.title, dots.key, dots.attributes] + dots.members.map(\.dot)).contains(where: isNew) {

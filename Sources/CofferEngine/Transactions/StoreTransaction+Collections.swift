@@ -8,7 +8,7 @@ extension StoreTransaction {
     return try connection.collections.records(within: limits)
   }
 
-  /// Returns all collections, dropped ones too.
+  /// Returns all collections, including dropped collections.
   package func storedCollections() throws(StoreError) -> [CollectionRecord] {
     try requireOpen()
     return try connection.collections.storedRecords(within: limits)
@@ -62,8 +62,8 @@ extension StoreTransaction {
     return Int(try documentCount() ?? 0)
   }
 
-  /// Returns the number of rows of documents. A connection's first count stops behind the state's count, because a
-  /// malicious file can have any number of rows. The later ones are faster, because SQLite counts a whole index by page.
+  /// Returns the number of document rows. A connection's first count stops after the state's count, because a malicious
+  /// file can have any number of rows. Later counts are faster, because SQLite counts a whole index by page.
   func documentCount() throws(StoreError) -> Int64? {
     if connection.hasCounted { return try database.integer(SQL.documentCount) }
     let count = try database.integer(SQL.count(of: .order), Int64(clamping: state.count &+ 1))

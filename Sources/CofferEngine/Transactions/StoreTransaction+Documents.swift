@@ -58,7 +58,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Calls `body` with the document with a key, whose attachments are counted, and returns `nil` if there is none.
+  /// Calls `body` with the document with a key and its attachment count, or returns `nil` if the document is missing.
   package func withOpened<R>(
     forKey key: DocumentKey, in collection: CollectionRecord, _ body: (OpenedDocument) throws(StoreError) -> R
   ) throws(StoreError) -> R? {
@@ -89,7 +89,8 @@ extension StoreTransaction {
 
   /// - Parameters:
   ///   - acceptsNewer: Whether to return a document that a later version wrote.
-  ///   - provesText: Whether the text will be sealed again in another document or store, so its digest must be the head's.
+  ///   - provesText: Whether the text will be re-encrypted for another document or store, so its digest must match the
+  ///     head.
   package func storedDocument(
     _ id: DocumentID, acceptingNewer acceptsNewer: Bool = false, provingText provesText: Bool = false
   ) throws(StoreError) -> StoredDocument {
@@ -98,7 +99,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Returns a document that is read as a value. Its attachments are counted, because a migration can use the header.
+  /// Returns a document to read as a value. Its attachments are counted, because a migration can use the header.
   package func storedValue(_ id: DocumentID) throws(StoreError) -> StoredDocument {
     var stored = try storedDocument(id)
     stored.header = try counted(stored.header)

@@ -11,9 +11,9 @@ package enum IndexPart {
 
 // Index roots are part of the format, so a key change preserves them. CofferSearch defines the index contents.
 extension StoreTransaction {
-  /// A Boolean value that indicates whether the store has indexes, including those that this transaction makes.
+  /// A Boolean value that indicates whether the store has indexes, including this transaction's indexes.
   ///
-  /// It's `false` in a store that was opened with a publisher, because a slot holder could have forged their pages.
+  /// It's `false` if the store was opened with a publisher, because a slot holder could have forged index pages.
   package var hasIndexes: Bool {
     guard keys.proof == nil else { return false }
     return hasIndexesAfter ?? (keys.session.header.compatible & IndexTables.feature != 0)

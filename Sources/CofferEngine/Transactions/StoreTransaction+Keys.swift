@@ -53,7 +53,7 @@ extension StoreTransaction {
     try emptyTables(SQL.unknownFeatureTables)
   }
 
-  /// Returns the bits of unknown features, including those of indexes and releases if their tables have a different
+  /// Returns the bits of unknown features, including index and release features if their tables have a different
   /// schema.
   private func unknownFeatures(of compatible: UInt64) throws(StoreError) -> UInt64 {
     var unknown = compatible
@@ -78,7 +78,7 @@ extension StoreTransaction {
   ///
   /// - Parameters:
   ///   - old: The keys of the header that this transaction verified.
-  ///   - slots: The slots that this transaction verified, which don't change.
+  ///   - slots: The slots that this transaction verified. They're unchanged.
   package func commitNextPhase(_ old: SessionKeys, _ slots: [KeySlotRecord], keyring: Keyring) throws(StoreError) {
     let root = old.root
     var header = old.header

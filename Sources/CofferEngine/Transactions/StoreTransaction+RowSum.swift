@@ -21,7 +21,7 @@ extension StoreTransaction {
 
   /// Sums the collections, the deletions and the attachments.
   ///
-  /// - Throws: `damaged` for a row out of its bounds or its place.
+  /// - Throws: `damaged` for a row that's out of bounds or misplaced.
   package func sumWithoutDocuments() throws(StoreError) -> RowSum {
     var sum = RowSum()
     func add(_ element: SetElement) throws(StoreError) {

@@ -36,7 +36,7 @@ public final class _StoreTransaction {
   package var lastProof: AttachmentChunks.Proof?
   /// The notes of this transaction's reads for an observation, if it reads for one.
   package var notes: ReadNotes?
-  /// The document that this transaction last added at the bottom of a collection.
+  /// The last document that this transaction added at the bottom of a collection.
   var bottom: CollectionOrder.Bottom?
   /// The highest parent ID in the store at this transaction's first query, or `nil` before the query.
   var highestParent: Int64?
@@ -209,7 +209,7 @@ public final class _StoreTransaction {
     }
     isOpen = false
     connection.session.note(generation: state.generation)
-    // This process only makes migrations that it knows.
+    // This process only applies known migrations.
     if connection.session.checkedMigrations == start.generation {
       connection.session.checkedMigrations = state.generation
     }

@@ -40,7 +40,7 @@ package struct TransactionStop: Sendable {
     if isPending { throw error ?? .storeClosed }
   }
 
-  /// Runs work of the transaction, and throws `suspended` or `closed` for a statement that was interrupted.
+  /// Runs work of the transaction, and throws `suspended` or `closed` for an interrupted statement.
   package func naming<R>(_ work: () throws -> R) throws -> R {
     do {
       return try work()
@@ -49,8 +49,7 @@ package struct TransactionStop: Sendable {
     }
   }
 
-  /// Runs work of the engine in the transaction, and throws `suspended` or `closed` for a statement that was
-  /// interrupted.
+  /// Runs work of the engine in the transaction, and throws `suspended` or `closed` for an interrupted statement.
   func namingStoreErrors<R>(_ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     do throws(StoreError) {
       return try work()

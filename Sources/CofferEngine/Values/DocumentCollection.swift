@@ -26,7 +26,7 @@ public struct CollectionInfo: Sendable, Hashable, Identifiable {
   public let name: String
   /// The rule for untitled documents.
   public let titleRule: TitleRule
-  /// A Boolean value that indicates whether keys that differ only in case or composition are equal.
+  /// A Boolean value that indicates whether keys that only differ in case or composition are equal.
   public let foldsKeys: Bool
   /// The app's own data about the collection.
   public let attributes: Attributes

@@ -10,7 +10,7 @@ public enum DocumentIndex: Sendable, Hashable {
   /// spaces between words, such as Chinese, Japanese and Thai, and in Korean, any part of a text is found.
   ///
   /// In stored values, only strings are indexed. To limit the index to some members, pass their paths, such as `$.text`
-  /// or `$.tags`: then the index contains the titles, the names and the strings at and below these paths. A text that
+  /// or `$.tags`. The index then contains the titles, the names and the strings at and below these paths. A text that
   /// isn't JSON doesn't have members.
   case words(in: [String] = [], keepingDiacritics: Bool = false)
   /// The folded sequences of three letters, to find the candidates for a plain text search.
@@ -21,8 +21,8 @@ public enum DocumentIndex: Sendable, Hashable {
   /// - `path`: A path in the text such as `$.price` or `$.tags[0]`, a header field (`@created`, `@modified`, `@size`,
   ///   `@title` or `@key`), or a path in the attributes such as `@attributes.color`.
   case field(_ name: String, _ path: String, as: Kind)
-  /// Two to eight declared fields together, by name, for queries that compare the first fields and compare or sort by
-  /// the last one.
+  /// Two to eight declared fields together, by name, for queries that compare the first fields, and compare or sort by
+  /// the last field.
   ///
   /// ```swift
   /// try tx.setIndexes(
@@ -44,20 +44,20 @@ public enum DocumentIndex: Sendable, Hashable {
     case boolean
     /// JSON strings, compared byte by byte.
     case text
-    /// JSON strings, folded so that strings that differ only in case or composition are equal.
+    /// JSON strings, folded to treat strings that only differ in case or composition as equal.
     case folded
     /// Dates as text in UTC with milliseconds, like a `Date` that's bound to a query's parameter. JSON strings with an
-    /// ISO 8601 date, time and zone are dates, and so is what the ``ValueCoding`` of the store that declares the index
-    /// writes for a date: numbers, as the default one does, or any form of a custom strategy.
+    /// ISO 8601 date, time and zone are dates. So are values in the declaring store's ``ValueCoding`` form for dates,
+    /// which is a number by default, or a custom strategy's form.
     ///
-    /// A program without the custom strategy, such as `dbtool`, leaves the date's JSON as a BLOB in the documents that
-    /// it indexes, until a program with the strategy reads the index.
+    /// A program without the custom strategy, such as `dbtool`, indexes the date's JSON as a BLOB until a program with
+    /// the strategy reads the index.
     case date
   }
 }
 
 extension DocumentIndex {
-  /// The words in titles and in one member of stored values.
+  /// Returns an index of the words in titles and in one member of stored values.
   ///
   /// ```swift
   /// try tx.setIndexes([.words(in: "$.text")], of: "mails")  // a sender's address is no hit
@@ -76,8 +76,8 @@ public struct IndexedField: Sendable, Hashable {
   /// The number of the collection's documents without one, which read as NULL.
   public let nulls: Int
 
-  /// A Boolean value that indicates whether there are documents, but none has a value. The field's path or kind is
-  /// probably wrong.
+  /// A Boolean value that indicates whether there are documents, but all of them lack a value. The field's path or kind
+  /// is probably wrong.
   public var hasOnlyNulls: Bool { values == 0 && nulls > 0 }
 
   package init(name: String, values: Int, nulls: Int) {

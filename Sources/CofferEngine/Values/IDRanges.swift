@@ -16,7 +16,7 @@ struct IDRanges {
     ranges.insert(range, at: place(of: range.lowerBound))
   }
 
-  /// The index of the first range that doesn't end below an ID.
+  /// Returns the index of the first range that doesn't end below an ID.
   private func place(of id: Int64) -> Int {
     var (low, high) = (0, ranges.count)
     while low < high {

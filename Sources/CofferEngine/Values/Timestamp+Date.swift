@@ -14,7 +14,7 @@ extension Timestamp {
     }
   }
 
-  /// Returns the system clock's time in milliseconds, or the nearest one that a store takes.
+  /// Returns the system clock's time in milliseconds, clamped to the dates that a store accepts.
   public static func now() -> Timestamp {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -26,7 +26,7 @@ struct AttachmentCheck {
     let total = Int(clamping: transaction.state.attachmentCount)
     var done = 0
     do throws(StoreError) {
-      // The sum of the rows has noted the rows that are out of their bounds.
+      // The row sum has already recorded out-of-bounds rows.
       try walk.forEach(refused: { _ in }) { row throws(StoreError) in
         try WorkProgress(done: done, total: max(done, total)).tell(
           progress, stopped: "verifying was stopped; nothing was changed")
@@ -81,7 +81,7 @@ struct AttachmentCheck {
     }
   }
 
-  /// Notes chunks whose attachment can't have existed. Chunks of a former attachment may be left over.
+  /// Records chunks whose attachment can't have existed. Chunks of former attachments may remain.
   private mutating func checkForeignChunks(below next: UInt64) throws(StoreError) {
     func isForeign(_ chunk: Int64) -> Bool {
       let number = AttachmentChunks.attachment(ofRow: chunk)

@@ -23,7 +23,7 @@ struct DocumentCheck {
   ///   - opener: The opener of this thread.
   ///   - identities: Takes the document's identity.
   ///   - head, body: The memory for opening the row's seals, or `nil` to use the opener's own memory.
-  /// - Throws: `damaged` if the document isn't the one that was written.
+  /// - Throws: `damaged` if the document differs from the written document.
   func open(
     _ row: RecordRow, with opener: RecordOpener, _ identities: inout IdentityCheck,
     head: UnsafeMutableRawBufferPointer?, body: UnsafeMutableRawBufferPointer?

@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// Compares what documents say about each other: no identity twice, and parents that are the named ones.
+/// A check that identities are unique, and that parents match the identities in their children.
 struct IdentityCheck {
   /// The identity of a document or attachment, kept small because every document has one.
   private struct Known: Comparable {
@@ -17,7 +17,7 @@ struct IdentityCheck {
     }
   }
 
-  /// A document that has a parent.
+  /// A document with a parent.
   private struct Child {
     let id: Int64
     let collection: UInt32

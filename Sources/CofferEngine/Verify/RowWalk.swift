@@ -19,7 +19,7 @@ struct RowWalk {
   private(set) var identities = IdentityCheck()
 
   /// - Parameters:
-  ///   - check: The check of the documents to open, or `nil` to open none.
+  ///   - check: The check of documents to decrypt, or `nil` to not decrypt documents.
   init(_ transaction: StoreTransaction, opening check: DocumentCheck? = nil, progress: ProgressHandler? = nil) {
     (self.transaction, self.check, self.progress) = (transaction, check, progress)
   }
@@ -151,7 +151,7 @@ struct RowWalk {
         unsummed.insert(row.fields.id)
       }
     }
-    // They stay in the sum, so a row missed by an honest rekey counts as damage instead of a mismatch.
+    // They remain in the sum, so a row missed by an honest rekey counts as damage instead of a mismatch.
     for id in work.closed where !unsummed.contains(id) {
       sum.damaged.append(
         Verdict.Damage(
@@ -159,21 +159,21 @@ struct RowWalk {
     }
     for (id, error) in work.damaged {
       guard !error.isTransient else { throw error }
-      // Errors of another kind, such as `otherFormat`, are no damage.
+      // Other errors, such as `otherFormat`, aren't damage.
       if error.code == .damaged { damaged.append(Verdict.Damage(id: DocumentID(id), reason: error.message)) }
     }
     identities.add(work.identities)
   }
 }
 
-/// Sums rows, and opens those that a check asks for.
+/// A sum of rows, which decrypts the rows that a check requires.
 private final class SummedRows: RowWork {
   private(set) var set = SetHash()
   /// The rows that aren't part of the sum.
   private(set) var unsummed: [(id: Int64, error: StoreError)] = []
   /// The rows that their epoch couldn't have sealed.
   private(set) var closed: [Int64] = []
-  /// The rows whose contents aren't those that were written.
+  /// The rows that differ from the written rows.
   private(set) var damaged: [(id: Int64, error: StoreError)] = []
   private(set) var identities = IdentityCheck()
   private let opener: RecordOpener

@@ -6,7 +6,7 @@ struct TableCheck {
   private(set) var damaged: [Verdict.Damage] = []
   private(set) var problems: [String] = []
   private var known: Set<Int64> = []
-  /// The number of texts in the separate table whose document has no text in its row.
+  /// The number of texts in the separate table whose documents don't have a text in their row.
   private let bodiesBesideRecords: Int64?
 
   /// Checks everything except whether a text is missing, which ``addMissingTexts(_:after:)`` does after the walk.
@@ -36,7 +36,7 @@ struct TableCheck {
   /// Adds the documents whose text is missing.
   ///
   /// A complete walk counts the documents without a text in their row. If the separate table has as many matching
-  /// texts, no text is missing, and the rows aren't read again.
+  /// texts, all texts exist, and the rows aren't read again.
   mutating func addMissingTexts(
     _ transaction: StoreTransaction, after sum: StoreTransaction.RowSum
   ) throws(StoreError) {
@@ -69,9 +69,9 @@ struct TableCheck {
 
 /// Returns the findings of SQLite's integrity check. A quick_check would miss most index pages in wrong order.
 ///
-/// The check covers the whole file, because only then does SQLite report lost pages and pages with two owners. It computes
-/// the expressions of every table, so the schema is compared first, in the same transaction: another process may have
-/// changed it since the file was opened.
+/// The check covers the whole file, because only then does SQLite report lost pages and pages with two owners. It
+/// computes the expressions of every table, so the schema is first compared in the same transaction, because another
+/// process may have changed it since the file was opened.
 ///
 /// - Throws: Errors that aren't findings: `systemFailure`, `locked`, `cancelled`.
 package func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String] {

@@ -20,7 +20,7 @@ final class JSONCodingPath {
   }
 }
 
-/// A key that no type declares.
+/// A key that isn't declared by a type.
 enum JSONCodingKey: CodingKey {
   case index(Int)
   case `super`

@@ -1,10 +1,10 @@
 internal import CofferDocuments
 
-/// The members of an object that is being written.
+/// A writer of an object's members.
 struct JSONKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let encoder: JSONValueEncoder
   private let container: JSONComposer.Container
-  /// The path of a nested container, which has no encoder of its own.
+  /// The path of a nested container, which doesn't have its own encoder.
   private let nestedPath: JSONCodingPath?
 
   init(_ encoder: JSONValueEncoder, _ container: JSONComposer.Container, nestedPath: JSONCodingPath? = nil) {

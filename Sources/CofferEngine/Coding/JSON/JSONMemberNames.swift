@@ -17,7 +17,7 @@ final class JSONMemberNames {
 
   /// Returns the entry of the value of a member, or `nil` if there's no such member.
   ///
-  /// - Parameter next: The entry of a name that is the wanted one when an object is read in order.
+  /// - Parameter next: The name entry to try first, which matches if an object is read in order.
   func find(_ name: String, of object: Int, from next: Int, in source: JSONSource) -> Int? {
     let entry = source.tape.entries[object]
     if table == nil, entry.isMarked, next < object + entry.span,

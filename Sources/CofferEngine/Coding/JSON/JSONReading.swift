@@ -1,13 +1,13 @@
 internal import CofferDocuments
 internal import CofferFoundation
 
-// Reads values from JSON as `JSONDecoder` does, several times as fast, because it reads the opened bytes in place and
-// makes no dictionary for each object.
+// Reads values from JSON like `JSONDecoder`, but several times as fast, because it reads the decrypted bytes in place
+// and doesn't create a dictionary for each object.
 //
 // Does: decodes any `Decodable` type with the strategies of a `JSONDecoder`, with the same values and errors.
-// Knows: JSONTape, which scans. A value that Foundation alone can read, such as a date in a form of its own, is read by
-//        Foundation's functions. Texts that aren't strict JSON, such as with a trailing comma, and key strategies
-//        are left to `JSONDecoder` as a whole.
+// Knows: JSONTape, which scans. Foundation's functions read values that only Foundation can read, such as a date in its
+//        own form. Texts that aren't strict JSON, such as with a trailing comma, and key strategies are left to
+//        `JSONDecoder` as a whole.
 // Doesn't know: documents and their errors.
 
 /// The strategies of a `JSONDecoder`, read once.
@@ -17,7 +17,7 @@ final class JSONReading: Sendable {
   let floats: JSONDecoder.NonConformingFloatDecodingStrategy
   let userInfo: [CodingUserInfoKey: any Sendable]
   let foundation: JSONDecoder
-  /// Whether only Foundation knows the strategies.
+  /// Whether only Foundation supports the strategies.
   private let isForeign: Bool
 
   init(_ decoder: JSONDecoder) {
@@ -36,7 +36,7 @@ final class JSONReading: Sendable {
 
   /// Decodes a value from valid UTF-8.
   ///
-  /// - Throws: The errors of `JSONDecoder.decode(_:from:)`, and those of the type's own code.
+  /// - Throws: The errors of `JSONDecoder.decode(_:from:)`, and the errors of the type's own code.
   func decode<Value: Decodable>(_ type: Value.Type, from json: UnsafeRawBufferPointer) throws -> Value {
     guard !isForeign, let tape = try? JSONTape(json) else { return try foundation.decode(type, from: Data(json)) }
     var source = JSONSource(tape: tape, bytes: json, reading: self)
@@ -51,8 +51,8 @@ final class JSONReading: Sendable {
   }
 }
 
-/// A number that its type can't represent. As with Foundation, the error has no path, and the type's own code doesn't
-/// see it as a `DecodingError`.
+/// An error for a number that its type can't represent. As with Foundation, the error doesn't have a path, and the
+/// type's own code doesn't see it as a `DecodingError`.
 struct JSONUnrepresentable: Error {}
 
 /// A scanned JSON text.

@@ -33,7 +33,8 @@ extension JSONValueDecoder {
     return try unusualInteger(type, at: value)
   }
 
-  /// An integer beyond 64 bits, or one such as `1.0` or `1e3`, which Foundation accepts with rules of its own.
+  /// Decodes an integer beyond 64 bits, or a number such as `1.0` or `1e3`, which Foundation accepts with its own
+  /// rules.
   @inline(never)
   private func unusualInteger<Integer: FixedWidthInteger & Decodable>(
     _ type: Integer.Type, at value: Int
@@ -66,7 +67,7 @@ extension JSONValueDecoder {
     return real
   }
 
-  /// A string that stands for infinity or for no number.
+  /// Returns the number for a string that represents infinity or NaN.
   @inline(never)
   private func unusualReal<Real: BinaryFloatingPoint>(
     at value: Int, _ path: () -> JSONCodingPath?

@@ -1,7 +1,7 @@
 internal import CofferDocuments
 internal import CofferFoundation
 
-// Values of any type, and the types of Foundation that have a form of their own in JSON.
+// Values of any type, and Foundation types with their own JSON form.
 extension JSONValueDecoder {
   /// Decodes a value.
   ///
@@ -10,7 +10,7 @@ extension JSONValueDecoder {
   ///   - value: The value's entry.
   ///   - path: Returns the value's path, which only errors and containers need.
   func value<Value: Decodable>(_ type: Value.Type, at value: Int, _ path: () -> JSONCodingPath?) throws -> Value {
-    // The frequent types first, which need no container. A cast between equal types changes nothing.
+    // Check frequent types without containers first. A cast between equal types doesn't change the value.
     if type == String.self { return unsafeBitCast(try string(at: value, path), to: type) }
     if type == Int.self { return unsafeBitCast(try integer(Int.self, at: value, path), to: type) }
     if type == Double.self { return unsafeBitCast(try double(at: value, path), to: type) }
@@ -30,7 +30,7 @@ extension JSONValueDecoder {
     return try with(value, path: path()) { try Value(from: self) }
   }
 
-  /// Decodes an array of values that need no container.
+  /// Decodes an array of values without containers.
   private func elements<Element>(
     at array: Int, _ path: JSONCodingPath?,
     _ element: (JSONValueDecoder, Int, () -> JSONCodingPath?) throws -> Element
@@ -62,7 +62,7 @@ extension JSONValueDecoder {
     case .iso8601:
       let text = try string(at: value, path)
       guard let date = try? Date.ISO8601FormatStyle().parse(text) else {
-        // Foundation reports the path of the value that has the date.
+        // Report the path of the value that contains the date, like Foundation.
         throw DecodingError.dataCorrupted(
           .init(codingPath: codingPath, debugDescription: "Expected date string to be ISO8601-formatted."))
       }

@@ -1,16 +1,16 @@
 internal import CofferDocuments
 internal import CofferFoundation
 
-/// The decoder that types see. The same decoder serves nested values: `top` is the value that it stands for now.
+/// The decoder that's passed to types. The same decoder is used for nested values, and `top` is its current value.
 final class JSONValueDecoder: Decoder {
   let source: JSONSource
-  // Exclusive access isn't checked, because one thread decodes a value, and nothing keeps an access to these.
+  // Exclusive access isn't checked, because one thread decodes a value, and accesses aren't kept.
   /// The entry of the current value.
   @exclusivity(unchecked) private(set) var top: Int
   /// The path of the current value.
   @exclusivity(unchecked) private(set) var path: JSONCodingPath?
-  /// The entry behind the value found last, where the search for the next member of that object begins, because
-  /// members are mostly read in order.
+  /// The entry after the last found value, where the search for the object's next member starts, because members are
+  /// usually read in order.
   @exclusivity(unchecked) var cursor = (object: -1, next: 0)
 
   init(_ source: JSONSource, top: Int, path: JSONCodingPath?) {

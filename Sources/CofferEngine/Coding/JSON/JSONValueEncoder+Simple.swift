@@ -1,14 +1,14 @@
 internal import CofferDocuments
 internal import CofferFoundation
 
-// Values that need no container.
+// Values without containers.
 extension JSONValueEncoder {
-  /// Writes a value of a frequent type, or one with a form of its own in JSON.
+  /// Writes a value of a frequent type, or of a type with its own JSON form.
   ///
   /// - Returns: `false` if the value writes itself.
   func writeSimple<Value: Encodable>(_ value: Value) throws -> Bool {
     let type = Value.self
-    // A cast between equal types changes nothing.
+    // A cast between equal types doesn't change the value.
     if type == String.self {
       output.composer.append(unsafeBitCast(value, to: String.self))
     } else if type == Int.self {

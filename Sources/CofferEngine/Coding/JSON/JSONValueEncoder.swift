@@ -1,7 +1,7 @@
 internal import CofferDocuments
 internal import CofferFoundation
 
-/// The encoder that types see: the place of one value in the text.
+/// The encoder that's passed to types, which writes a value at its place in the text.
 final class JSONValueEncoder: Encoder {
   let output: JSONOutput
   private var slot = JSONComposer.Slot.whole
@@ -37,7 +37,7 @@ final class JSONValueEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-  /// Begins the value's container, or returns the container that was begun before, such as by a superclass.
+  /// Begins the value's container, or returns the already begun container, such as a superclass's container.
   private func begin(object isObject: Bool) -> JSONComposer.Container {
     if output.composer.isObject(container) != isObject { container = output.composer.begin(object: isObject, in: slot) }
     return container
@@ -45,7 +45,7 @@ final class JSONValueEncoder: Encoder {
 
   // MARK: Nested values
 
-  /// Writes the value of the whole text, or nothing if the value writes nothing.
+  /// Writes the text's top-level value. The value may write nothing.
   func writeWhole(_ value: some Encodable) throws {
     if try !writeSimple(value) { try writeParts(of: value) }
   }

@@ -1,8 +1,9 @@
 internal import CofferDocuments
 internal import CofferFoundation
 
-// Writes values as JSON with sorted members, byte for byte as `JSONEncoder` does with `sortedKeys` and
-// `withoutEscapingSlashes`, several times as fast, because it writes into one buffer and makes no value for each part.
+// Writes values as JSON with sorted members, with the same bytes as `JSONEncoder` with `sortedKeys` and
+// `withoutEscapingSlashes`. It's several times as fast, because it writes to one buffer and doesn't create a value for
+// each part.
 //
 // Does: encodes any `Encodable` type with the strategies of a `JSONEncoder`.
 // Knows: JSONComposer, which writes and sorts. Whatever it can't do in one pass is left to `JSONEncoder`, which encodes
@@ -16,7 +17,7 @@ struct JSONWriting: Sendable {
   let floats: JSONEncoder.NonConformingFloatEncodingStrategy
   let userInfo: [CodingUserInfoKey: any Sendable]
   private let foundation: JSONEncoder
-  /// Whether only Foundation knows the strategies.
+  /// Whether only Foundation supports the strategies.
   private let isForeign: Bool
 
   init(_ encoder: JSONEncoder) {
@@ -30,7 +31,7 @@ struct JSONWriting: Sendable {
       if case .useDefaultKeys = encoder.keyEncodingStrategy { !Self.isPlain(floats) } else { true }
   }
 
-  /// Returns whether the strings for infinite numbers need no escapes, which Foundation leaves out in arrays.
+  /// Returns whether the strings for infinite numbers don't need escapes, which Foundation omits in arrays.
   private static func isPlain(_ strategy: JSONEncoder.NonConformingFloatEncodingStrategy) -> Bool {
     guard case .convertToString(let positive, let negative, let nan) = strategy else { return true }
     return (positive + negative + nan).utf8.allSatisfy {
@@ -43,7 +44,7 @@ struct JSONWriting: Sendable {
   /// - Parameter requiresJSON: Whether to refuse what isn't JSON: `JSONEncoder` writes NaN for a `Decimal` that isn't a
   ///   number.
   /// - Returns: The JSON, and the title in it.
-  /// - Throws: The errors of `JSONEncoder.encode(_:)`, and those of the type's own code.
+  /// - Throws: The errors of `JSONEncoder.encode(_:)`, and the errors of the type's own code.
   func encode(_ value: some Encodable, requiringJSON requiresJSON: Bool = false) throws -> (
     text: String, title: String?
   ) {
@@ -68,9 +69,9 @@ struct JSONWriting: Sendable {
   }
 }
 
-/// A text that is being written, and the strategies for it.
+/// The text to write, and its strategies.
 final class JSONOutput {
-  // One thread writes a text, and no call of the composer leads to another one.
+  // One thread writes a text, and calls of the composer don't lead to other calls.
   @exclusivity(unchecked) var composer = JSONComposer()
   let writing: JSONWriting
 
