@@ -37,7 +37,7 @@
 #endif
 
 #if defined(__linux__)
-// Of linux/fs.h and linux/magic.h, which aren't everywhere.
+// These constants are from linux/fs.h and linux/magic.h, which aren't always available.
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE (1 << 0)
 #define RENAME_EXCHANGE (1 << 1)
@@ -77,7 +77,7 @@ int coffer_sync(int descriptor) {
 #if defined(__APPLE__)
   do result = fcntl(descriptor, F_FULLFSYNC);
   while (result != 0 && errno == EINTR);
-  // Some file systems have no such command; fsync leaves the rest to the drive.
+  // Some file systems don't support this command. fsync doesn't flush the drive's cache.
   if (result == 0 || (errno != ENOTSUP && errno != EINVAL && errno != ENOTTY)) return result;
 #endif
   do result = fsync(descriptor);
@@ -204,7 +204,7 @@ int coffer_is_range_locked_elsewhere(int descriptor, int64_t start, int64_t coun
 
 int coffer_take_lease(int descriptor) {
 #if defined(__linux__)
-  // The kernel signals this process if another one opens the file. SIGURG is ignored unless a handler is set.
+  // The kernel signals this process if another process opens the file. SIGURG is ignored unless a handler is set.
   fcntl(descriptor, F_SETSIG, SIGURG);
   return fcntl(descriptor, F_SETLEASE, F_WRLCK) == 0 ? 0 : -1;
 #else

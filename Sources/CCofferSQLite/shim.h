@@ -1,6 +1,6 @@
-// SQLite 3 for CofferSQLite, the only room that imports it.
+// SQLite 3 for CofferSQLite, which is the only module that imports it.
 //
-// The helpers give Swift what it can't import: variadic functions and the two destructor constants.
+// The helpers wrap variadic functions and the two destructor constants, because Swift can't import them.
 #ifndef COFFER_SQLITE_SHIM_H
 #define COFFER_SQLITE_SHIM_H
 
@@ -11,18 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// SQLITE_CONFIG_MEMSTATUS off. SQLITE_MISUSE once SQLite has been initialized.
+/// Disables SQLITE_CONFIG_MEMSTATUS. Returns SQLITE_MISUSE after SQLite has been initialized.
 static inline int coffer_sqlite_disable_memory_statistics(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/// A yes-or-no option of sqlite3_db_config.
+/// Sets a Boolean option of sqlite3_db_config.
 static inline int coffer_sqlite_set_option(sqlite3 *database, int option, int is_on) {
   int now = 0;
   return sqlite3_db_config(database, option, is_on, &now);
 }
 
-// SQLite takes a null pointer for NULL: what is empty gets an address here, so that it stays an empty text or blob.
+// Empty texts and blobs get an address here, because SQLite treats a null pointer as NULL.
 
 static inline int coffer_sqlite_bind_text(
     sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count, int copies) {
@@ -41,7 +41,7 @@ static inline void coffer_sqlite_result_text(sqlite3_context *context, const voi
   sqlite3_result_text64(context, bytes ? (const char *)bytes : "", count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/// A text that stays where it is until the statement is reset.
+/// Returns a text without copying it. The text must remain at its address until the statement is reset.
 static inline void coffer_sqlite_result_lent_text(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
   sqlite3_result_text64(context, bytes ? (const char *)bytes : "", count, SQLITE_STATIC, SQLITE_UTF8);
 }
@@ -50,7 +50,7 @@ static inline void coffer_sqlite_result_blob(sqlite3_context *context, const voi
   sqlite3_result_blob64(context, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
 
-// SQLite's structures for a virtual table and for a cursor on it, each followed by our data.
+// SQLite's structures for a virtual table and its cursor, each followed by our data.
 
 typedef struct coffer_sqlite_table {
   sqlite3_vtab base;
@@ -60,27 +60,27 @@ typedef struct coffer_sqlite_table {
 typedef struct coffer_sqlite_cursor {
   sqlite3_vtab_cursor base;
   void *owner;
-  /// The number of rows that follow and equal the row at hand.
+  /// The number of following rows that equal the current row.
   sqlite3_int64 repeats;
   int is_at_end;
-  /// The column in which these rows have the same text, and that text; -1 for none.
+  /// The column with the same text in these rows, or -1, and the text.
   int text_column;
   const void *text;
   sqlite3_uint64 text_count;
 } coffer_sqlite_cursor;
 
-/// An open file of the VFS whose databases have their pages in the program.
+/// An open file in the VFS whose databases have their pages in the program.
 typedef struct coffer_sqlite_paged_file {
   sqlite3_file base;
   void *owner;
 } coffer_sqlite_paged_file;
 
-/// Sets the bytes at the end of each page that SQLite leaves unused; for a database without pages.
+/// Sets the number of unused bytes at the end of each page. The database must not have pages yet.
 static inline int coffer_sqlite_reserve_bytes(sqlite3 *database, int count) {
   return sqlite3_file_control(database, "main", SQLITE_FCNTL_RESERVE_BYTES, &count);
 }
 
-// Full text: a rank over the rows that are current, in an FTS5 table that also holds outdated ones.
+// Full text: ranks the current rows in an FTS5 table that also contains outdated rows.
 
 static inline fts5_api *coffer_sqlite_fts5(sqlite3 *database) {
   fts5_api *api = 0;
@@ -93,15 +93,15 @@ static inline fts5_api *coffer_sqlite_fts5(sqlite3 *database) {
   return api;
 }
 
-/// The rows that count. The program sets it before a query; one statement at a time uses it.
+/// The rows that count. The program sets them before a query, and a single statement at a time uses them.
 typedef struct coffer_sqlite_ranking {
-  /// The current rows, and the tokens in them.
+  /// The numbers of current rows and of their tokens.
   sqlite3_int64 rows;
   sqlite3_int64 tokens;
-  /// The outdated rows, in rising order.
+  /// The outdated rows, in ascending order.
   const sqlite3_int64 *outdated;
   sqlite3_int64 outdated_count;
-  /// Whether each phrase of the query adds nothing to the score.
+  /// Whether each of the query's phrases is excluded from the score.
   const _Bool *ignored;
   int ignored_count;
 } coffer_sqlite_ranking;
@@ -120,7 +120,7 @@ static inline int coffer_sqlite_is_outdated(const coffer_sqlite_ranking *ranking
   return low < ranking->outdated_count && ranking->outdated[low] == row;
 }
 
-/// Weights of the phrases of one query, computed at its first row.
+/// The weights of a query's phrases, which are computed for its first row.
 typedef struct coffer_sqlite_weights {
   double mean_tokens;
   int phrases;
@@ -159,18 +159,19 @@ static int coffer_sqlite_make_weights(
     weights->of_phrase[phrase] = weight <= 0.0 ? 1e-6 : weight;
   }
   int status = api->xSetAuxdata(table, weights, free);
-  // FTS5 has freed the weights if it could not keep them.
+  // FTS5 has freed the weights if it couldn't keep them.
   *result = status == SQLITE_OK ? weights : 0;
   return status;
 }
 
-/// Okapi BM25 with k1 = 1.2 and b = 0.75, as FTS5's own bm25() without weights of columns; NULL for an outdated row.
+/// Returns Okapi BM25 with k1 = 1.2 and b = 0.75, like FTS5's own bm25() without column weights, or NULL for an
+/// outdated row.
 static void coffer_sqlite_rank(
     const Fts5ExtensionApi *api, Fts5Context *table, sqlite3_context *result, int count, sqlite3_value **values) {
   (void)count;
   (void)values;
   const coffer_sqlite_ranking *ranking = (const coffer_sqlite_ranking *)api->xUserData(table);
-  // A command of FTS5 to itself has no phrases, and no rows to ask about.
+  // FTS5's internal commands don't have phrases or rows.
   if (api->xPhraseCount(table) == 0) return;
   if (coffer_sqlite_is_outdated(ranking, api->xRowid(table))) return;
   const double k1 = 1.2, b = 0.75;
@@ -182,7 +183,8 @@ static void coffer_sqlite_rank(
   double score = 0.0, length = (double)tokens;
   for (int phrase = 0; status == SQLITE_OK && phrase < weights->phrases; phrase++) {
     if (coffer_sqlite_is_ignored(ranking, phrase)) continue;
-    // One phrase at a time: xInst takes time for each pair of a phrase and a place, and memory for all places.
+    // Count one phrase at a time, because xInst takes time for each pair of phrase and position, and memory for all
+    // positions.
     double found = 0.0;
     Fts5PhraseIter place;
     int column, offset;
@@ -195,15 +197,15 @@ static void coffer_sqlite_rank(
   else sqlite3_result_error_code(result, status);
 }
 
-/// Registers the rank as an auxiliary function of FTS5; SQLITE_ERROR where this SQLite has no FTS5.
+/// Registers the rank as an FTS5 auxiliary function. Returns SQLITE_ERROR if SQLite doesn't include FTS5.
 static inline int coffer_sqlite_add_rank(sqlite3 *database, const char *name, coffer_sqlite_ranking *ranking) {
   fts5_api *api = coffer_sqlite_fts5(database);
   if (!api) return SQLITE_ERROR;
   return api->xCreateFunction(api, name, ranking, coffer_sqlite_rank, 0);
 }
 
-/// Registers a tokenizer of FTS5, whose context is destroyed with the connection or when this call fails; SQLITE_ERROR
-/// where this SQLite has no FTS5.
+/// Registers an FTS5 tokenizer, whose context is destroyed with the connection or if this call fails. Returns
+/// SQLITE_ERROR if SQLite doesn't include FTS5.
 static inline int coffer_sqlite_add_tokenizer(
     sqlite3 *database, const char *name, void *context, fts5_tokenizer *tokenizer, void (*destroy)(void *)) {
   fts5_api *api = coffer_sqlite_fts5(database);
@@ -212,7 +214,7 @@ static inline int coffer_sqlite_add_tokenizer(
   return status;
 }
 
-// The main database file by its own descriptor, as SQLite's VFS sees it.
+// Accesses the main database file through SQLite's own descriptor.
 
 static inline sqlite3_file *coffer_sqlite_file(sqlite3 *database) {
   sqlite3_file *file = 0;

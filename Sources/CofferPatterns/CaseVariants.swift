@@ -1,15 +1,15 @@
 internal import CofferText
 
-/// Scalars grouped by their full case folding, computed once from all scalars that have case.
+/// Scalars grouped by their full case folding, which are computed once from all scalars with case.
 struct CaseVariants: Sendable {
   static let table = CaseVariants()
 
-  /// For each folded scalar: every scalar that folds to exactly this one, itself included.
+  /// For each folded scalar, all scalars that fold to exactly this scalar, including itself.
   private var single: [UInt32: [UInt32]] = [:]
-  /// Scalars that fold to more than one, as `ß` to `ss`, keyed by the first of these.
+  /// The scalars that fold to several scalars, such as `ß` to `ss`, by the first of these scalars.
   private var several: [UInt32: [(scalar: UInt32, folded: [UInt32])]] = [:]
 
-  /// The blocks that contain cased scalars.
+  /// The blocks that contain scalars with case.
   private static let blocks: [ClosedRange<UInt32>] = [
     0x41...0x5A, 0x61...0x7A, 0xB5...0x58F, 0x10A0...0x10FF, 0x13A0...0x13FF, 0x1C80...0x1CBF, 0x1D79...0x1FFF,
     0x2126...0x218F, 0x24B6...0x24E9, 0x2C00...0x2D2F, 0xA640...0xA7FF, 0xAB53...0xABBF, 0xFB00...0xFB17,
@@ -29,22 +29,22 @@ struct CaseVariants: Sendable {
     }
   }
 
-  /// The folded scalars of a text.
+  /// Returns a text's folded scalars.
   static func fold(_ text: String) -> [UInt32] {
     text.unicodeScalars.flatMap { CaseFolding.folding($0) }.map(\.value)
   }
 
-  /// Every scalar that folds to exactly this one.
+  /// Returns all scalars that fold to exactly this scalar.
   func variants(ofFolded scalar: UInt32) -> [UInt32] {
     single[scalar] ?? [scalar]
   }
 
-  /// Scalars whose folding has more than one scalar and begins with this one.
+  /// Returns the scalars whose folding has several scalars and begins with this scalar.
   func ligatures(from scalar: UInt32) -> [(scalar: UInt32, folded: [UInt32])] {
     several[scalar] ?? []
   }
 
-  /// The set, extended by all scalars that differ from a member in case only.
+  /// Returns the set with all scalars that differ from a member only in case.
   func closure(of set: ScalarSet) -> ScalarSet {
     var added: [UInt32] = []
     for (_, variants) in single where variants.contains(where: set.contains) { added += variants }

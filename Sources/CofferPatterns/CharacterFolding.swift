@@ -1,13 +1,14 @@
 internal import CofferText
 
-/// Computes the scalars that a character counts as when differences are ignored. Used by one thread at a time.
+/// Folds characters to the scalars that are compared when differences are ignored. Use it on one thread at a time.
 ///
-/// The folded form is NFD(case folding(NFD(character) without marks)), each step only if the differences ask for it.
+/// The folded form is NFD(case folding(NFD(character) without marks)). Each step is applied only if the differences
+/// require it.
 final class CharacterFolding {
-  /// Scalars that belong to the character before them: all marks, what composes with the scalar before it, and
+  /// The scalars that belong to the preceding character: all marks, scalars that compose with the preceding scalar, and
   /// composites that begin with such a scalar.
   static let extending: ScalarSet = {
-    // Marks of all planes; beyond these ranges there are only variation selectors.
+    // These ranges include the marks of all planes, except variation selectors.
     let scalars = [0x300..<0x3400, 0xA000..<0xAC00, 0xF900..<0x1F000 as Range<UInt32>].joined().lazy
     let marks = scalars.compactMap { Unicode.Scalar($0) }.filter(isMark).map { $0.value...$0.value }
     let hangul: [ClosedRange<UInt32>] = [0x1160...0x11FF, 0xD7B0...0xD7FF]
@@ -22,10 +23,10 @@ final class CharacterFolding {
     }
   }
 
-  /// Whether a scalar belongs to the character before it.
+  /// Returns whether a scalar belongs to the preceding character.
   @inline(__always)
   static func extends(_ scalar: UInt32) -> Bool {
-    // Most texts of many scalars above U+0300 are ideographs and Hangul syllables.
+    // Texts with many scalars above U+0300 usually contain ideographs and Hangul syllables.
     guard scalar >= 0x300, !(0x3400...0x9FFF).contains(scalar), !(0xAC00...0xD7A3).contains(scalar) else {
       return false
     }
@@ -33,12 +34,13 @@ final class CharacterFolding {
   }
 
   private let differences: TextDifferences
-  /// A character of more scalars than this is not folded: nothing equals it.
+  /// The maximum number of scalars in a character. Longer characters aren't folded, because they don't equal any
+  /// character in the pattern.
   private let limit: Int
   private var parts: [UInt32] = []
   private var folded: [UInt32] = []
 
-  // The folded forms of characters of one or two scalars, by their hash.
+  // The cached folded form of a character with one or two scalars, by its hash.
   private struct Entry {
     var key: UInt64 = .max
     var count = 0
@@ -47,7 +49,7 @@ final class CharacterFolding {
   private static let entryCount = 512
   private let entries: UnsafeMutablePointer<Entry>
 
-  /// - Parameter limit: the number of scalars of the folded pattern.
+  /// - Parameter limit: The number of scalars in the folded pattern.
   init(_ differences: TextDifferences, limit: Int) {
     self.differences = differences
     self.limit = limit
@@ -59,11 +61,11 @@ final class CharacterFolding {
     entries.deallocate()
   }
 
-  /// Folds the character that begins at `place`, and advances past it.
+  /// Folds the character at `place`, and advances past it.
   ///
-  /// - Parameter body: called with each scalar of the folded form, its index and the index of the last; never for a
-  ///   character that only has ignored marks.
-  /// - Returns: false, without a call, for a character too long to be equal to any in the pattern.
+  /// - Parameter body: Called with each scalar of the folded form, its index and the last scalar's index. It isn't
+  ///   called for a character that consists of ignored marks.
+  /// - Returns: `false`, without calling `body`, if the character is too long to equal any character in the pattern.
   @inline(__always)
   func fold(
     _ text: UnsafeRawBufferPointer, _ place: inout Int, _ body: (UInt32, _ index: Int, _ last: Int) -> Void
@@ -82,7 +84,7 @@ final class CharacterFolding {
       if parts.count <= limit { add(scalar) }
     }
     if key != .max {
-      // Nine bits: as many as entries.
+      // The shift leaves nine bits, because the cache has 2^9 entries.
       let entry = entries + Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 55)
       if entry.pointee.key != key {
         if count == 1 { begin(first) }
@@ -115,7 +117,7 @@ final class CharacterFolding {
     add(scalar)
   }
 
-  /// Appends the decomposition of a scalar, without ignored marks.
+  /// Appends a scalar's decomposition without ignored marks.
   private func add(_ scalar: UInt32) {
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: CanonicalForms.maximumParts) { buffer in
       let count = CanonicalForms.shared.decompose(scalar, into: buffer.baseAddress!)

@@ -1,16 +1,17 @@
-/// Finds the places in a text where a folded text may begin, testing 16 at once: fast where most bytes are ASCII.
+/// A scan that finds the positions at which a folded text may begin, 16 positions at a time. It's fast if most bytes
+/// are ASCII.
 struct CharacterScan: Sendable {
   private typealias Lanes = SIMD16<Int8>
 
-  /// An ASCII byte in either case; without letters, twice the same.
+  /// An ASCII byte in both cases, which are equal for bytes other than letters.
   private struct Choice: Sendable {
     let lower: Int8
     let upper: Int8
-    // Lanes are compared with lanes: comparing them with one number is many times slower.
+    // Compare lanes with lanes, because comparing them with a single number is many times slower.
     let lowers: Lanes
     let uppers: Lanes
 
-    /// - Returns: nil for a scalar beyond ASCII.
+    /// - Returns: `nil` for a scalar beyond ASCII.
     init?(_ scalar: UInt32, ignoringCase: Bool) {
       guard scalar < 0x80 else { return nil }
       lower = Int8(scalar)
@@ -26,21 +27,21 @@ struct CharacterScan: Sendable {
     func matches(_ byte: Int8) -> Bool { byte == lower || byte == upper }
   }
 
-  /// nil if no match begins with an ASCII byte.
+  /// The first byte, or `nil` if matches don't begin with an ASCII byte.
   private let first: Choice?
-  /// nil if the second byte of such a match is not ASCII.
+  /// The second byte, or `nil` if it isn't ASCII.
   private let second: Choice?
   private let hasSecond: Bool
 
-  /// - Parameter scalars: the folded text.
+  /// - Parameter scalars: The folded text.
   init(for scalars: [UInt32], ignoringCase: Bool) {
     first = Choice(scalars[0], ignoringCase: ignoringCase)
     hasSecond = scalars.count > 1
     second = hasSecond ? Choice(scalars[1], ignoringCase: ignoringCase) : nil
   }
 
-  /// The first place at or after `start` where a match may begin: a byte beyond ASCII, or one that fits with the byte
-  /// after it, which may begin a mark. The number of bytes if there is none.
+  /// Returns the first position at or after `start` at which a match may begin, or the number of bytes if there isn't
+  /// one. The byte there is beyond ASCII, or matches together with the next byte, which may begin a mark.
   func next(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
     var place = start
     while place < text.count - 16 {
@@ -58,7 +59,7 @@ struct CharacterScan: Sendable {
       }
       let bits = unsafeBitCast(found, to: SIMD2<UInt64>.self)
       if bits[0] | bits[1] != 0 {
-        // The lowest byte is the first place.
+        // The lowest byte is the first position.
         let lane =
           bits[0] != 0 ? bits[0].littleEndian.trailingZeroBitCount : 64 + bits[1].littleEndian.trailingZeroBitCount
         return place + lane / 8

@@ -1,17 +1,17 @@
-/// A text to be found by characters, with some differences ignored.
+/// A text to find by characters, ignoring some differences.
 final class FoldedText: Sendable {
-  /// Bounds the memory of a search.
+  /// The maximum number of scalars, which limits a search's memory.
   private static let maximumCount = 10_000
 
   let differences: TextDifferences
   let scalars: [UInt32]
-  /// For each length of a matched prefix: the length of the longest proper prefix that is also its suffix.
+  /// For each length of a matched prefix, the length of its longest proper prefix that is also its suffix.
   let borders: [Int]
   let scan: CharacterScan
-  /// The text begins with a scalar that belongs to the character before it.
+  /// Whether the text begins with a scalar that belongs to the preceding character.
   let beginsWithinCharacter: Bool
 
-  /// - Throws: `empty` if only ignored marks are in the text; `tooLarge`.
+  /// - Throws: `empty` if the text contains only ignored marks, or `tooLarge`.
   init(_ text: String, ignoring differences: TextDifferences) throws(PatternError) {
     guard text.utf8.count <= 4 * Self.maximumCount else { throw Self.tooLarge }
     let folding = CharacterFolding(differences, limit: .max)
@@ -35,15 +35,15 @@ final class FoldedText: Sendable {
   private static var tooLarge: PatternError { PatternError(.tooLarge, "the text to look for is too long") }
 }
 
-/// Searches texts for a ``FoldedText``. Used by one thread at a time.
+/// A search for a ``FoldedText`` in texts. Use it on one thread at a time.
 ///
-/// The characters of a text are folded one by one into a stream of scalars, in which the pattern is found in linear time
-/// (Knuth, Morris and Pratt); a match must begin with the first and end with the last scalar of a character.
+/// The search folds a text character by character to a stream of scalars, and finds the pattern in linear time (Knuth,
+/// Morris and Pratt). A match must begin with a character's first scalar and end with a character's last scalar.
 final class CharacterSearch {
   private let pattern: FoldedText
   private let folding: CharacterFolding
-  /// For each place in the stream, as far back as a match may begin: the character's place in the text if the scalar is
-  /// its first, else -1.
+  /// For each position in the stream at which a current match may begin, the character's position in the text if the
+  /// scalar is its first, or -1.
   private let places: UnsafeMutablePointer<Int>
   private let mask: Int
 
@@ -61,7 +61,7 @@ final class CharacterSearch {
     places.deallocate()
   }
 
-  /// The first match at or after `start`, which must be the start of a character.
+  /// Returns the first match at or after `start`, which must be the start of a character.
   func first(in text: UnsafeRawBufferPointer, from start: Int = 0) -> Range<Int>? {
     pattern.scalars.withUnsafeBufferPointer { scalars in
       pattern.borders.withUnsafeBufferPointer { borders in
@@ -97,7 +97,7 @@ final class CharacterSearch {
     return nil
   }
 
-  /// Whether the scalar there belongs to the character before it; advances past one that does.
+  /// Returns whether the scalar at a position belongs to the preceding character, and advances past such a scalar.
   private func isWithinCharacter(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
     guard text[place] >= 0x80 else { return false }
     var next = place
@@ -111,9 +111,9 @@ final class CharacterSearch {
     let borders: UnsafeBufferPointer<Int>
     let places: UnsafeMutablePointer<Int>
     let mask: Int
-    /// The number of scalars taken.
+    /// The number of processed scalars.
     private var count = 0
-    /// The number of scalars of the pattern that the last ones taken match.
+    /// The number of pattern scalars that the last processed scalars match.
     var met = 0
     /// The beginning of the match that ended with the last scalar.
     private(set) var found: Int?
@@ -125,7 +125,7 @@ final class CharacterSearch {
       (self.scalars, self.borders, self.places, self.mask) = (scalars, borders, places, mask)
     }
 
-    /// - Parameter place: the character's place in the text for its first scalar, else -1.
+    /// - Parameter place: The character's position in the text for its first scalar, or -1.
     @inline(__always)
     mutating func take(_ scalar: UInt32, at place: Int, isLast: Bool) {
       while met > 0, scalars[met] != scalar { shorten() }
@@ -138,7 +138,7 @@ final class CharacterSearch {
       shorten()
     }
 
-    /// Goes on with the longest shorter match that begins with a character.
+    /// Continues with the longest shorter match that begins with a character.
     private mutating func shorten() {
       repeat { met = borders[met] } while met > 0 && places[(count - met) & mask] < 0
     }

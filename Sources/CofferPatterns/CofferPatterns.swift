@@ -1,9 +1,9 @@
-// CofferPatterns: finds a pattern in the bytes of a text.
+// CofferPatterns: finds a pattern in a text's bytes.
 //
-// Does: parses regular expressions, compiles a pattern to an automaton, and runs it over UTF-8 in a time that grows with
-//       the text only; finds literal texts by scanning 16 places at once;
-//       finds texts by characters, with case, diacritics or composition ignored.
+// Does: parses regular expressions, compiles a pattern to an automaton, and runs it over UTF-8 in a time that depends
+//       only on the text. Finds literal texts by scanning 16 positions at a time. Finds texts by characters, ignoring
+//       case, diacritics or composition.
 // Knows: the syntax of expressions, full case folding, which scalars are letters and spaces.
-// Does not know: documents, stores, keys. It makes no String of a text that it searches.
+// Doesn't know: documents, stores, keys. It doesn't create Strings from searched texts.
 //
-// First file to read: Pattern.swift; then PatternMatcher.swift, LazyAutomaton.swift and CharacterSearch.swift.
+// First file to read: Pattern.swift, then PatternMatcher.swift, LazyAutomaton.swift and CharacterSearch.swift.

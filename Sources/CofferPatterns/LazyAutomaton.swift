@@ -1,38 +1,39 @@
-/// A deterministic automaton for a pattern, built lazily: a state is added when a text first reaches it.
+/// A deterministic automaton for a pattern, built lazily. A state is added when a text first reaches it.
 ///
-/// Every scalar costs one step, with every pattern, so no text makes a search slow. A state is the set of program
-/// steps that may be active, with the traits of the scalar before them; a match is reported one scalar after its end.
-/// Used by one thread at a time.
+/// Each scalar takes a single step, with any pattern, so texts can't slow down the search. A state is the set of
+/// program steps that may be active, with the preceding scalar's traits. A match is reported one scalar after its end.
+/// Use it on one thread at a time.
 final class LazyAutomaton {
-  /// The size of the transition table. When it is full, the automaton drops all states and rebuilds those it reaches.
+  /// The transition table's size. When the table is full, the automaton drops all states and rebuilds the states that
+  /// it reaches.
   private static let capacity = 1 << 18
-  /// Rows reserved for the start states of runs, one for each combination of traits before the start.
+  /// The rows reserved for the start states of runs, with one row for each combination of traits before the start.
   private static let reserve = 16
   private static let unknown: Int32 = -1
 
   private struct State: Hashable {
-    /// Active steps, sorted.
+    /// The active steps, in ascending order.
     var waiting: [Int32]
     var before: ScalarAlphabet.Traits
   }
 
   private let program: PatternProgram
   private let alphabet: ScalarAlphabet
-  /// Whether a match may begin anywhere, or only at the start of a run.
+  /// Whether a match can begin anywhere, instead of only at the start of a run.
   private let isFloating: Bool
   private let width: Int
   private let rowLimit: Int
-  /// For each state and class: twice the offset of the next state's row, plus one if a match ends before this scalar.
+  /// For each state and class, twice the offset of the next state's row, plus one if a match ends before this scalar.
   private let transitions: UnsafeMutablePointer<Int32>
   private var states: [State] = []
   private var offsets: [State: Int32] = [:]
   private var forgottenCount = 0
-  /// The state in the middle of a line with no match begun.
+  /// The state inside a line before a match begins.
   private var idle: Int32 = 0
-  /// The state at the beginning of a text.
+  /// The state at a text's beginning.
   private var begin: Int32 = 0
   private let skip: UnsafeMutablePointer<Bool>
-  /// Scans for the bytes that leave the idle state and those that follow them; nil if there are too many.
+  /// A scan for the bytes that leave the idle state and the bytes after them, or `nil` if there are too many.
   private(set) var scan: PairScan?
   private var marks: [Int]
   private var mark = 0
@@ -59,7 +60,7 @@ final class LazyAutomaton {
 
   // MARK: Running
 
-  /// Whether the pattern matches anywhere in a text of valid UTF-8.
+  /// Returns whether the pattern matches anywhere in a text, which must be valid UTF-8.
   func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     var state = begin
     var index = 0
@@ -76,9 +77,9 @@ final class LazyAutomaton {
     return transition(from: state, on: alphabet.end) & 1 == 1
   }
 
-  /// The end of the longest match that begins at `start`; nil if none does.
+  /// Returns the end of the longest match that begins at `start`, or `nil` if there isn't one.
   ///
-  /// - Parameter budget: the most scalars to read, reduced by those read.
+  /// - Parameter budget: The maximum number of scalars to read, reduced by the number of read scalars.
   func longestMatch(in text: UnsafeRawBufferPointer, from start: Int, budget: inout Int) -> Int? {
     var state = offset(of: State(waiting: [Int32(program.start)], before: traits(before: start, in: text)))
     var index = start
@@ -109,7 +110,7 @@ final class LazyAutomaton {
   private(set) lazy var leavesIdleWhereMatchesBegin =
     isFloating && !program.hasAssertions && transition(from: idle, on: alphabet.end) & 1 == 0
 
-  /// The next place at which the automaton may leave the idle state.
+  /// Returns the next position at which the automaton may leave the idle state.
   @inline(__always)
   func nextCandidate(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
     if let scan { return scan.next(in: text, from: start, before: text.count) }
@@ -118,7 +119,7 @@ final class LazyAutomaton {
     return index
   }
 
-  /// Computes the bytes that the idle state takes without leaving it. A scalar's first byte decides for all of it.
+  /// Computes the bytes that don't leave the idle state. A scalar's first byte is decisive.
   private func findSkips() {
     guard isFloating else { return }
     let leadBytes = (0..<0xF5 as Range<UInt8>).filter { !(0x80..<0xC2).contains($0) }
@@ -133,12 +134,12 @@ final class LazyAutomaton {
       scan = PairScan(ways, at: 0, and: nil, at: 1)
       return
     }
-    // After a way, only scalars that lead elsewhere than from the idle state can continue a match.
+    // After these bytes, a match continues only with scalars whose transition differs from the idle state's.
     let states = ways.map { transition(from: idle, on: alphabet.classOf(UInt32($0))) }
     let seconds = bytes { number in
       states.contains { $0 & 1 == 1 || transition(from: $0 >> 1, on: number) != transition(from: idle, on: number) }
     }
-    // If the table filled up meanwhile and states were dropped, the offsets compared above are meaningless.
+    // If the table filled up during the comparison and states were dropped, the compared offsets are meaningless.
     let isFew = (1...PairScan.maximum).contains(seconds.count) && forgottenCount == 1
     scan = PairScan(ways, at: 0, and: isFew ? seconds : nil, at: 1)
   }
@@ -190,7 +191,7 @@ final class LazyAutomaton {
     return transition
   }
 
-  /// The row of a state, added if it is missing; the table must have room for one.
+  /// Returns a state's row, and adds it if it's missing. The table must have space for a row.
   private func offset(of state: State) -> Int32 {
     var state = state
     if !program.hasAssertions { state.before = [] }
@@ -212,7 +213,7 @@ final class LazyAutomaton {
 }
 
 extension PatternNode.Assertion {
-  /// A line ends before CR, LF and CR LF, and at the end of the text.
+  /// Returns whether the assertion holds. A line ends before CR, LF and CR LF, and at the end of the text.
   func holds(between before: ScalarAlphabet.Traits, and after: ScalarAlphabet.Traits) -> Bool {
     let isWithinCRLF = before.contains(.carriageReturn) && after.contains(.lineFeed)
     return switch self {

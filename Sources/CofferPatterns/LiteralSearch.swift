@@ -1,14 +1,14 @@
 internal import CofferPlatform
 
-/// Finds a literal byte sequence. A class, so that a search of one more text copies a single reference.
+/// A search for a literal byte sequence. It's a class, so searching another text copies only a reference.
 final class LiteralSearch: Sendable {
-  /// False candidates of the pair scan before the byte-by-byte search takes over.
+  /// The number of false candidates after which the byte-by-byte search replaces the pair scan.
   private static let patience = 16
 
   let bytes: [UInt8]
-  /// Scans for the two rarest of the bytes.
+  /// A scan for the two rarest bytes.
   private let scan: PairScan
-  /// For each length of a matched prefix: the length of the longest proper prefix that is also its suffix.
+  /// For each length of a matched prefix, the length of its longest proper prefix that is also its suffix.
   private let borders: [Int]
 
   init(_ bytes: [UInt8]) {
@@ -19,7 +19,7 @@ final class LiteralSearch: Sendable {
     scan = PairScan([bytes[first]], at: first, and: [bytes[second]], at: second)
   }
 
-  /// The first occurrence at or after `start`.
+  /// Returns the first occurrence at or after `start`.
   func first(in text: UnsafeRawBufferPointer, from start: Int = 0) -> Int? {
     guard let base = text.baseAddress, text.count - start >= bytes.count else { return nil }
     let end = text.count - bytes.count + 1
@@ -32,13 +32,13 @@ final class LiteralSearch: Sendable {
         if memcmp(base + place, bytes.baseAddress!, bytes.count) == 0 { return place }
         place += 1
         misses += 1
-        // The two bytes are too common in this text.
+        // The two bytes are too frequent in this text.
         if misses >= Self.patience, misses * 32 > place - start { return firstByteByByte(in: text, from: place) }
       }
     }
   }
 
-  /// Linear in the length of the text (Knuth, Morris and Pratt).
+  /// Returns the first occurrence in a time linear in the text's length (Knuth, Morris and Pratt).
   private func firstByteByByte(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var met = 0
     for place in start..<text.count {
@@ -49,15 +49,15 @@ final class LiteralSearch: Sendable {
     return nil
   }
 
-  /// A rough estimate of how common a byte is in texts; only speed depends on it.
+  /// Returns a rough estimate of a byte's frequency in texts, which only affects the speed.
   private static func frequency(_ byte: UInt8) -> Int {
     switch byte {
     case UInt8(ascii: " "): 255
     case UInt8(ascii: "a")...UInt8(ascii: "z"):
-      // Letter frequency in English, close enough for related languages.
+      // The order is English letter frequency, which is close enough for related languages.
       100 + 5 * (26 - (Array("etaoinshrdlcumwfgypbvkjxqz".utf8).firstIndex(of: byte) ?? 26))
     case UInt8(ascii: "0")...UInt8(ascii: "9"), 0x0A, UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "."): 90
-    // In many scripts every letter begins with the same byte.
+    // In many scripts, all letters begin with the same byte.
     case 0xC3, 0xCE, 0xCF, 0xD0, 0xD1, 0xD7...0xD9, 0xE0...0xEF: 240
     case 0x80...0xBF: 110
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): 60
@@ -66,9 +66,9 @@ final class LiteralSearch: Sendable {
   }
 }
 
-/// The table of Knuth, Morris and Pratt.
+/// The table for the Knuth–Morris–Pratt algorithm.
 enum Borders {
-  /// For each length of a prefix: the length of the longest proper prefix that is also its suffix.
+  /// Returns the length of the longest proper prefix that is also a suffix, for each length of a prefix.
   static func borders<Element: Equatable>(of pattern: [Element]) -> [Int] {
     var borders = Array(repeating: 0, count: pattern.count + 1)
     var border = 0

@@ -1,6 +1,6 @@
-/// Finds two bytes at a fixed distance, each one of a few candidates, testing 16 places at once.
+/// A scan for two bytes at a fixed distance, with a few candidates each, which tests 16 positions at a time.
 struct PairScan: Sendable {
-  /// The most candidates for each of the two bytes.
+  /// The maximum number of candidates for each byte.
   static let maximum = 3
 
   private typealias Lanes = SIMD16<UInt8>
@@ -8,7 +8,7 @@ struct PairScan: Sendable {
   private let firstOffset: Int
   private let secondOffset: Int
   private let first: Choice
-  /// nil if any byte is accepted.
+  /// The second byte's candidates, or `nil` if any byte is accepted.
   private let second: Choice?
 
   private struct Choice: Sendable {
@@ -21,7 +21,7 @@ struct PairScan: Sendable {
       lanes = (lane(0), lane(1), lane(2))
     }
 
-    /// All bits set in each lane that holds one of the bytes.
+    /// Returns lanes with all bits set if they contain a candidate.
     @inline(__always)
     func matches(_ text: Lanes) -> SIMD2<UInt64> {
       let found = (text .== lanes.0) .| (text .== lanes.1) .| (text .== lanes.2)
@@ -31,7 +31,7 @@ struct PairScan: Sendable {
 
   /// - Parameters:
   ///   - first: 1 to ``maximum`` bytes.
-  ///   - second: likewise; nil accepts any byte.
+  ///   - second: 1 to ``maximum`` bytes, or `nil` to accept any byte.
   init(_ first: [UInt8], at firstOffset: Int, and second: [UInt8]?, at secondOffset: Int) {
     self.first = Choice(first)
     self.second = second.map(Choice.init)
@@ -39,8 +39,8 @@ struct PairScan: Sendable {
     self.secondOffset = secondOffset
   }
 
-  /// The first place at or after `start` with matching bytes at both offsets; `end` if there is none before it. An
-  /// offset past the end of the text matches any byte.
+  /// Returns the first position at or after `start` with matching bytes at both offsets, or `end` if there isn't one
+  /// before it. An offset beyond the text's end matches any byte.
   @inline(__always)
   func next(in text: UnsafeRawBufferPointer, from start: Int, before end: Int) -> Int {
     var place = start
@@ -51,7 +51,7 @@ struct PairScan: Sendable {
         found &= second.matches(text.loadUnaligned(fromByteOffset: place + secondOffset, as: Lanes.self))
       }
       if found[0] | found[1] != 0 {
-        // The lowest byte is the first place.
+        // The lowest byte is the first position.
         let lane =
           found[0] != 0
           ? found[0].littleEndian.trailingZeroBitCount : 64 + found[1].littleEndian.trailingZeroBitCount

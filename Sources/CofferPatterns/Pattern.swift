@@ -1,4 +1,4 @@
-/// A literal text or a regular expression, ready to be searched for.
+/// A literal text or a regular expression to search for.
 package struct Pattern: Sendable {
   enum Kind: Sendable {
     case literal(LiteralSearch)
@@ -8,9 +8,9 @@ package struct Pattern: Sendable {
 
   let kind: Kind
 
-  /// A text, found byte by byte or with some differences ignored.
+  /// Returns a pattern for a text, which is found byte by byte or ignoring some differences.
   ///
-  /// - Throws: `empty`, `tooLarge`.
+  /// - Throws: `empty` or `tooLarge`.
   package static func text(_ text: String, ignoring differences: TextDifferences = []) throws(PatternError) -> Pattern {
     guard !text.isEmpty else { throw PatternError(.empty, "there is nothing to look for") }
     let known = differences.intersection(TextDifferences.all.union(.exceptVowelSigns))
@@ -19,13 +19,13 @@ package struct Pattern: Sendable {
     return Pattern(kind: .characters(try FoldedText(text, ignoring: known)))
   }
 
-  /// A regular expression. Case is the only difference that can be ignored, scalar by scalar.
+  /// Returns a pattern for a regular expression. Case is the only difference that can be ignored, scalar by scalar.
   ///
   /// Syntax: `.` (anything within a line), `[…]` `[^…]`, `( )` `(?: )`, `|`, `*` `+` `?` `{m}` `{m,}` `{m,n}`, `^` `$`
   /// at lines, `\A` `\z` at the text's ends, `\b` `\B`, `\d` (0–9), `\w` `\s` (Unicode's) and their capitals, `\n` `\r`
   /// `\t` `\xHH` `\uHHHH` `\u{H…}`.
   ///
-  /// - Throws: `syntax` with the place, `tooLarge`, `unsupported`.
+  /// - Throws: `syntax` with the position, `tooLarge` or `unsupported`.
   package static func regularExpression(
     _ expression: String, ignoring differences: TextDifferences = []
   ) throws(PatternError) -> Pattern {
@@ -37,22 +37,22 @@ package struct Pattern: Sendable {
   }
 }
 
-/// A pattern that can't be searched for. The message never holds the pattern itself.
+/// An error for an invalid pattern. The message doesn't contain the pattern.
 package struct PatternError: Error, Sendable {
   package enum Code: Sendable {
     /// The text to search for is empty.
     case empty
     /// The regular expression can't be parsed.
     case syntax
-    /// The compiled pattern exceeds the limit of steps.
+    /// The compiled pattern exceeds the maximum number of steps.
     case tooLarge
-    /// Differences that a pattern of this kind can't ignore.
+    /// This kind of pattern can't ignore these differences.
     case unsupported
   }
 
   package let code: Code
   package let message: String
-  /// For `syntax`: the number of the offending scalar in the expression, from 1.
+  /// The number of the invalid scalar in the expression, from 1, for `syntax`.
   package let place: Int?
 
   init(_ code: Code, _ message: String, at place: Int? = nil) {

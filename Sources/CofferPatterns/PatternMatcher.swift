@@ -1,15 +1,15 @@
-/// Searches texts for one pattern. Used by one thread at a time.
+/// A search for one pattern in texts. Use it on one thread at a time.
 package final class PatternMatcher {
   private enum Engine {
     case literal(LiteralSearch)
-    /// Finds whether the pattern matches anywhere.
+    /// Determines whether the pattern matches anywhere.
     case automaton(LazyAutomaton)
     case characters(CharacterSearch)
   }
 
   private let pattern: Pattern
   private let engine: Engine
-  /// Finds where a match ends. Built when ranges are first asked for.
+  /// The automaton that finds the end of a match, which is created on first use.
   private lazy var anchored = anchoredAutomaton()
 
   package init(_ pattern: Pattern) {
@@ -22,7 +22,8 @@ package final class PatternMatcher {
       }
   }
 
-  /// A text without a match has none in any part of it either: the pattern does not look at the ends of a text.
+  /// Whether a text without a match doesn't have one in any of its parts either, because the pattern doesn't refer to
+  /// the text's ends.
   package var isLocal: Bool {
     switch pattern.kind {
     case .literal: true
@@ -36,7 +37,7 @@ package final class PatternMatcher {
     return LazyAutomaton(program, isFloating: false)
   }
 
-  /// Whether a text of valid UTF-8 holds the pattern.
+  /// Returns whether a text contains the pattern. The text must be valid UTF-8.
   package func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     switch engine {
     case .literal(let literal): literal.first(in: text) != nil
@@ -45,21 +46,22 @@ package final class PatternMatcher {
     }
   }
 
-  /// The byte ranges of the matches in a text of valid UTF-8: leftmost first, each the longest, none overlapping.
+  /// Returns the byte ranges of the matches in a text, which must be valid UTF-8. Matches are leftmost and longest, and
+  /// don't overlap.
   ///
-  /// - Parameter limit: the most ranges to return.
-  /// - Returns: no ranges where finding the exact ones of an expression would take too long.
+  /// - Parameter limit: The maximum number of ranges.
+  /// - Returns: The ranges, or an empty array if finding an expression's exact ranges would take too long.
   package func ranges(in text: UnsafeRawBufferPointer, limit: Int) -> [Range<Int>] {
     var budget = Self.budget(for: text.count)
     return ranges(in: text, limit: limit, budget: &budget) ?? []
   }
 
-  /// The steps that finding exact ranges in texts of so many bytes may take.
+  /// Returns the number of steps for finding exact ranges in texts with a total number of bytes.
   package static func budget(for byteCount: Int) -> Int { (1 << 20) + 64 * byteCount }
 
-  /// As ``ranges(in:limit:)``, with one budget for several texts.
+  /// Returns the ranges like ``ranges(in:limit:)``, with a shared budget for several texts.
   ///
-  /// - Returns: nil once the budget is spent.
+  /// - Returns: `nil` after the budget is spent.
   package func ranges(in text: UnsafeRawBufferPointer, limit: Int, budget: inout Int) -> [Range<Int>]? {
     switch engine {
     case .literal(let literal): ranges(of: literal, in: text, limit: limit)
@@ -86,7 +88,7 @@ package final class PatternMatcher {
     return ranges
   }
 
-  /// Tries each place in turn. Some expressions would take the square of the text's length, so the budget ends that.
+  /// Tries each position. The budget is needed because some expressions would take the square of the text's length.
   private func ranges(
     _ floating: LazyAutomaton, _ anchored: LazyAutomaton, in text: UnsafeRawBufferPointer, limit: Int,
     budget: inout Int

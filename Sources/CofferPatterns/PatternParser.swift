@@ -1,20 +1,20 @@
-/// The syntax tree of a regular expression.
+/// A regular expression's syntax tree.
 indirect enum PatternNode {
-  /// One scalar of a set.
+  /// One scalar in a set.
   case one(ScalarSet)
   case sequence([PatternNode])
   case choice([PatternNode])
-  /// `most` is nil for any number.
+  /// A repeated node. `most` is `nil` for an unlimited number.
   case repeated(PatternNode, least: Int, most: Int?)
   case assertion(Assertion)
 
-  /// A condition on the two scalars around a place.
+  /// A condition on the two scalars around a position.
   enum Assertion: UInt8, Sendable {
     case lineStart, lineEnd, textStart, textEnd, wordBoundary, noWordBoundary
   }
 }
 
-/// Parses a regular expression; its syntax is listed at ``Pattern/regularExpression(_:ignoring:)``.
+/// A parser for regular expressions, whose syntax is described in ``Pattern/regularExpression(_:ignoring:)``.
 struct PatternParser {
   private static let maximumDepth = 100
   private static let maximumCount = 1000
@@ -24,7 +24,7 @@ struct PatternParser {
   private var index = 0
   private var depth = 0
 
-  /// - Throws: `syntax` with the place.
+  /// - Throws: `syntax` with the position.
   static func parse(_ pattern: String, ignoringCase: Bool) throws(PatternError) -> PatternNode {
     var parser = PatternParser(scalars: Array(pattern.unicodeScalars), ignoresCase: ignoringCase)
     let node = try parser.choice()
@@ -79,7 +79,7 @@ struct PatternParser {
     if take("?"), !take(":") { throw error("(?: is the only group with a question mark") }
     let node = try choice()
     guard take(")") else { throw error("a ( without its )") }
-    // Wrapped, so that a repetition of the group is never taken for a repetition of its content.
+    // Wrap the node, so a repetition of the group isn't treated as a repetition of its content.
     return .sequence([node])
   }
 
@@ -135,7 +135,7 @@ struct PatternParser {
 
   // MARK: Sets and escapes
 
-  /// After the opening bracket.
+  /// Parses a bracket after its opening bracket.
   private mutating func bracket() throws(PatternError) -> ScalarSet {
     let isInverted = take("^")
     var set = ScalarSet()
@@ -160,7 +160,7 @@ struct PatternParser {
     return isInverted ? set.inverted : set
   }
 
-  /// One member of a bracket, and its scalar if it is a single one, which may begin a range.
+  /// Parses one member of a bracket. Also returns its scalar if the member is a single scalar, which can begin a range.
   private mutating func bracketMember() throws(PatternError) -> (Unicode.Scalar?, ScalarSet) {
     guard let scalar = next else { throw error("a [ without its ]") }
     index += 1
@@ -170,7 +170,7 @@ struct PatternParser {
     return (escaped, ScalarSet(escaped))
   }
 
-  /// After the backslash.
+  /// Parses an escape after its backslash.
   private mutating func escape() throws(PatternError) -> PatternNode {
     if let named = try namedSet() { return .one(named) }
     let assertions: [Unicode.Scalar: PatternNode.Assertion] = [
@@ -213,7 +213,7 @@ struct PatternParser {
     }
   }
 
-  /// - Parameter digits: nil reads up to a closing brace.
+  /// - Parameter digits: The number of digits, or `nil` to read up to a closing brace.
   private mutating func hexadecimal(digits: Int?) throws(PatternError) -> Unicode.Scalar {
     var value: UInt32 = 0
     var count = 0

@@ -1,9 +1,9 @@
 internal import CofferDocuments
 
-/// A compiled pattern: the steps of a nondeterministic automaton over scalars, and its alphabet.
+/// A compiled pattern, which consists of the steps of a nondeterministic automaton over scalars, and its alphabet.
 final class PatternProgram: Sendable {
   enum Step {
-    /// Consumes one scalar of a set.
+    /// Consumes one scalar in a set.
     case one(set: Int, next: Int)
     /// Continues with both steps.
     case split(Int, Int)
@@ -11,7 +11,7 @@ final class PatternProgram: Sendable {
     case match
   }
 
-  /// Limits memory and the time to build states.
+  /// The maximum number of steps, which limits memory and the time to build states.
   private static let maximumSteps = 10_000
 
   let steps: [Step]
@@ -26,15 +26,15 @@ final class PatternProgram: Sendable {
     (steps, alphabet, hasAssertions) = (builder.steps, builder.alphabet, builder.hasAssertions)
   }
 
-  /// A literal text, to be found without regard to case.
+  /// Creates a program for a literal text that ignores case.
   ///
-  /// Every scalar of the searched text counts as its folding, so `straße` finds `STRASSE` and the reverse; a match
-  /// begins and ends with whole scalars.
+  /// All scalars in the searched text are folded, so `straße` finds `STRASSE` and vice versa. A match begins and ends
+  /// with whole scalars.
   init(folding text: String) throws(PatternError) {
     let folded = CaseVariants.fold(text)
     let table = CaseVariants.table
     var builder = Builder()
-    // For each place in the folded text: the step that continues there. Built from the end.
+    // The step that continues at each position in the folded text, built from the end.
     var places = [try builder.add(.match)]
     func step(from place: Int) -> Int { places[folded.count - place] }
     for place in folded.indices.reversed() {
@@ -77,7 +77,7 @@ final class PatternProgram: Sendable {
       return steps.count - 1
     }
 
-    /// - Returns: the first step of the node, which continues with `next`.
+    /// - Returns: The node's first step, which continues with `next`.
     mutating func add(_ node: PatternNode, before next: Int) throws(PatternError) -> Int {
       switch node {
       case .one(let set):
@@ -99,14 +99,14 @@ final class PatternProgram: Sendable {
         for _ in 0..<least {
           let count = steps.count
           next = try add(part, before: next)
-          // A part without steps matches the empty text, however often it's repeated.
+          // A part without steps matches the empty text, regardless of repetition.
           if steps.count == count { break }
         }
         return next
       }
     }
 
-    /// - Parameter times: nil for any number.
+    /// - Parameter times: The number of repetitions, or `nil` for an unlimited number.
     private mutating func optional(_ part: PatternNode, times: Int?, before next: Int) throws(PatternError) -> Int {
       guard let times else {
         let loop = try add(.split(next, next))
@@ -120,30 +120,31 @@ final class PatternProgram: Sendable {
   }
 }
 
-/// Classes of scalars: two scalars are in one class if every set of the pattern holds both or neither.
+/// The classes of scalars. Two scalars are in the same class if every set in the pattern contains both or neither of
+/// them.
 struct ScalarAlphabet: Sendable {
-  /// The properties of a scalar that assertions test.
+  /// The properties of scalars that assertions test.
   struct Traits: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
     static let word = Traits(rawValue: 1)
     static let lineFeed = Traits(rawValue: 2)
     static let carriageReturn = Traits(rawValue: 4)
-    /// The beginning or the end of the text, where there is no scalar.
+    /// The traits at the beginning and end of the text.
     static let edge = Traits(rawValue: 8)
   }
 
-  /// The first scalar of each run of one class, sorted.
+  /// The first scalar of each run of scalars in one class, in ascending order.
   private let starts: [UInt32]
   private let classesOfRuns: [UInt16]
-  /// Classes of the scalars that take at most two bytes of UTF-8.
+  /// The classes of scalars with at most two UTF-8 bytes.
   private let low: [UInt16]
-  /// The traits of each class; the last class is the end of the text.
+  /// Each class's traits. The last class is the end of the text.
   let traits: [Traits]
-  /// For each class and set: whether the class is part of the set.
+  /// For each class and set, whether the set contains the class.
   private let members: [[Bool]]
 
-  /// Includes the class of the end of the text.
+  /// The number of classes, including the end of the text.
   var classCount: Int { traits.count }
   var end: Int { traits.count - 1 }
 
@@ -188,12 +189,12 @@ struct ScalarAlphabet: Sendable {
     Int(scalar < 0x800 ? low[Int(scalar)] : Self.find(scalar, starts, classesOfRuns))
   }
 
-  /// Whether a class is part of a set of the pattern; the end of the text is part of none.
+  /// Returns whether a set in the pattern contains a class. Sets don't contain the end of the text.
   func isMember(_ number: Int, of set: Int) -> Bool {
     number < members.count && members[number][set]
   }
 
-  /// The classes of all scalars within a range.
+  /// Returns the classes of all scalars in a range.
   func classes(in range: ClosedRange<UInt32>) -> Set<Int> {
     var found: Set<Int> = [classOf(range.lowerBound)]
     for (start, number) in zip(starts, classesOfRuns) where range.contains(start) { found.insert(Int(number)) }

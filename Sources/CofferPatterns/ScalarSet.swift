@@ -23,7 +23,7 @@ struct ScalarSet: Hashable, Sendable {
 
   static let all = ScalarSet([0...0x10FFFF])
 
-  /// Appends a range whose lower bound is at or above that of the last range.
+  /// Appends a range whose lower bound isn't below the last range's.
   private mutating func append(_ range: ClosedRange<UInt32>) {
     guard let last = ranges.last, range.lowerBound <= last.upperBound + 1 else { return ranges.append(range) }
     ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
@@ -53,18 +53,18 @@ struct ScalarSet: Hashable, Sendable {
 // MARK: - Named sets
 
 extension ScalarSet {
-  /// `\d`: the ten digits of ASCII.
+  /// `\d`: the ten ASCII digits.
   static let digits = ScalarSet([0x30...0x39])
-  /// The scalars that end a line, which `.` does not match.
+  /// The scalars that end a line, which `.` doesn't match.
   static let lineEnds = ScalarSet([0x0A...0x0A, 0x0D...0x0D])
-  /// `\s`: White_Space of Unicode.
+  /// `\s`: Unicode White_Space.
   static let whitespace = ScalarSet([
     0x09...0x0D, 0x20...0x20, 0x85...0x85, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029,
     0x202F...0x202F, 0x205F...0x205F, 0x3000...0x3000,
   ])
   /// `\w`: letters, marks, decimal digits, connecting punctuation (Unicode TS 18, annex C).
   static let words: ScalarSet = {
-    // Above the ideographs, only variation selectors are marks, and nothing is a letter.
+    // Above the ideographs, variation selectors are the only marks, and there aren't any letters.
     let scalars = [0..<0x40000, 0xE0100..<0xE01F0 as Range<UInt32>].joined().lazy.compactMap { Unicode.Scalar($0) }
     return ScalarSet(scalars.filter(isWord).map(\.value))
   }()

@@ -1,8 +1,9 @@
-/// Differences between texts that a search may ignore. Without any, texts are compared byte by byte.
+/// The differences between texts that a search ignores. Without differences, texts are compared byte by byte.
 ///
-/// With ``diacritics`` or ``composition``, characters are compared: a character is a scalar with the marks after it,
-/// and with the vowel signs and Hangul letters that join it. A match begins and ends with whole characters, so that it
-/// does not depend on how a text is composed: `e` is found in neither form of `é` by ``composition`` alone.
+/// With ``diacritics`` or ``composition``, characters are compared. A character is a scalar with the following marks,
+/// and with the vowel signs and Hangul letters that join it. A match begins and ends with whole characters, so it
+/// doesn't depend on a text's composition. For example, with only ``composition``, `e` doesn't match either form of
+/// `é`.
 public struct TextDifferences: OptionSet, Sendable, Hashable {
   public let rawValue: Int
 
@@ -10,17 +11,18 @@ public struct TextDifferences: OptionSet, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
-  /// Upper and lower case, by Unicode's full case folding: `straße` finds `STRASSE`.
+  /// Uppercase and lowercase, with Unicode's full case folding. For example, `straße` finds `STRASSE`.
   public static let `case` = TextDifferences(rawValue: 1)
-  /// Marks: `cafe` finds `café`, and `и` finds `й`. Composition is ignored, too.
+  /// Marks. For example, `cafe` finds `café`, and `и` finds `й`. Composition is also ignored.
   ///
-  /// A mark is a scalar of the category Mn after canonical decomposition. Accents are marks, and so are Hebrew points,
-  /// Arabic vowels and some Indic vowel signs; the strokes of `ø` and `ł` are parts of letters, which stay different.
+  /// A mark is a scalar in the category Mn after canonical decomposition. Accents are marks, and so are Hebrew points,
+  /// Arabic vowels and some Indic vowel signs. The strokes of `ø` and `ł` are parts of letters, so they aren't ignored.
   public static let diacritics = TextDifferences(rawValue: 2)
-  /// Canonically equivalent spellings: a composed `é` finds `e` with a combining acute accent, and the reverse.
+  /// Canonically equivalent spellings. For example, a composed `é` finds `e` with a combining acute accent, and vice
+  /// versa.
   public static let composition = TextDifferences(rawValue: 4)
 
-  /// Keeps ``VowelSigns`` apart although ``diacritics`` are ignored, because they are letters of their words.
+  /// Distinguishes ``VowelSigns`` even if ``diacritics`` are ignored, because vowel signs are letters of their words.
   package static let exceptVowelSigns = TextDifferences(rawValue: 8)
 
   package static let all: TextDifferences = [.case, .diacritics, .composition]

@@ -1,4 +1,4 @@
-/// The vowel signs of Indic scripts and of the scripts that descend from them.
+/// The vowel signs of Indic and derived scripts.
 enum VowelSigns {
   /// The nonspacing marks with Indic_Syllabic_Category Vowel_Dependent (Unicode 17, IndicSyllabicCategory.txt), U+0DCA,
   /// which canonical decomposition splits from the Sinhala vowel signs ee and oo, and U+0FB2 and U+0FB3, which it splits

@@ -31,7 +31,8 @@ package final class WordScan {
     word.count == gap.utf8CodeUnitCount && word[0] == gap.utf8Start.pointee
   }
 
-  /// Returns whether a scalar belongs to the character before it. Behind a separator, it doesn't belong to any word.
+  /// Returns whether a scalar belongs to the preceding character. After a separator, such a scalar doesn't belong to a
+  /// word.
   package static func isMark(_ scalar: Unicode.Scalar) -> Bool { CharacterFolding.extends(scalar.value) }
 
   private let keepsDiacritics: Bool
@@ -268,7 +269,7 @@ package final class WordScan {
   @inline(__always)
   private static func isCapital(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
 
-  /// Whether a scalar is an ideograph or syllable that folding changes only together with marks.
+  /// Returns whether a scalar is an ideograph or syllable that folding changes only together with marks.
   @inline(__always)
   private static func isIdeograph(_ scalar: UInt32) -> Bool {
     (0x3400...0x9FFF).contains(scalar) && !(0x4DC0...0x4DFF).contains(scalar) || isSyllable(scalar)

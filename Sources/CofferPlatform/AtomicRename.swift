@@ -33,7 +33,7 @@ package enum AtomicRename {
     return false
   }
 
-  /// Exchanges the names of two files or folders in one step.
+  /// Exchanges two files' or folders' names in one step.
   ///
   /// - Returns: `false`, with errno, if exchanging fails or if the system or file system doesn't support it.
   package static func exchanging(_ one: String, _ other: String) -> Bool { coffer_exchange_names(one, other) == 0 }

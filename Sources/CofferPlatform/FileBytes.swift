@@ -1,4 +1,4 @@
-/// Reads and writes of a descriptor, which continue after a signal and after a part of the bytes.
+/// Reads from and writes to a descriptor, which continue after signals and partial results.
 package enum FileBytes {
   /// Reads some bytes.
   ///
@@ -12,7 +12,7 @@ package enum FileBytes {
 
   /// Fills the buffer with the bytes at an offset.
   ///
-  /// - Returns: The number of bytes, which is less than the buffer's only at the file's end, or -1 with errno.
+  /// - Returns: The number of bytes, which is smaller than the buffer only at the file's end, or -1 with errno.
   package static func fill(
     _ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int
   ) -> Int {
@@ -29,7 +29,7 @@ package enum FileBytes {
 
   /// Writes all bytes.
   ///
-  /// - Parameter shouldStop: Asked after each write that a signal ended. Returns whether to stop with `EINTR`.
+  /// - Parameter shouldStop: Called after a signal interrupts a write. Returns whether to stop with `EINTR`.
   /// - Returns: `false`, with errno, if some bytes can't be written.
   package static func writeAll(
     _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, unless shouldStop: (() -> Bool)? = nil
@@ -56,7 +56,7 @@ package enum FileBytes {
         return false
       }
       done += max(0, count)
-      // A signal can also end a write after a part of the bytes.
+      // A signal can also interrupt a partial write.
       if done < bytes.count, shouldStop?() == true {
         errno = EINTR
         return false

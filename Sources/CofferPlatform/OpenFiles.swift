@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Descriptors beside those of SQLite.
+/// The process's file descriptors, excluding SQLite's.
 ///
-/// Closing any descriptor of a file ends all of this process's `fcntl` locks on it, including those of SQLite's
-/// connections. Such a descriptor can therefore be closed only while SQLite doesn't have the file open.
+/// Closing any descriptor of a file releases all of this process's `fcntl` locks on the file, including the locks of
+/// SQLite's connections. Therefore, such a descriptor can be closed only while SQLite doesn't have the file open.
 package enum OpenFiles {
   private struct State {
     /// The number of threads in ``opening(_:)``.
@@ -14,7 +14,7 @@ package enum OpenFiles {
 
   private static let state = Mutex(State())
 
-  /// Opens a file. The other methods don't close descriptors in the meantime.
+  /// Opens a file. During the call, the other methods don't close descriptors.
   package static func opening<R, E>(_ open: () throws(E) -> R) throws(E) -> R {
     state.withLock { $0.opening += 1 }
     defer { state.withLock { $0.opening -= 1 } }
@@ -32,8 +32,8 @@ package enum OpenFiles {
     }
   }
 
-  /// Closes a descriptor as soon as this process has no other descriptor of its file, at the latest in a later call of
-  /// this type. Another thread may have opened the file since the caller found it closed.
+  /// Closes a descriptor as soon as this process doesn't have another descriptor of its file, at the latest during a
+  /// later call of this type. Another thread may have opened the file since the caller found it closed.
   package static func closeWhenLast(_ descriptor: Int32) {
     state.withLock { state in
       state.unneeded.insert(descriptor)
@@ -41,7 +41,8 @@ package enum OpenFiles {
     }
   }
 
-  /// Returns whether this process has the file open, or `true` if it can't tell. Unneeded descriptors don't count.
+  /// Returns whether this process has the file open, or `true` if this can't be determined. Unneeded descriptors don't
+  /// count.
   package static func isOpen(_ file: stat) -> Bool {
     let unneeded = state.withLock { state in
       closeUnneeded(&state)
@@ -71,11 +72,11 @@ package enum OpenFiles {
     }
   }
 
-  /// The most numbers to look at on a system without a folder that lists descriptors.
+  /// The maximum number of descriptor numbers to test on a system without a folder that lists descriptors.
   private static let mostNumbers = 1 << 20
 
-  /// The numbers of the process's descriptors, among others if the system has no folder that lists them, or `nil` if
-  /// there could be too many.
+  /// The process's descriptor numbers, or `nil` if there may be too many. If the system doesn't have a folder that
+  /// lists descriptors, this can include other numbers.
   package static var descriptors: [Int32]? {
     if let names = FolderNames.of(String(cString: coffer_descriptors_folder())) {
       return names.compactMap { Int32($0) }
@@ -108,8 +109,8 @@ package final class OpenDatabase: Sendable {
     }
   }
 
-  /// Returns whether a file is one of these databases, or a file that SQLite keeps beside one. Don't open such a file,
-  /// because closing it would end SQLite's locks.
+  /// Returns whether a file is one of these databases, or one of SQLite's files next to it. Don't open such a file,
+  /// because closing it would release SQLite's locks.
   package static func hasFile(_ file: stat) -> Bool {
     guard file.st_mode & S_IFMT == S_IFREG else { return false }
     return all.withLock { Array($0.keys) }.contains { path in

@@ -1,7 +1,7 @@
-/// A folder by its descriptor, which its owner closes.
+/// A folder identified by its descriptor, which the owner closes.
 ///
 /// Other users who can rename a folder can give its name to another folder at any time. The path then leads to that
-/// folder, but the descriptor still leads to this one.
+/// folder, but the descriptor still leads to the original folder.
 package struct OpenFolder {
   private let descriptor: Int32
 
@@ -15,18 +15,18 @@ package struct OpenFolder {
   package var names: [String]? { read { String(cString: $0) } }
 
   private func read<Name>(_ convert: (UnsafePointer<CChar>) -> Name) -> [Name]? {
-    // Opened again, because a descriptor continues where the last reading ended.
+    // Reopen the folder, because a descriptor continues after the last read.
     FolderNames.read(openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), convert)
   }
 
   /// Returns whether a path leads to the folder without following a link.
   package func isNamed(_ path: String) -> Bool { TemporaryEntry.names(path, descriptor) }
 
-  /// Removes the folder with everything in it, and doesn't follow links.
+  /// Removes the folder with its contents, without following links.
   ///
-  /// If the path doesn't lead to the folder, the empty folder remains under its present name.
+  /// If the path doesn't lead to the folder, the empty folder remains under its current name.
   ///
-  /// - Parameter overwriting: Whether to overwrite files before they're removed.
+  /// - Parameter overwriting: Whether to overwrite files before removing them.
   /// - Returns: `false` if the folder is still at the path.
   @discardableResult
   package func remove(at path: String, overwriting: Bool = false) -> Bool {
@@ -34,17 +34,17 @@ package struct OpenFolder {
     return !isNamed(path) || rmdir(path) == 0
   }
 
-  /// Removes everything in the folder, and doesn't follow links.
+  /// Removes the folder's contents, without following links.
   package func removeContents(except kept: String? = nil, overwriting: Bool) {
     let others = [".", ".."] + (kept.map { [$0] } ?? [])
-    // Names are bytes, because a name that isn't valid UTF-8 would change in a string.
+    // Use bytes for names, because names that aren't valid UTF-8 would change in a string.
     for name in read({ Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1)) }) ?? []
     where !others.contains(where: { strcmp(name, $0) == 0 }) {
       removeEntry(name, overwriting: overwriting)
     }
   }
 
-  /// Removes a file, a link, or a folder with everything in it.
+  /// Removes a file, a link, or a folder with its contents.
   package func removeEntry(_ name: UnsafePointer<CChar>, overwriting: Bool) {
     var status = stat()
     guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }

@@ -1,14 +1,14 @@
 /// Locks on a range of a file's bytes that belong to an open file instead of the process (`F_OFD_SETLK`, fcntl(2)).
 ///
-/// These locks end when the last descriptor of the open file is closed, even in a killed process. SQLite's locks belong
-/// to the process. `flock(2)` can't replace these locks, because Apple's systems keep all locks of a file in one list,
-/// where a lock on the whole file conflicts with each of SQLite's locks.
+/// These locks end when the open file's last descriptor is closed, even if the process is killed. SQLite's locks belong
+/// to the process. `flock(2)` can't replace these locks, because Apple's systems keep all of a file's locks in a single
+/// list, in which a lock on the entire file conflicts with each of SQLite's locks.
 package enum RangeLock {
-  /// A byte before the bytes that SQLite locks, for writers of a store in WAL mode.
+  /// A byte before SQLite's lock bytes, for writers of a store in WAL mode.
   package static let writers: Int64 = sqlite.start - 1
-  /// A byte before the bytes that SQLite locks, for an incomplete file.
+  /// A byte before SQLite's lock bytes, for an incomplete file.
   package static let incomplete: Int64 = sqlite.start - 2
-  /// The bytes that SQLite locks.
+  /// SQLite's lock bytes.
   package static let sqlite: (start: Int64, count: Int64) = (0x4000_0000, 512)
 
   /// Locks a byte exclusively for this open file, without waiting.
@@ -23,7 +23,7 @@ package enum RangeLock {
     coffer_is_range_locked(descriptor, range.start, range.count) == 1
   }
 
-  /// Returns whether another process holds a lock of SQLite's kind in a range.
+  /// Returns whether another process holds a lock in a range that belongs to the process, like SQLite's locks.
   package static func isTakenElsewhere(_ range: (start: Int64, count: Int64), of descriptor: Int32) -> Bool {
     coffer_is_range_locked_elsewhere(descriptor, range.start, range.count) == 1
   }

@@ -11,7 +11,7 @@ package final class TemporaryEntry: Sendable {
   private let isHeld = Atomic<Bool>(true)
   private let process = OwnProcess.number
 
-  /// The names that this process holds. Closing another descriptor of such a file would drop SQLite's locks.
+  /// The names that this process holds. Closing another descriptor of such a file would release SQLite's locks.
   private static let held = Mutex<Set<String>>([])
 
   /// Creates an empty file that only its owner can read.
@@ -29,7 +29,7 @@ package final class TemporaryEntry: Sendable {
       guard mkdir(path, 0o700) == 0 else { return -1 }
       let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       if descriptor < 0, errno == ENOENT { errno = EAGAIN }
-      // Another user can have given the name to another folder.
+      // Another user may have given the name to another folder.
       if descriptor >= 0, OpenFolder(descriptor).names?.contains(where: { $0 != "." && $0 != ".." }) == true {
         close(descriptor)
         errno = EEXIST
@@ -65,7 +65,7 @@ package final class TemporaryEntry: Sendable {
     release()
   }
 
-  /// Lets child processes hold the lock, too, until the last of them ends.
+  /// Lets child processes also hold the lock, until the last child ends.
   package func shareWithChildren() {
     _ = fcntl(descriptor, F_SETFD, 0)
   }
@@ -75,7 +75,7 @@ package final class TemporaryEntry: Sendable {
     isHeld.load(ordering: .relaxed) && process == OwnProcess.number ? OpenFolder(descriptor) : nil
   }
 
-  /// Removes the folder with everything in it, and ends the lock.
+  /// Removes the folder with its contents, and releases the lock.
   ///
   /// - Returns: `false` if the folder is still at its path.
   @discardableResult
@@ -97,14 +97,14 @@ package final class TemporaryEntry: Sendable {
 // MARK: - Abandoned entries
 
 extension TemporaryEntry {
-  /// The suffixes of SQLite's files beside a database.
+  /// The suffixes of SQLite's files next to a database.
   private static let sideFiles = ["-journal", "-wal", "-shm"]
 
-  /// Removes the entries of a folder that killed processes of this user have left.
+  /// Removes the entries that this user's killed processes have left in a folder.
   ///
-  /// An entry is known by its name's checksum, and kept if a process holds its lock. Doesn't follow links, and ignores
-  /// entries that can't be removed. Keeps folders where other users can rename entries, because they could give any of
-  /// this user's folders such a name. Reads the folder once.
+  /// Entries are identified by their names' checksums, and kept if a process holds their lock. The method doesn't
+  /// follow links, and ignores entries that can't be removed. It keeps folders if other users can rename entries,
+  /// because they could give such a name to any of this user's folders. It reads the folder once.
   package static func removeAbandoned(in folder: String) {
     let folder = folder.isEmpty ? "." : folder
     let isPrivate = othersCannotRename(in: folder)
@@ -121,11 +121,11 @@ extension TemporaryEntry {
     }
   }
 
-  /// Returns whether only this user can rename this user's entries of a folder.
+  /// Returns whether only this user can rename this user's entries in a folder.
   package static func othersCannotRename(in folder: String) -> Bool {
     var status = stat()
     guard stat(folder.isEmpty ? "." : folder, &status) == 0 else { return false }
-    // The group or all may write, and the sticky bit isn't set.
+    // The folder is shared if the group or all users can write to it, and the sticky bit isn't set.
     let isShared = status.st_mode & 0o022 != 0 && status.st_mode & 0o1000 == 0
     return !isShared && (status.st_uid == geteuid() || status.st_uid == 0)
   }
@@ -153,7 +153,7 @@ extension TemporaryEntry {
     kind == S_IFDIR ? flock(descriptor, LOCK_EX | LOCK_NB) == 0 : RangeLock.take(RangeLock.incomplete, of: descriptor)
   }
 
-  /// Closes a folder, and a file when no thread has it open under its final name.
+  /// Closes a folder, or a file unless a thread has it open under its final name.
   private static func endLock(of descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -170,7 +170,7 @@ extension TemporaryEntry {
     return lstat(path, &named) == 0 && fstat(descriptor, &open) == 0 && named.isSameFile(as: open)
   }
 
-  /// Returns the file type, or `nil` if nothing has that name.
+  /// Returns the file type, or `nil` if the name doesn't exist.
   private static func type(of path: String) -> mode_t? {
     var status = stat()
     return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil

@@ -1,22 +1,22 @@
-/// The temporary names of files and folders that aren't complete yet.
+/// The temporary names of incomplete files and folders.
 ///
-/// A name is a prefix, 16 lower-case hex digits and a suffix. Eight digits are random, and eight are a checksum of the
-/// prefix and these digits, so a name like it that another program chose isn't one of ours.
+/// A name consists of a prefix, 16 lowercase hex digits and a suffix. Eight digits are random, and eight are a checksum
+/// of the prefix and these digits. The checksum distinguishes our names from similar names that other programs choose.
 package enum TemporaryName {
-  /// A store or key file that gets `name` when it's complete: `.NAME.<16 digits>.new`.
+  /// Returns the name for a store or key file that gets `name` when it's complete: `.NAME.<16 digits>.new`.
   package static func beside(_ name: String) -> String {
-    // A name has at most 255 bytes, also with the suffix of a journal.
+    // A name has at most 255 bytes, including a journal's suffix.
     let start = name.utf8.count > 200 ? String(name.unicodeScalars.prefix(50)) : name
     return make(".\(start).", ".new")
   }
 
-  /// An output of the command: `.dbtool-<16 digits>`.
+  /// Returns the name for a command's output: `.dbtool-<16 digits>`.
   package static func output() -> String { make(".dbtool-") }
 
-  /// A folder with a text to edit: `dbtool-<16 digits>`.
+  /// Returns the name for a folder with a text to edit: `dbtool-<16 digits>`.
   package static func draft() -> String { make("dbtool-") }
 
-  /// A folder with a private copy of a file: `coffer-<16 digits>`.
+  /// Returns the name for a folder with a private copy of a file: `coffer-<16 digits>`.
   package static func privateCopy() -> String { make("coffer-") }
 
   private static let fixedPrefixes = [".dbtool-", "dbtool-", "coffer-"]
@@ -40,7 +40,7 @@ package enum TemporaryName {
     return isKnown && text.suffix(8) == checksum(prefix + text.prefix(8))
   }
 
-  /// Returns the 32-bit FNV-1a hash as eight digits.
+  /// Returns the 32-bit FNV-1a hash as eight hex digits.
   private static func checksum(_ text: String) -> String {
     digits(text.utf8.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 })
   }

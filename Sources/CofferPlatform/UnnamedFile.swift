@@ -1,4 +1,4 @@
-/// Files without a name, which vanish with a killed process (`O_TMPFILE`, open(2)).
+/// Files without names, which disappear if the process is killed (`O_TMPFILE`, open(2)).
 package enum UnnamedFile {
   /// Opens an empty file for reading and writing that only its owner can read.
   ///
@@ -31,14 +31,14 @@ package enum UnnamedFile {
     return -1
   }
 
-  /// Gives the file a name, and never replaces another file.
+  /// Gives the file a name without replacing another file.
   ///
-  /// - Returns: `false`, with errno, if the name is taken or can't be given.
+  /// - Returns: `false`, with errno, if the name is taken or can't be assigned.
   package static func link(_ descriptor: Int32, as name: String) -> Bool {
     linkat(AT_FDCWD, path(of: descriptor), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0
   }
 
-  /// The path under which the system shows a descriptor of this process.
+  /// Returns the path that the system provides for a descriptor of this process.
   private static func path(of descriptor: Int32) -> String {
     "\(String(cString: coffer_descriptors_folder()))/\(descriptor)"
   }

@@ -1,4 +1,4 @@
-/// The places below a user's home that a system has for the files of programs.
+/// The folders in a user's home in which a system stores programs' files.
 package enum UserFolders {
   /// The folder for data, relative to the home. In an app with a container, the home is the container.
   package static var data: String {

@@ -1,35 +1,36 @@
 internal import CofferDocuments
 
-/// Reads a binary property list (`bplist00`).
+/// A reader for a binary property list (`bplist00`).
 ///
-/// A place is the number of an object; a negative place is minus the offset of a reference that leads to no object. The
-/// file is untrusted: the trailer and each entry of the offset table are checked at once, each object when it is read.
+/// A place is an object's number. A negative place is the negated offset of an invalid reference. The file isn't
+/// trusted, so the trailer and all offset table entries are checked immediately, and each object is checked when it's
+/// read.
 struct BinaryPropertyListReader: PropertyListReader {
   private let file: UnsafeRawBufferPointer
   private let trailer: BinaryPropertyListTrailer
-  /// The offset of `file` in the buffer; positions in faults and ranges count from the buffer.
+  /// The offset of `file` in the buffer. Positions in faults and ranges count from the buffer.
   private let base: Int
-  /// Open arrays and dictionaries, the innermost last.
+  /// The open arrays and dictionaries, with the innermost last.
   private var open: [Container] = []
   private var start: Int
   private var hasStarted = false
   private(set) var bytes: [UInt8] = []
   private(set) var place: Int
   var budget: PropertyListBudget
-  /// Has no effect: a binary property list has a kind of object for references.
+  /// Has no effect, because binary property lists have an object type for references.
   var readsReferences = true
 
   private struct Container {
     let object: Int
-    /// The offset of its references, and the number of elements or pairs.
+    /// The offset of the container's references, and the number of elements or pairs.
     let references: Int
     let count: Int
     let isDictionary: Bool
-    /// Elements done, or keys and values.
+    /// The number of completed elements, or of keys and values.
     var done = 0
   }
 
-  /// - Parameter base: where the file begins in the buffer.
+  /// - Parameter base: The file's offset in the buffer.
   init(_ file: UnsafeRawBufferPointer, base: Int, trailer: BinaryPropertyListTrailer, budget: PropertyListBudget) {
     self.file = file
     self.base = base
@@ -62,7 +63,7 @@ struct BinaryPropertyListReader: PropertyListReader {
     guard container.isDictionary else {
       return try read(object: reference(container, container.done), isKey: false)
     }
-    // The file lists all keys before all values; events alternate between them.
+    // The file lists all keys before all values, but events alternate between them.
     let pair = container.done / 2
     let isKey = container.done % 2 == 0
     return try read(object: reference(container, isKey ? pair : container.count + pair), isKey: isKey)
@@ -72,7 +73,7 @@ struct BinaryPropertyListReader: PropertyListReader {
     open.removeLast()
   }
 
-  /// Objects are scattered over the file, so the next event is always the container's next reference.
+  /// Objects are scattered across the file, so the next event is always the container's next reference.
   mutating func stepBehindFault() -> Bool { true }
 
   func range(of place: Int) -> Range<Int> {
@@ -80,7 +81,7 @@ struct BinaryPropertyListReader: PropertyListReader {
     return offset..<offset + 1
   }
 
-  /// The object that a reference names, or the negated offset of a reference to none.
+  /// Returns the referenced object, or the negated offset of an invalid reference.
   private func reference(_ container: Container, _ index: Int) -> Int {
     let offset = container.references + index * trailer.referenceSize
     let object = file.bigEndian(at: offset, size: trailer.referenceSize)
@@ -156,7 +157,7 @@ struct BinaryPropertyListReader: PropertyListReader {
 // MARK: - Parts of objects
 
 extension BinaryPropertyListReader {
-  /// The bytes of an object behind its marker and count.
+  /// Returns an object's bytes after its marker and count.
   private func content(at offset: Int, _ low: Int, unit: Int) throws(PropertyListFault) -> UnsafeRawBufferPointer {
     var start = offset + 1
     var count = UInt64(low)
@@ -185,7 +186,8 @@ extension BinaryPropertyListReader {
     return file.bigEndian(at: offset, size: size)
   }
 
-  /// One, two and four bytes are unsigned; eight and sixteen have a sign.
+  /// Reads an integer. Integers with one, two or four bytes are unsigned, and integers with eight or sixteen bytes are
+  /// signed.
   private func integer(at offset: Int, size: Int) throws(PropertyListFault) -> Int128 {
     let first = try unsigned(at: offset, size: min(size, 8))
     if size < 8 { return Int128(first) }
@@ -220,7 +222,7 @@ extension BinaryPropertyListReader {
   }
 }
 
-/// The last 32 bytes of a binary property list: sizes and offsets of its parts.
+/// The last 32 bytes of a binary property list, which contain the sizes and offsets of its parts.
 struct BinaryPropertyListTrailer {
   private static let byteCount = 32
   private static let headerByteCount = 8
@@ -229,10 +231,10 @@ struct BinaryPropertyListTrailer {
   let referenceSize: Int
   let objectCount: Int
   let topObject: Int
-  /// The offset table begins here, and the objects end.
+  /// The offset at which the objects end and the offset table begins.
   let tableOffset: Int
 
-  /// Checks the trailer and that each entry of the offset table lies within the objects.
+  /// Verifies the trailer, and that the offset table's entries are within the objects.
   init(_ file: UnsafeRawBufferPointer, base: Int) throws(PropertyListFault) {
     func fault(_ reason: String, at offset: Int) -> PropertyListFault {
       PropertyListFault(position: base + offset, reason: reason)
@@ -270,7 +272,7 @@ struct BinaryPropertyListTrailer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// An unsigned big-endian number of up to eight bytes.
+  /// Returns an unsigned big-endian number with up to eight bytes.
   fileprivate func bigEndian(at offset: Int, size: Int) -> UInt64 {
     var value: UInt64 = 0
     for index in offset..<offset + size { value = value << 8 | UInt64(self[index]) }

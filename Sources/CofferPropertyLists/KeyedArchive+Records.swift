@@ -1,12 +1,13 @@
-// An archive whose root is an array of objects has a record for each, as an array of dictionaries in a property list.
+// If an archive's root is an array of objects, each object is a record, like the dictionaries in a property list's
+// array.
 extension KeyedArchive {
-  /// Replaces each root that is an array of objects by its elements.
+  /// Replaces each root that's an array of objects with its elements.
   mutating func expandArrays(_ reader: some PropertyListReader) {
     var walk = KeyedArchiveJSON(self, reader, output: [])
     var arrays: Set<Int> = []
     var places: [Int] = []
     for root in records {
-      // A fault is one of the record, which reading it reports.
+      // Reading the record reports its fault.
       if let array = try? walk.array(at: root), !array.elements.isEmpty {
         arrays.insert(array.number)
         places += array.elements
@@ -26,15 +27,16 @@ extension KeyedArchiveJSON {
     ["NSArray", "NSMutableArray", "NSSet", "NSMutableSet", "NSOrderedSet", "NSMutableOrderedSet"]
   }
   private static var dictionaries: [String] { ["NSDictionary", "NSMutableDictionary"] }
-  /// Classes of values that are no records.
+  /// The classes of values that aren't records.
   private static var values: [String] {
     arrays + [
       "NSNull", "NSString", "NSMutableString", "NSData", "NSMutableData", "NSDate", "NSNumber", "NSURL", "NSUUID",
     ]
   }
 
-  /// Returns the array that a root refers to: its number, the places of its elements, and the numbers of those that are
-  /// objects of an app's class; `nil` if it is no array, or has other elements than objects and dictionaries.
+  /// Returns the array that a root refers to: its number, the places of its elements, and the numbers of the elements
+  /// with an app's class. Returns `nil` if the root isn't an array, or has elements other than objects and
+  /// dictionaries.
   fileprivate mutating func array(
     at root: Int
   ) throws(PropertyListFault) -> (number: Int, elements: [Int], objects: Set<Int>)? {
@@ -51,20 +53,20 @@ extension KeyedArchiveJSON {
       guard let element = try reference(at: place), let name = try className(of: element),
         !Self.values.contains(name)
       else { return nil }
-      // Dictionaries are written in full wherever they are, as values are.
+      // Dictionaries are always written in full, like values.
       if !Self.dictionaries.contains(name) { objects.insert(element) }
     }
     return (number, places, objects)
   }
 
-  /// The object that a reference names.
+  /// Returns the referenced object.
   private mutating func reference(at place: Int) throws(PropertyListFault) -> Int? {
     reader.move(to: place)
     guard case .uid(let number) = try reader.next() else { return nil }
     return try index(of: number)
   }
 
-  /// The class of an object; nil for anything without one.
+  /// Returns an object's class, or `nil` if it doesn't have one.
   private mutating func className(of number: Int) throws(PropertyListFault) -> String? {
     reader.move(to: object(number))
     guard case .beginDictionary = try reader.next(), let place = try PropertyListMembers(&reader)["$class"] else {
@@ -73,7 +75,7 @@ extension KeyedArchiveJSON {
     return String(decoding: try className(at: place), as: UTF8.self)
   }
 
-  /// The numbers that all objects refer to, save these.
+  /// Returns the numbers that all objects except these refer to.
   fileprivate mutating func references(besides others: Set<Int>) -> Set<Int> {
     var references: Set<Int> = []
     for number in 0..<objectCount where !others.contains(number) {

@@ -47,7 +47,7 @@ struct KeyedArchive: Sendable {
     reader.readsReferences = true
     // Shared objects are known only after all objects have been read, so a second pass adds each `$id`.
     var writer = KeyedArchiveJSON(self, reader, output: output, data: data)
-    // A refused record has spent its part of the budget, too.
+    // A rejected record has also spent its part of the budget.
     defer { reader = writer.reader }
     try writer.appendRecord(at: records[record])
     if writer.needsSecondPass {

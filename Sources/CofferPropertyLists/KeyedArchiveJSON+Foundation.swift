@@ -1,11 +1,11 @@
 internal import CofferDocuments
 
-// Foundation's own classes, for which JSON has a direct form. An object with any further field is written field by
-// field, so that nothing is lost.
+// Foundation's own classes, which JSON can represent directly. To preserve all data, an object with additional fields
+// is written field by field.
 extension KeyedArchiveJSON {
   /// Appends an object of one of these classes.
   ///
-  /// - Returns: false, with nothing appended, for any other object.
+  /// - Returns: `false`, without appending, for other objects.
   mutating func appendFoundationObject(
     _ members: PropertyListMembers, _ className: [UInt8], _ number: Int
   ) throws(PropertyListFault) -> Bool {
@@ -56,12 +56,13 @@ extension KeyedArchiveJSON {
     }
   }
 
-  /// The place of a member, if the class is the only other one.
+  /// Returns a member's place if the class is the only other member.
   private func only(_ name: StaticString, of members: PropertyListMembers) -> Int? {
     members.count == 2 ? members[name] : nil
   }
 
-  /// The value at a place, or the object that a reference there names; nil for arrays and dictionaries.
+  /// Returns the value at a place, or the object that a reference there names. Returns `nil` for arrays and
+  /// dictionaries.
   private mutating func scalar(at place: Int) throws(PropertyListFault) -> (PropertyListEvent, [UInt8])? {
     reader.move(to: place)
     var event = try reader.next()
@@ -77,9 +78,9 @@ extension KeyedArchiveJSON {
     }
   }
 
-  /// The places of elements, in one array or as numbered members.
+  /// Returns the places of elements, which are in one array or in numbered members.
   ///
-  /// - Parameter besides: the number of other members.
+  /// - Parameter besides: The number of other members.
   mutating func list(
     _ members: PropertyListMembers, _ name: StaticString, _ prefix: String, besides: Int
   ) throws(PropertyListFault) -> [Int]? {
@@ -105,7 +106,7 @@ extension KeyedArchiveJSON {
     else { return false }
     var names: [[UInt8]] = []
     for key in keys {
-      // JSON has string keys only: any other dictionary is written as the lists it is made of.
+      // JSON only has string keys, so other dictionaries are written as their underlying lists.
       guard case (.string, let text)? = try scalar(at: key) else { return false }
       var name: [UInt8] = []
       PropertyListJSON.appendString(text, to: &name)

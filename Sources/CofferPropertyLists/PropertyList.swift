@@ -1,25 +1,25 @@
 internal import CofferDocuments
 
-/// A property list in memory, whose records are read one by one, as JSON.
+/// A property list in memory, whose records are read one by one as JSON.
 ///
-/// An array of dictionaries has a record for each, and so has an ordered table `{autoincrement, data, index}`, in the
-/// order of its index; a keyed archive has one for each top object, or for each element of one that is an array of
-/// objects; any other value is one record. The bytes stay the caller's, who passes the same ones to each call.
+/// Each dictionary in an array is a record. Each row of an ordered table `{autoincrement, data, index}` is also a
+/// record, in the order of the index. Each top object of a keyed archive is a record, or each element if it's an array
+/// of objects. Any other value is a single record. The caller keeps the bytes, and passes them to each call.
 package struct PropertyList: Sendable {
   /// The expected content.
   package enum Content: Sendable {
-    /// A keyed archive if it is one, otherwise values.
+    /// A keyed archive if the property list contains one, otherwise values.
     case automatic
-    /// Values, even those of a keyed archive.
+    /// Values, even for a keyed archive.
     case values
-    /// A keyed archive; anything else is a fault.
+    /// A keyed archive. Other property lists are a fault.
     case keyedArchive
   }
 
   /// Appends data as JSON.
   package typealias DataWriter = (UnsafeRawBufferPointer, inout [UInt8]) -> Void
 
-  /// The member in which rows of an ordered table carry their id.
+  /// The member with the ID of an ordered table's row.
   package static let rowIDName: StaticString = "wgFileDbSecretId"
 
   private enum Form: Sendable {
@@ -31,10 +31,10 @@ package struct PropertyList: Sendable {
   private let form: Form
   private var budget: PropertyListBudget
 
-  /// Checks a whole property list and finds its records.
+  /// Checks an entire property list and finds its records.
   ///
   /// - Parameters:
-  ///   - bytes: the property list from `start` to the end; XML in UTF-8.
+  ///   - bytes: The property list from `start` to the end. XML must be UTF-8.
   package init(
     _ bytes: UnsafeRawBufferPointer, from start: Int = 0, as content: Content
   ) throws(PropertyListFault) {
@@ -62,21 +62,21 @@ package struct PropertyList: Sendable {
 
   package var recordCount: Int { layout.records.count }
   package var isKeyedArchive: Bool { layout.archive != nil }
-  /// The records are rows of an ordered table.
+  /// Whether the records are rows of an ordered table.
   package var isTable: Bool { layout.isTable }
-  /// The highest id that an ordered table has ever given, if it says so.
+  /// The highest ID that an ordered table has ever assigned, if the table contains it.
   package var highestID: Int64? { layout.highestID }
-  /// A fault behind the last record; the records before it are sound.
+  /// A fault after the last record. The records before it are valid.
   package var trailingFault: PropertyListFault? { layout.fault }
 
-  /// The id of a row; nil in anything but an ordered table.
+  /// Returns a row's ID, or `nil` unless the records are rows of an ordered table.
   package func rowID(ofRecord number: Int) -> [UInt8]? { layout.records[number].id }
 
-  /// Appends one record as JSON: members in their order, without spaces, integers exact.
+  /// Appends a record as JSON, with members in order, without spaces, and with exact integers.
   ///
   /// - Parameter data: Appends data, possibly twice, or `nil` to append base64.
-  /// - Returns: the record's range in the bytes, as far as it was read, and its fault, if it has one: the output is then
-  ///   incomplete.
+  /// - Returns: The range of the record's bytes that were read, and the record's fault, if it has one. The output is
+  ///   then incomplete.
   package mutating func appendJSON(
     ofRecord number: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to output: inout [UInt8],
     data: DataWriter? = nil
@@ -113,7 +113,7 @@ package struct PropertyList: Sendable {
     return (reader.range(of: place), fault)
   }
 
-  /// The outermost value of a binary property list as JSON, of any kind; nil if the bytes are no binary property list.
+  /// Returns a binary property list's outermost value as JSON, or `nil` if the bytes aren't a binary property list.
   package static func json(ofBinary bytes: [UInt8]) -> [UInt8]? {
     bytes.withUnsafeBytes { file in
       var json: [UInt8] = []
@@ -131,12 +131,12 @@ package struct PropertyList: Sendable {
   }
 }
 
-/// A fault of a property list, with its position in the bytes.
+/// A property list's fault, with its position in the bytes.
 package struct PropertyListFault: Error {
   package enum Code: Sendable {
     case malformed
     case tooLarge
-    /// Text that is not text in its encoding.
+    /// Text that's invalid in its encoding.
     case undecodable
   }
 

@@ -1,19 +1,19 @@
 internal import CofferDocuments
 
-/// Writes values of a property list as JSON: in their order, without spaces, integers exact.
+/// Writes property list values as JSON, in order, without spaces, and with exact integers.
 struct PropertyListJSON {
   private struct Container {
     let place: Int
     let isDictionary: Bool
-    /// The index of its first key in `keys`.
+    /// The index of the dictionary's first key in `keys`.
     let firstKey: Int
     var isEmpty = true
   }
 
-  /// Appends data in another form than base64, if that is wanted.
+  /// Appends data in another form than base64, if the caller provides one.
   private let data: PropertyList.DataWriter?
   private var open: [Container] = []
-  /// The keys of open dictionaries, as ranges of the output.
+  /// The keys of open dictionaries, as ranges in the output.
   private var keys: [Range<Int>] = []
 
   init(data: PropertyList.DataWriter? = nil) {
@@ -22,7 +22,7 @@ struct PropertyListJSON {
 
   /// Appends the reader's next value.
   ///
-  /// - Throws: `tooLarge` for JSON longer than ``Document/maximumTextByteCount``.
+  /// - Throws: `tooLarge` if the JSON is longer than ``Document/maximumTextByteCount``.
   mutating func append(_ reader: inout some PropertyListReader, to output: inout [UInt8]) throws(PropertyListFault) {
     let start = output.count
     repeat {
@@ -58,14 +58,14 @@ struct PropertyListJSON {
     } while !open.isEmpty
   }
 
-  /// Writes the comma before an element or key that is not the first.
+  /// Writes a comma before an element or key, unless it's the first.
   private mutating func separate(_ output: inout [UInt8]) {
     guard let last = open.last, !last.isDictionary || output.last != JSONByte.colon else { return }
     if !last.isEmpty { output.append(JSONByte.comma) }
     open[open.count - 1].isEmpty = false
   }
 
-  /// Appends a value that is neither array nor dictionary.
+  /// Appends a value other than an array or dictionary.
   static func append(
     _ event: PropertyListEvent, _ bytes: [UInt8], to output: inout [UInt8], data: PropertyList.DataWriter? = nil
   ) {
@@ -98,7 +98,7 @@ extension PropertyListReader {
 }
 
 extension [UInt8] {
-  /// True when two of the ranges hold the same bytes.
+  /// Returns whether two of the ranges contain the same bytes.
   func repeatsAny(of ranges: ArraySlice<Range<Int>>) -> Bool {
     guard ranges.count > 1 else { return false }
     return withUnsafeBytes { bytes in

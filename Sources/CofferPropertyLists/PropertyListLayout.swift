@@ -61,7 +61,7 @@ struct PropertyListLayout: Sendable {
       }
       try finish(&reader)
     } catch {
-      // Records before the fault are sound.
+      // The records before the fault are valid.
       guard isOfDictionaries, !records.isEmpty else { throw error }
       fault = error
     }

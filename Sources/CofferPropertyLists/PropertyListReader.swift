@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// One step through a property list.
+/// An event while reading a property list.
 ///
 /// The bytes of a key, string or data are in ``PropertyListReader/bytes`` until the next step.
 enum PropertyListEvent {
@@ -20,39 +20,39 @@ enum PropertyListEvent {
   case uid(UInt64)
 }
 
-/// A pull parser for property lists, XML or binary: one event for each step. Builds nothing.
+/// A pull parser for XML or binary property lists. Each step returns one event, and the parser doesn't build values.
 protocol PropertyListReader {
-  /// The outermost value.
+  /// The outermost value's place.
   var root: Int { get }
-  /// UTF-8 of the last key or string, or the last data.
+  /// The UTF-8 bytes of the last key or string, or the last data.
   var bytes: [UInt8] { get }
-  /// The value that the last event began, for ``move(to:)``.
+  /// The place of the value that the last event began, for ``move(to:)``.
   var place: Int { get }
-  /// The budget left by reading so far.
+  /// The remaining budget after reading so far.
   var budget: PropertyListBudget { get set }
 
-  /// Continues with the value at a place, and ends behind it.
+  /// Continues with the value at a place, and ends after it.
   mutating func move(to place: Int)
 
   mutating func next() throws(PropertyListFault) -> PropertyListEvent
 
-  /// Steps over the rest of the array or dictionary that began last, with as few checks as finding its end takes.
+  /// Skips the rest of the array or dictionary that began last, with only the checks needed to find its end.
   mutating func skipContainer() throws(PropertyListFault)
 
-  /// Steps over the faulty value at `place`.
+  /// Skips the invalid value at `place`.
   ///
-  /// - Returns: false where its end cannot be found.
+  /// - Returns: `false` if the value's end can't be found.
   mutating func stepBehindFault() -> Bool
 
-  /// The bytes of the input from a place to where reading has come, as far as the form allows to say.
+  /// Returns the range of input bytes from a place to the current position, if the format determines it.
   func range(of place: Int) -> Range<Int>
 
-  /// Takes a dictionary of `CF$UID` alone for a reference, as XML writes those of keyed archives.
+  /// Whether a dictionary with only `CF$UID` is a reference, as in XML keyed archives.
   var readsReferences: Bool { get set }
 }
 
 extension PropertyListReader {
-  /// Steps over the value that began with this event.
+  /// Skips the value that began with this event.
   mutating func skip(_ event: PropertyListEvent) throws(PropertyListFault) {
     switch event {
     case .beginArray, .beginDictionary: try skipContainer()
@@ -65,24 +65,24 @@ extension PropertyListReader {
   }
 }
 
-/// Limits the output of a property list, in which any number of places may share one object.
+/// A limit for a property list's output, because any number of places can share an object.
 ///
-/// Counts values and bytes as they are written out, not objects as they are stored: thirty small objects can expand to a
+/// The budget counts written values and bytes rather than stored objects, because thirty small objects can expand to a
 /// billion values.
 struct PropertyListBudget: Sendable {
   private var values: Int
   private var byteCount: Int
 
-  /// Far more than a file of that length holds without sharing.
+  /// Creates a budget that far exceeds the content of a file with this length without sharing.
   init(inputByteCount: Int) {
     values = 100_000 + 8 * inputByteCount
     byteCount = (16 << 20) + 64 * inputByteCount
   }
 
-  /// Nothing is left: every further value is refused unread.
+  /// Whether the budget is spent, so further values are rejected without reading.
   var isSpent: Bool { values < 0 || byteCount < 0 }
 
-  /// Charges one value of `count` bytes; false when the budget is exceeded.
+  /// Charges a value with `count` bytes. Returns `false` if the budget is exceeded.
   mutating func spend(_ count: Int = 0) -> Bool {
     values -= 1
     byteCount -= count
@@ -91,7 +91,7 @@ struct PropertyListBudget: Sendable {
 }
 
 enum PropertyListLimits {
-  /// The deepest nesting of arrays and dictionaries.
+  /// The maximum nesting of arrays and dictionaries.
   static let depth = JSONScanner.maximumDepth
   static let tooDeep = "more than \(depth) arrays and dictionaries inside each other"
   static let tooMuch = "objects shared so often that they expand to far more than the file holds"

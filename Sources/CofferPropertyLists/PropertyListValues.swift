@@ -1,10 +1,10 @@
 internal import CofferDocuments
 
-// Values in the forms that property lists write.
+// Values in the forms of property lists.
 extension Timestamp {
   private static let reference: Int64 = 978_307_200
 
-  /// A date to the nearest millisecond; nil outside the years 0000 to 9999.
+  /// Creates a date to the nearest millisecond, or returns `nil` outside the years 0000 to 9999.
   init?(secondsSince2001 seconds: Double) {
     guard seconds.magnitude < 1e12 else { return nil }
     self.init(millisecondsSince1970: Int64((seconds * 1000).rounded()) + Self.reference * 1000)
@@ -13,7 +13,7 @@ extension Timestamp {
 }
 
 extension Timestamp {
-  /// Reads `yyyy-MM-ddThh:mm:ssZ`, the one form that dates have in XML.
+  /// Parses `yyyy-MM-ddThh:mm:ssZ`, which is the only date form in XML.
   init?(plistDate text: [UInt8]) {
     let text = text.trimmingSpace
     guard text.count == 20, text[text.startIndex + 10] == UInt8(ascii: "T"), text.last == UInt8(ascii: "Z") else {
@@ -24,7 +24,8 @@ extension Timestamp {
 }
 
 extension Int128 {
-  /// Reads the text of an `<integer>`: decimal, or hexadecimal after `0x`; nil beyond 64 bits, with and without a sign.
+  /// Parses the text of an `<integer>`, which is decimal, or hexadecimal after `0x`. Returns `nil` if the value doesn't
+  /// fit `Int64` or `UInt64`.
   init?(plistInteger text: [UInt8]) {
     var rest = text.trimmingSpace
     let isNegative = rest.first == UInt8(ascii: "-")
@@ -46,9 +47,9 @@ extension Int128 {
 }
 
 extension Double {
-  /// Reads the text of a `<real>`: a decimal number, `nan`, or `inf` and `infinity` with or without a sign.
+  /// Parses the text of a `<real>`, which is a decimal number, `nan`, or `inf` and `infinity` with or without a sign.
   ///
-  /// - Returns: nil for anything else, and for a number beyond the largest double.
+  /// - Returns: `nil` for other texts, and for a number beyond the largest double.
   init?(plistReal text: [UInt8]) {
     let word = String(decoding: text.trimmingSpace, as: UTF8.self).lowercased()
     switch word {

@@ -1,10 +1,10 @@
 internal import CofferDocuments
 
-/// The XML that property lists are written in: tags, text, references, comments.
+/// A parser for the XML in property lists: tags, text, references and comments.
 ///
-/// Everything that is read must be well-formed by XML 1.0.
+/// All parsed XML must be well-formed according to XML 1.0.
 struct XMLMarkup {
-  /// The deepest nesting of skipped elements, which bounds the memory spent on them.
+  /// The maximum nesting of skipped elements, which limits their memory.
   private static let skippedDepth = 1 << 20
 
   private let text: UnsafeRawBufferPointer
@@ -12,7 +12,7 @@ struct XMLMarkup {
 
   struct Tag {
     let name: XMLName
-    /// It is its own end: `<name/>`.
+    /// Whether the tag is also its own end, as in `<name/>`.
     let isEmpty: Bool
   }
 
@@ -52,7 +52,7 @@ struct XMLMarkup {
     guard take(">") else { throw fault("a tag that is not closed") }
   }
 
-  /// Attributes say nothing in a property list; they must be well-formed.
+  /// Skips attributes, which must be well-formed but have no meaning in a property list.
   private mutating func skipAttributes() throws(PropertyListFault) {
     while true {
       let before = position
@@ -91,7 +91,7 @@ struct XMLMarkup {
 
   // MARK: Text
 
-  /// Appends the text of an element up to its end tag, which is stepped over.
+  /// Appends an element's text up to its end tag, and skips the end tag.
   mutating func readText(of tag: Tag, into output: inout [UInt8]) throws(PropertyListFault) {
     while true {
       try readRun(into: &output)
@@ -110,7 +110,7 @@ struct XMLMarkup {
     }
   }
 
-  /// Steps over the rest of an open element, with all elements in it and its end tag.
+  /// Skips the rest of an open element, including its nested elements and end tag.
   mutating func skipContent(of name: XMLName) throws(PropertyListFault) {
     var open = [name]
     var ignored: [UInt8] = []
@@ -182,7 +182,7 @@ struct XMLMarkup {
     throw fault("a CDATA section that is not closed", at: begin)
   }
 
-  /// Line ends are read as LF, however they are written.
+  /// Reads any line ending as LF.
   private func skipReturn(at offset: Int, into output: inout [UInt8]) -> Int {
     output.append(UInt8(ascii: "\n"))
     return offset + 1 < text.count && text[offset + 1] == UInt8(ascii: "\n") ? offset + 2 : offset + 1
@@ -192,14 +192,14 @@ struct XMLMarkup {
     output.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[range]))
   }
 
-  /// A control character, U+FFFE or U+FFFF.
+  /// Returns whether a character is a control character, U+FFFE or U+FFFF.
   private func isForbidden(at offset: Int) -> Bool {
     let byte = text[offset]
     if byte < 0x20 { return !Self.isSpace(byte) }
     return byte == 0xEF && offset + 2 < text.count && text[offset + 1] == 0xBF && text[offset + 2] >= 0xBE
   }
 
-  /// Appends the character of a reference `&…;`.
+  /// Appends the character for a reference `&…;`.
   private mutating func readReference(into output: inout [UInt8]) throws(PropertyListFault) {
     let place = position
     position += 1
@@ -240,7 +240,7 @@ struct XMLMarkup {
 
   // MARK: Around the elements
 
-  /// Steps over the declaration, the document type and the tag that opens the property list.
+  /// Skips the declaration, the document type and the property list's opening tag.
   mutating func readProlog() throws(PropertyListFault) {
     if begins("<?xml"), position + 5 < text.count, Self.isSpace(text[position + 5]) {
       position += 5
@@ -267,7 +267,7 @@ struct XMLMarkup {
     guard position == text.count else { throw fault("text behind the property list") }
   }
 
-  /// Accepts no declarations, so that nothing can be expanded, and only Apple's name for property lists.
+  /// Accepts only Apple's document type for property lists, without declarations, so nothing can be expanded.
   private mutating func readDocumentType() throws(PropertyListFault) {
     let place = position
     position += "<!DOCTYPE".utf8.count
@@ -301,7 +301,7 @@ struct XMLMarkup {
     return UnsafeRawBufferPointer(rebasing: text[begin..<end])
   }
 
-  /// Steps over white space, comments and processing instructions.
+  /// Skips whitespace, comments and processing instructions.
   mutating func skipBetweenElements() throws(PropertyListFault) {
     while true {
       skipSpace()

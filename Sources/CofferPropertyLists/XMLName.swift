@@ -1,4 +1,4 @@
-/// The name of an element in one word. All names that property lists use fit; a longer one equals none of them.
+/// An element's name in a single word. All property list names fit, and a longer name doesn't equal any of them.
 struct XMLName: Equatable, ExpressibleByStringLiteral {
   private let word: UInt64
   private let count: Int

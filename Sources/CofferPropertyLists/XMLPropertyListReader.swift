@@ -1,19 +1,19 @@
 internal import CofferDocuments
 
-/// Reads an XML property list, already decoded to UTF-8.
+/// A reader for an XML property list that's already decoded to UTF-8.
 ///
-/// A place is the offset of an element in the buffer. XML is supported as far as property lists need it: a document type may name
-/// Apple's definition, which is never fetched, and declares nothing; references are to characters and to the five
-/// entities that XML has itself.
+/// A place is an element's offset in the buffer. The reader supports only the XML that property lists need. A document
+/// type can name Apple's definition, which is never fetched, but can't contain declarations. References are limited to
+/// characters and XML's five predefined entities.
 struct XMLPropertyListReader: PropertyListReader {
   var markup: XMLMarkup
-  /// Open elements, the innermost last.
+  /// The open elements, with the innermost last.
   private var open: [Element] = []
-  /// The last event was a key; its value is next.
+  /// Whether the last event was a key, so its value is next.
   private var hasKey = false
-  /// An empty array or dictionary, written as one tag, was opened and must be closed next.
+  /// Whether an empty array or dictionary, written as a single tag, was opened and must be closed next.
   private var endsAtOnce = false
-  /// The beginning of the last step; `place` is not before it once the step has found its element.
+  /// The beginning of the last step. `place` isn't before it after the step has found its element.
   private var stepStart = 0
   var bytes: [UInt8] = []
   private(set) var place: Int
@@ -38,14 +38,14 @@ struct XMLPropertyListReader: PropertyListReader {
     guard !markup.isAtEndTag else { throw markup.fault("a property list without a value") }
   }
 
-  /// Continues with a value of a property list that was read before.
+  /// Continues with a value of a previously read property list.
   init(_ text: UnsafeRawBufferPointer, resumingAt place: Int, budget: PropertyListBudget) {
     markup = XMLMarkup(text, from: place)
     (root, self.place) = (place, place)
     self.budget = budget
   }
 
-  /// Reads everything behind the outermost value, which was read last.
+  /// Reads everything after the outermost value.
   mutating func finish() throws(PropertyListFault) {
     try markup.readEpilog()
   }
@@ -83,13 +83,13 @@ struct XMLPropertyListReader: PropertyListReader {
     return try charge(.key)
   }
 
-  /// Checks for well-formed XML only, so that a fault in one value does not hide the others.
+  /// Skips the container, checking only for well-formed XML, so a fault in one value doesn't hide others.
   mutating func skipContainer() throws(PropertyListFault) {
     if !endsAtOnce { try markup.skipContent(of: open[open.count - 1].name) }
     _ = leave()
   }
 
-  /// Checks for well-formed XML only; fails at a wrong end tag.
+  /// Skips the invalid value, checking only for well-formed XML. Fails at a mismatched end tag.
   mutating func stepBehindFault() -> Bool {
     guard place >= stepStart else { return false }
     let before = markup
@@ -178,7 +178,7 @@ struct XMLPropertyListReader: PropertyListReader {
     return .data
   }
 
-  /// Steps over the rest of a dictionary that is a reference; leaves any other untouched.
+  /// Skips the rest of a dictionary that is a reference. Other dictionaries remain unread.
   private mutating func reference() -> UInt64? {
     let before = markup
     do throws(PropertyListFault) {
@@ -201,7 +201,7 @@ struct XMLPropertyListReader: PropertyListReader {
         }
       }
     } catch {
-      // The fault is found again, and reported, when the dictionary is read as one.
+      // Reading the value as a dictionary finds and reports the same fault.
     }
     markup = before
     return nil

@@ -2,7 +2,7 @@ internal import CofferDocuments
 package import CofferSQLite
 package import CofferSealing
 
-/// Seals and opens chunks of one attachment with one of its keys. Use it on one thread at a time.
+/// Seals and opens chunks of an attachment with one of its keys. Use it on one thread at a time.
 package final class ChunkCipher {
   private let attachment: Int64
   private let cipher: XAESKey
@@ -37,22 +37,22 @@ package final class ChunkCipher {
 }
 
 extension StoreDatabase {
-  /// The memory that SQLite's cache may grow to while the chunks of a larger content are read, written or deleted.
+  /// The maximum size of SQLite's cache while reading, writing or deleting the chunks of a larger content.
   package static let chunkCacheBytes = 512 << 10
 
-  /// Limits SQLite's cache of pages as long as the result is referenced, because the pages of chunks are needed once.
+  /// Limits SQLite's page cache for the lifetime of the result, because each chunk's pages are needed only once.
   package func limitCacheForChunks(to byteCount: Int = chunkCacheBytes) throws(StoreError) -> CacheLimit {
     try translatingErrors { () throws(SQLiteError) in try CacheLimit(connection, byteCount: byteCount) }
   }
 }
 
-/// Reads the chunks of one attachment. Use it on one thread at a time.
+/// A reader for an attachment's chunks. Use it on one thread at a time.
 package final class AttachmentChunks {
   package let record: AttachmentRecord
   private let keys: [(first: Int, cipher: ChunkCipher)]
-  /// Whether the digest of the content has to confirm a part of it, too, because present key holders aren't trusted.
+  /// Whether the content's digest must also confirm parts of the content, because current key holders aren't trusted.
   private let provesParts: Bool
-  /// The digests of the chunks, once the digest of the whole content has confirmed them.
+  /// The chunks' digests, after the entire content's digest has confirmed them.
   private var provedChunks: [TextDigest]?
 
   package init(_ record: AttachmentRecord, _ rowKeys: RowKeys) throws(StoreError) {
@@ -63,22 +63,22 @@ package final class AttachmentChunks {
     self.keys = keys
   }
 
-  /// The number of the row of a chunk.
+  /// Returns a chunk's row number.
   package static func row(of index: Int, in attachment: Int64) -> Int64 {
     attachment << Int64(ChunkLayout.numberBits) + Int64(index)
   }
 
-  /// The number of the attachment that a chunk's row belongs to.
+  /// Returns the number of the attachment for a chunk's row.
   package static func attachment(ofRow row: Int64) -> Int64 { row >> Int64(ChunkLayout.numberBits) }
 
-  /// The numbers of the rows that the chunks of an attachment can have.
+  /// Returns the possible row numbers of an attachment's chunks.
   package static func rows(of attachment: Int64) -> ClosedRange<Int64> {
     row(of: 0, in: attachment)...row(of: ChunkLayout.maximumCount - 1, in: attachment)
   }
 
-  /// Reads and opens a chunk into memory that has the chunk's length with its padding.
+  /// Reads and opens a chunk into memory with the padded chunk's length.
   ///
-  /// - Throws: `damaged` if the chunk is missing, or isn't the one that was written.
+  /// - Throws: `damaged` if the chunk is missing, or differs from the written chunk.
   package func read(_ index: Int, from database: StoreDatabase, into memory: UnsafeMutableRawBufferPointer)
     throws(StoreError)
   {
@@ -91,9 +91,9 @@ package final class AttachmentChunks {
     try open(sealed, index, into: memory)
   }
 
-  /// Opens a chunk into memory that has the chunk's length with its padding.
+  /// Opens a chunk into memory with the padded chunk's length.
   ///
-  /// - Throws: `damaged` if it isn't the chunk that was written.
+  /// - Throws: `damaged` if the chunk differs from the written chunk.
   package func open(
     _ sealed: UnsafeRawBufferPointer, _ index: Int, into memory: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
@@ -109,7 +109,7 @@ package final class AttachmentChunks {
     }
   }
 
-  /// Reads the whole content, compares it with its digest, and keeps the digests of its chunks.
+  /// Reads the entire content, verifies its digest, and keeps its chunks' digests.
   private func proveChunks(
     from database: StoreDatabase, checkCancellation: () throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -133,14 +133,14 @@ package final class AttachmentChunks {
     provedChunks = digests
   }
 
-  /// The digests of chunks that the digest of their content has confirmed.
+  /// The digests of chunks whose content's digest has confirmed them.
   package struct Proof: Sendable {
     fileprivate let content: TextDigest
     fileprivate let layout: [Int]
     fileprivate let chunks: [TextDigest]
   }
 
-  /// What a read has proved, which a later read of the same content can begin with.
+  /// The proof from reading, which a later read of the same content can use.
   package var proof: Proof? {
     get { provedChunks.map { Proof(content: record.digest, layout: layout, chunks: $0) } }
     set {
@@ -157,13 +157,13 @@ package final class AttachmentChunks {
 
   /// Reads a range of the content.
   ///
-  /// The digest of the content doesn't confirm a part of it, only the seals of the chunks do. In a release, the first
-  /// part costs reading the whole content, whose digest then confirms each part.
+  /// Only the chunks' seals confirm a part of the content, because the digest covers the entire content. In a release,
+  /// the first part requires reading the entire content, whose digest then confirms each part.
   ///
   /// - Parameters:
   ///   - range: A range within the content.
-  ///   - memory: Memory of the range's length.
-  ///   - checkCancellation: Called for each chunk of the whole content. It throws an error to stop reading.
+  ///   - memory: Memory with the range's length.
+  ///   - checkCancellation: Called for each chunk of the entire content. Throws an error to stop reading.
   package func read(
     _ range: Range<Int>, from database: StoreDatabase, into memory: UnsafeMutableRawBufferPointer,
     checkCancellation: () throws(StoreError) -> Void

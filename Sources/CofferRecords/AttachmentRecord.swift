@@ -2,14 +2,14 @@ internal import CofferDocuments
 package import CofferSQLite
 package import CofferSealing
 
-/// A file that belongs to a document, opened from its row (FORMAT, "Attachments").
+/// A document's attached file, opened from its row (FORMAT, "Attachments").
 package struct AttachmentRecord: Sendable {
-  /// The row's number, of which the numbers of the chunks are made.
+  /// The row's number, which determines the chunks' row numbers.
   package let number: Int64
   package var revision: UInt64
-  /// The ID of its document.
+  /// The document's ID.
   package let document: Int64
-  /// The identity in all copies.
+  /// The attachment's identity in all copies.
   package let uid: UniqueID
   package var born: Dot
   package var nameDot: Dot
@@ -17,20 +17,20 @@ package struct AttachmentRecord: Sendable {
   package let date: Int64
   package var name: String
   package let mediaType: String
-  /// The SHA-256 of the content.
+  /// The content's SHA-256.
   package let digest: TextDigest
   package let chunks: ChunkLayout
-  /// The epoch that was active when the first of the keys was drawn.
+  /// The epoch that was active when the first key was drawn.
   package var keyEpoch: UInt32
-  /// The keys of the chunks, each from the chunk on that it names. There is one, except during a rekey.
+  /// The chunks' keys, each starting at its first chunk. There is a single key, except during a rekey.
   package var keys: [ChunkKey]
   /// The entries of later versions.
   package var extensionBytes: [UInt8] = []
-  /// Whether an entry of a later version must be understood, so only that version gives the content out.
+  /// Whether an entry from a later version must be understood, so only that version can return the content.
   package private(set) var isNewer = false
 
   package struct ChunkKey: Sendable {
-    /// The number of the first chunk that is sealed with the key.
+    /// The number of the key's first chunk.
     package var first: UInt32
     package let key: Secret
 
@@ -63,12 +63,12 @@ package struct AttachmentRecord: Sendable {
 }
 
 extension AttachmentRecord {
-  /// Whether a rekey to an epoch still has to seal chunks again.
+  /// Returns whether a rekey to an epoch must still reseal chunks.
   package func needsSealing(under epoch: UInt32) -> Bool { keyEpoch < epoch || keys.count > 1 }
 
-  /// Puts a new key in front of the others, which seals no chunk yet.
+  /// Inserts a new key before the others, which hasn't sealed any chunks yet.
   ///
-  /// - Throws: `rekeyUnfinished` if the attachment has all the keys that it can have.
+  /// - Throws: `rekeyUnfinished` if the attachment already has the maximum number of keys.
   package mutating func addKey(_ key: Secret, of epoch: UInt32) throws(StoreError) {
     guard keys.count < StoreFormat.chunkKeys.upperBound else {
       throw StoreError(
@@ -79,7 +79,7 @@ extension AttachmentRecord {
     keyEpoch = epoch
   }
 
-  /// Notes that the first key seals all chunks before the one with this number.
+  /// Records that the first key seals all chunks before the chunk with this number.
   package mutating func sealed(before next: Int) {
     let former = keys.dropFirst()
     let ends = former.dropFirst().map { Int($0.first) } + [chunks.count]
@@ -94,17 +94,17 @@ package struct ChunkLayout: Hashable, Sendable {
   package static let standardSize = 65_536
   package static let sizes = 4_096...1_048_576
   package static let maximumByteCount = 1 << 40
-  /// The bits of a chunk's number below the attachment's number.
+  /// The number of bits for a chunk's number, below the attachment's number.
   package static let numberBits = 24
   package static let maximumCount = 1 << 24
 
-  /// The length of the content.
+  /// The content's length.
   package let byteCount: Int
   package let chunkSize: Int
-  /// The length of the content and its padding.
+  /// The length of the content with its padding.
   package let paddedCount: Int
 
-  /// - Returns: `nil` if a number is out of its bounds.
+  /// - Returns: `nil` if a number is out of bounds.
   package init?(byteCount: Int, chunkSize: Int = Self.standardSize, isPadded: Bool) {
     guard (0...Self.maximumByteCount).contains(byteCount), Self.sizes.contains(chunkSize) else { return nil }
     self.byteCount = byteCount
@@ -118,12 +118,12 @@ package struct ChunkLayout: Hashable, Sendable {
 
   package func isLast(_ index: Int) -> Bool { index == count - 1 }
 
-  /// The number of bytes of a chunk with its padding.
+  /// Returns a chunk's length with its padding.
   package func length(of index: Int) -> Int {
     isLast(index) ? paddedCount - index * chunkSize : chunkSize
   }
 
-  /// The number of bytes of a chunk without its padding.
+  /// Returns a chunk's length without its padding.
   package func contentLength(of index: Int) -> Int {
     min(length(of: index), max(0, byteCount - index * chunkSize))
   }
@@ -150,7 +150,7 @@ extension AttachmentRecord {
     return builder.bytes
   }
 
-  /// The frame with the keys, which therefore is a secret.
+  /// Returns the frame, which is a secret because it contains the keys.
   private func frame(isPadded: Bool) -> Secret {
     let front = front
     let count = front.count + keys.count * ChunkKey.byteCount + extensionBytes.count
@@ -261,7 +261,7 @@ extension AttachmentRecord {
     return keys
   }
 
-  /// Whether a text can be a media type, which is printable ASCII without spaces.
+  /// Returns whether a text can be a media type, which is printable ASCII without spaces.
   package static func isMediaType(_ text: String) -> Bool {
     StoreFormat.mediaTypes.contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
@@ -334,7 +334,7 @@ extension StoreError {
       .damaged, "attachment \(number) is damaged: \(reason)", hint: "\(.verify) lists all damage")
   }
 
-  /// The error for a content whose chunks are valid, but whose digest isn't the row's.
+  /// Returns the error for a content with valid chunks whose digest differs from the row's.
   package static func otherContent(of attachment: Int64) -> StoreError {
     .damagedAttachment(attachment, "its content is not the one that was attached")
   }

@@ -1,17 +1,17 @@
 internal import CofferSQLite
 
-/// Reads the rows of all attachments in the order of their numbers.
+/// Reads all attachments' rows in the order of their numbers.
 package struct AttachmentWalk {
   private static let pageSize: Int64 = 64
 
   private let database: StoreDatabase
   private let limits: RowLimits
   private let next: UInt64?
-  /// The lowest number of the next rows, or `nil` at the end. Rows below 1 are read, because they are damage.
+  /// The lowest number of the next rows, or `nil` at the end. Rows below 1 are also read, because they're damage.
   private var lowest: Int64?
 
   /// - Parameters:
-  ///   - next: The state's next attachment, or `nil` in a store without tables of attachments.
+  ///   - next: The state's next attachment, or `nil` in a store without attachment tables.
   ///   - number: The number after which to begin, or `nil` to begin with the first row.
   package init(_ database: StoreDatabase, within limits: RowLimits, next: UInt64?, after number: Int64? = nil) {
     self.database = database
@@ -20,7 +20,7 @@ package struct AttachmentWalk {
     self.next = next
   }
 
-  /// Returns the next row that a closure accepts, or `nil` if there is none.
+  /// Returns the next row that a closure accepts, or `nil` if there isn't one.
   package mutating func first(where accepts: (AttachmentRow) throws(StoreError) -> Bool) throws(StoreError)
     -> AttachmentRow?
   {
@@ -41,7 +41,7 @@ package struct AttachmentWalk {
     return try database.rows(SQL.attachments, lowest, Self.pageSize)
   }
 
-  /// - Throws: `damaged` for a row that isn't behind the previous one. The walk can't go on then.
+  /// - Throws: `damaged` for a row that doesn't follow the previous row. The walk can't continue then.
   private mutating func step(to columns: SQLiteRow) throws(StoreError) {
     guard case .integer(let number) = columns[0], let lowest, number >= lowest else {
       throw .damagedStore("the row of an attachment is not in its place")
@@ -52,8 +52,8 @@ package struct AttachmentWalk {
   /// Calls a closure for each row.
   ///
   /// - Parameters:
-  ///   - refused: Called with the error of a row that is out of its bounds. It throws the error to end the walk.
-  /// - Throws: `damaged` for a row out of its place.
+  ///   - refused: Called with the error for a row that's out of bounds. Throws the error to end the walk.
+  /// - Throws: `damaged` for a row in the wrong order.
   package mutating func forEach(
     refused: (StoreError) throws(StoreError) -> Void = { error throws(StoreError) in throw error },
     _ body: (AttachmentRow) throws(StoreError) -> Void

@@ -27,7 +27,8 @@ package struct ChangeLog {
   private var net: NetChanges
   private var givesIDsAgain = false
 
-  /// - Parameter hasListeners: Whether ``changes`` lists up to ``limit`` documents, or only as many as fit in a ring.
+  /// - Parameter hasListeners: Whether ``changes`` lists up to ``limit`` documents, instead of only as many as fit in a
+  ///   ring.
   package init(hasListeners: Bool) {
     net = NetChanges(limit: hasListeners ? Self.limit : NetChanges.ringLimit)
   }
@@ -90,7 +91,7 @@ package struct ChangeLog {
     givesIDsAgain = true
   }
 
-  /// Records that an index of the documents as they are now was written.
+  /// Records that an index of the current documents was written.
   package mutating func writeIndex() { net.writeIndex() }
 
   package mutating func deleteEverything() {

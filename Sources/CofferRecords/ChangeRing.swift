@@ -5,12 +5,12 @@
 package struct ChangeRing: Sendable, Equatable {
   /// The size of a ring in a state without an extension part.
   package static let greatestByteCount = StoreState.ringByteCount
-  /// The number of bytes of a mark in the ring.
+  /// The size of a mark in the ring, in bytes.
   package static let markCount = 16
   /// The entry for too many changes, which is the only entry in its generation.
   fileprivate static let everything: UInt8 = 7
 
-  /// The number of bytes of the ring in the state.
+  /// The size of the ring in the state, in bytes.
   package let byteCount: Int
   /// The first generation in the ring, or the generation after the state's if the ring is empty.
   package private(set) var known: UInt64
@@ -141,7 +141,7 @@ package struct ChangeRing: Sendable, Equatable {
 
   // MARK: Reading
 
-  /// Returns the first ``markCount`` bytes of an earlier state's mark, or `nil` if the ring doesn't contain it.
+  /// Returns the first ``markCount`` bytes of a previous state's mark, or `nil` if the ring doesn't contain the mark.
   package func mark(of earlier: UInt64) -> [UInt8]? {
     guard known - 1 <= earlier, earlier < generation else { return nil }
     return records.withUnsafeBytes { bytes in
@@ -151,7 +151,7 @@ package struct ChangeRing: Sendable, Equatable {
     }
   }
 
-  /// Returns the number of bytes of all generations after an earlier generation, or `nil` if the ring starts later.
+  /// Returns the size of all generations after a previous generation, or `nil` if the ring starts later.
   package func byteCount(after earlier: UInt64) -> Int? {
     guard known - 1 <= earlier, earlier <= generation else { return nil }
     return records.withUnsafeBytes { bytes in
@@ -183,7 +183,7 @@ private struct RingReader {
 
   /// Reads one generation.
   ///
-  /// - Parameter visit: Called with the kind's number, a collection (0 for everything), and each range of IDs, which is
+  /// - Parameter visit: Called with the kind's number, a collection (0 for everything), and each ID range, which is
   ///   `nil` for a collection itself and for everything.
   /// - Returns: `false` for invalid bytes.
   @inline(__always)

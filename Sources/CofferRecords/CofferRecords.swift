@@ -1,4 +1,4 @@
-// CofferRecords: the store format, with its tables, rows and seals.
+// CofferRecords: the store format, including its tables, rows and seals.
 //
 // Does: seals documents into rows and opens rows, writes rows and updates the state accordingly, and reads and verifies
 //       the header, slots, state and collections.

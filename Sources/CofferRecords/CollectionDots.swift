@@ -5,7 +5,7 @@ package struct CollectionDots: Hashable, Sendable {
   package var born: Dot
   package var name: Dot
   package var settings: Dot
-  /// The commit that last dropped the collection or made it again.
+  /// The commit that last dropped or recreated the collection.
   package var dropped: Dot
   /// The commit that made exactly this state of the collection.
   package var stamp: Dot

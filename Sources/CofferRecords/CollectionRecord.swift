@@ -6,7 +6,7 @@ package import CofferSealing
 package struct CollectionRecord: Sendable, Hashable {
   package var id: UInt32
   package var revision: UInt64
-  /// The name as it's read. It differs from the stored name where a merge brought another collection of that name.
+  /// The name for reading. It differs from the stored name if a merge added another collection with the same name.
   package private(set) var name: String
   package private(set) var storedName: String
   package var settings: CollectionSettings
@@ -38,7 +38,7 @@ package struct CollectionRecord: Sendable, Hashable {
   /// Whether the collection's attributes list the app's migrations.
   package var holdsMigrations: Bool { storedName.utf8.elementsEqual(Self.nameOfMigrations.utf8) }
 
-  /// The name of the collection that lists the app's migrations.
+  /// The name of the collection for the app's migrations.
   package static let nameOfMigrations = "coffer.migrations"
 
   package func seal(_ keys: RowKeys) throws(StoreError) -> CollectionRow {
@@ -114,7 +114,7 @@ package struct CollectionRecord: Sendable, Hashable {
 
   fileprivate mutating func read(as name: String) { self.name = name }
 
-  /// Returns whether a row's key folds to the bytes of a lookup.
+  /// Returns whether a row's key folds to a lookup's bytes.
   package func folds(_ key: UnsafeRawBufferPointer?, to folded: [UInt8]) throws(StoreError) -> Bool {
     guard let key else { return false }
     return foldsKeys ? try self.folded(DocumentKey(bytes: key)) == folded : key.elementsEqual(folded)
@@ -196,22 +196,22 @@ package final class CollectionTable {
     cached = nil
   }
 
-  /// Returns the listed collections under the names that they are read by, verified and sorted by number.
+  /// Returns the listed collections with their names for reading, verified and sorted by number.
   ///
-  /// A dropped collection is listed as long as it has documents, which were changed elsewhere while it was dropped. The
-  /// collection of migrations doesn't have documents, and isn't listed.
+  /// A dropped collection is listed while it has documents, which were changed elsewhere while it was dropped. The
+  /// migrations collection doesn't have documents, and isn't listed.
   package func records(within limits: RowLimits) throws(StoreError) -> [CollectionRecord] {
     try read(within: limits).listed
   }
 
-  /// Returns all collections, dropped ones too, verified and sorted by number.
+  /// Returns all collections, including dropped collections, verified and sorted by number.
   package func storedRecords(within limits: RowLimits) throws(StoreError) -> [CollectionRecord] {
     try read(within: limits).stored
   }
 
   /// Returns whether an inserted or deleted document changes which collections are listed, and clears the cache if so.
   func changesListing(documentIn id: UInt32, within limits: RowLimits) throws(StoreError) -> Bool {
-    // A collection that can't be opened isn't listed, and doesn't prevent changes of documents.
+    // A collection that can't be opened isn't listed, and doesn't prevent changes to documents.
     if cached?.generation != limits.generation { _ = try? read(within: limits) }
     guard let isListed = cached?.dropped[id], try isListed != hasDocuments(id) else { return false }
     forget()
@@ -237,7 +237,7 @@ package final class CollectionTable {
     return new
   }
 
-  /// Gives collections of one name different names to be read by (FORMAT, "Collections").
+  /// Gives collections with the same name different names for reading (FORMAT, "Collections").
   private func distinguish(_ records: inout [CollectionRecord]) throws(StoreError) {
     guard Set(records.map { Array($0.storedName.utf8) }).count < records.count else { return }
     let replicas = try replicas.current()

@@ -36,9 +36,9 @@ package struct CollectionSettings: Sendable, Hashable {
     return output
   }
 
-  /// A Boolean value that indicates whether the settings can be read again.
+  /// A Boolean value that indicates whether the settings can be reread.
   ///
-  /// They can't if the attributes have the maximum depth, because the settings are one more object around them.
+  /// They can't if the attributes have the maximum depth, because the settings add another object around them.
   package var isReadable: Bool {
     canonicalJSON.withUnsafeBytes { CollectionSettings($0) } == self
   }

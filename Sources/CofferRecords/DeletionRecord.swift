@@ -8,7 +8,7 @@ package struct DeletionRecord: Hashable, Sendable {
   package var revision: UInt64
   /// The deleted document.
   package var uid: UniqueID
-  /// The commits that deleted it, in the order of their dots.
+  /// The commits that deleted it, in dot order.
   package var dots: [Dot]
   /// The commit that made exactly this state of the deletion.
   package var stamp: Dot

@@ -74,14 +74,14 @@ package struct DocumentDots: Hashable, Sendable {
 
   /// Returns the dots of the named members and of all members with separate dots.
   ///
-  /// - Parameter names: The names of attributes.
+  /// - Parameter names: The attributes' names.
   package func memberDots(_ names: [[UInt8]]) -> [[UInt8]: Dot] {
     var dots = Dictionary(names.map { ($0, attributes) }, uniquingKeysWith: { one, _ in one })
     for member in members { dots[member.name] = member.dot }
     return dots
   }
 
-  /// Sets the dots of all members, and stores them in the shortest form.
+  /// Sets all members' dots, and stores them in the shortest form.
   ///
   /// - Parameters:
   ///   - dots: The dots of existing and removed members.
@@ -126,7 +126,7 @@ package struct DocumentDots: Hashable, Sendable {
     return builder.bytes
   }
 
-  /// The stored form of a new document.
+  /// Returns the stored form of a new document.
   package static func bytes(ofNew dot: Dot) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(dot)

@@ -1,9 +1,9 @@
 package import CofferSealing
 
-/// One commit of one replica (FORMAT, "Dots").
+/// A replica's commit (FORMAT, "Dots").
 ///
-/// Dots of one store are ordered by counter, then by number. Those of two stores are compared by
-/// ``Replicas/isBefore(_:_:)``.
+/// Within a store, dots are ordered by counter, then by number. ``Replicas/isBefore(_:_:)`` compares dots from
+/// different stores.
 package struct Dot: Hashable, Comparable, Sendable {
   /// The replica's number in the store's ``Replicas``.
   package var replica: UInt32
@@ -14,7 +14,7 @@ package struct Dot: Hashable, Comparable, Sendable {
     self.counter = counter
   }
 
-  /// The dot of a part that nobody has written.
+  /// The dot of a part that was never written.
   package static let zero = Dot(replica: 0, counter: 0)
 
   package var isZero: Bool { counter == 0 }

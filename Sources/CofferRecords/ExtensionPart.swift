@@ -37,10 +37,10 @@ package struct ExtensionPart {
   private static let reserved: UInt16 = 0x7000
 
   package let bytes: UnsafeRawBufferPointer
-  /// Whether an entry of a later version must be understood.
+  /// Whether an entry from a later version must be understood.
   package private(set) var isNewer = false
 
-  /// Creates the part of a writer that adds no entries.
+  /// The part for a writer that doesn't add entries.
   package static var empty: ExtensionPart { ExtensionPart() }
 
   private init() {
@@ -67,7 +67,7 @@ package struct ExtensionPart {
         Self.part(of: type) <= owner.greatestPart
       else { return false }
       last = type
-      // This version defines no type that must be understood.
+      // This version doesn't define types that must be understood.
       if type & Self.mustUnderstand != 0 { isNewer = true }
     }
     return true
@@ -75,16 +75,16 @@ package struct ExtensionPart {
 
   private static func part(of type: UInt16) -> UInt16 { type >> 8 & 15 }
 
-  /// The entry of replicas with the memory of a sync folder.
+  /// The replicas' entry with the memory of a sync folder.
   package static let syncMemory: UInt16 = 1
 
-  /// Returns the bytes of an entry, or `nil` if there is none.
+  /// Returns an entry's bytes, or `nil` if it's missing.
   package static func entry(_ type: UInt16, in bytes: [UInt8]) -> [UInt8]? {
     guard !bytes.isEmpty else { return nil }
     return entries(of: bytes).first { $0.type == type }.map { Array($0.bytes.dropFirst(entryHeaderCount)) }
   }
 
-  /// Returns checked entries with one of them replaced, added or removed.
+  /// Returns checked entries after replacing, adding or removing an entry.
   package static func setting(_ type: UInt16, to value: [UInt8]?, in bytes: [UInt8]) -> [UInt8] {
     var all = entries(of: bytes).filter { $0.type != type }
     if let value {
@@ -97,7 +97,7 @@ package struct ExtensionPart {
     return all.sorted { $0.type < $1.type }.flatMap(\.bytes)
   }
 
-  /// The entries of checked bytes, each with its header.
+  /// Returns the entries in checked bytes, each with its header.
   private static func entries(of bytes: [UInt8]) -> [(type: UInt16, bytes: [UInt8])] {
     bytes.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
@@ -122,7 +122,7 @@ package struct ExtensionPart {
     return kept.sorted { $0.type < $1.type }.flatMap(\.bytes)
   }
 
-  /// Returns the entries that stay when a writer that doesn't know them changes parts of the document.
+  /// Returns the entries that remain when a writer that doesn't know them changes parts of the document.
   package func bytes(withoutThoseOf changed: Parts) -> [UInt8] {
     let kept = Self.entries(of: Array(bytes)).filter { !changed.contains(Parts(rawValue: 1 << Self.part(of: $0.type))) }
     return kept.flatMap(\.bytes)

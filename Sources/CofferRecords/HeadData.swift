@@ -107,7 +107,7 @@ extension HeadData {
       || attributes.count > 2 && UTF8Validity.isValid(attributes) && Attributes.isCanonical(attributes)
   }
 
-  /// The number of bytes of two dates, the text's length and its digest.
+  /// The size of two dates, the text's length and its digest.
   private static let firstCount = 24 + TextDigest.byteCount
   /// The minimum length of a head, with these, three marks, a length, the identity, a dot and a mask.
   private static let fixedCount = firstCount + 3 + 4 + UniqueID.byteCount + 3

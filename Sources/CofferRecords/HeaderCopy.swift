@@ -6,7 +6,7 @@ package struct HeaderCopy {
   package let header: StoreHeader
   /// The slots with valid columns.
   package let slots: [KeySlotRecord]
-  /// The number of slots that nobody can open.
+  /// The number of slots that can't be opened.
   package let damagedSlots: Int
 
   package init(header: StoreHeader, slots: [KeySlotRecord], damagedSlots: Int) {

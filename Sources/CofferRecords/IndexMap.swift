@@ -1,11 +1,11 @@
 package import CofferSealing
 
-/// The expected tags of an index's pages: a list of the latest changes, and map pages for the other pages
+/// The expected tags of an index's pages, which consist of a list of recent changes, and map pages for the other pages
 /// (Index-Format, "Root").
 ///
-/// The root seals the changes and the tags of the map pages.
+/// The root seals the changes and the map pages' tags.
 package struct IndexMap: Sendable, Equatable {
-  /// A page, and the first 8 bytes of its tag as a big-endian number.
+  /// A page with the first 8 bytes of its tag as a big-endian number.
   package struct Change: Sendable, Equatable {
     package let page: UInt32
     package let tag: UInt64
@@ -97,15 +97,16 @@ package struct IndexMap: Sendable, Equatable {
     tags = []
   }
 
-  /// Sets the tag of a map page, which may be the next new one.
+  /// Sets a map page's tag. The map page can be the next new page.
   package mutating func setTag(ofMapPage number: Int, to tag: Tag) {
     if number < tags.count { tags[number] = tag } else { tags.append(tag) }
   }
 
-  /// Removes changes from the list if there are too many for a root, the most from one map page first.
+  /// Removes changes from the list if there are too many for a root, starting with the map page that has the most
+  /// changes.
   ///
-  /// - Returns: The removed changes by map page, in ascending order. The pages between the present map pages and a new
-  ///   one are included.
+  /// - Returns: The removed changes by map page, in ascending order. The result includes the pages between the current
+  ///   map pages and a new map page.
   package mutating func takeExcess(entries: Int) -> [(mapPage: Int, changes: [Change])] {
     guard changes.count > Self.maximumChanges else { return [] }
     var groups: [Int: [Change]] = [:]

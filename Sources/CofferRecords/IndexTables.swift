@@ -108,7 +108,7 @@ package struct IndexTables {
     try database.execute(SQL.deleteIndexRoot, Int64(part))
   }
 
-  /// Deletes all pages of an index.
+  /// Deletes all of an index's pages.
   package func deletePages(of part: UInt32) throws(StoreError) {
     try deletePages(of: part, in: 0...UInt32.max)
   }

@@ -1,8 +1,8 @@
 internal import CofferSealing
 internal import CofferText
 
-/// Folds keys that differ only in case or composition to the same bytes: NFC(full case folding(NFC(key)))
-/// (FORMAT, "Collections").
+/// Folds keys that differ only in case or composition to the same bytes: NFC(full case folding(NFC(key))) (FORMAT,
+/// "Collections").
 package enum KeyFolding {
   package static func fold(_ key: String) -> [UInt8] {
     if let folded = foldedASCII(key) { return folded }
@@ -16,7 +16,7 @@ package enum KeyFolding {
     return bytes
   }
 
-  /// Returns an ASCII key in lower case, or `nil` for other keys. Most keys are ASCII.
+  /// Returns an ASCII key in lowercase, or `nil` for other keys. Most keys are ASCII.
   private static func foldedASCII(_ key: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(key.utf8.count)

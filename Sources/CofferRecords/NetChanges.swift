@@ -1,4 +1,4 @@
-/// The net effect of one transaction on each document, and the changed collections.
+/// A transaction's net effect on each document, and the changed collections.
 ///
 /// Consecutive IDs with the same effect share a run, so a bulk insert of any length needs only one run. Other changes
 /// need an entry each. With too many entries, everything counts as changed.
@@ -29,11 +29,11 @@ struct NetChanges {
   /// The effects that override `runs`. Their IDs don't exceed the last run.
   private var others: [Int64: Effect] = [:]
   private(set) var collections: Set<UInt32> = []
-  /// The documents of the attachments that this transaction added, by the attachments' numbers.
+  /// The documents of attachments that this transaction added, by the attachments' numbers.
   private var attached: [Int64: (document: Int64, collection: UInt32)] = [:]
   private var isEverything = false
-  /// Whether documents and attachments that the transaction added and deleted again count as deleted, because an index
-  /// written in the meantime contains them.
+  /// Whether documents and attachments that the transaction both added and deleted count as deleted, because an index
+  /// written in between contains them.
   private var keepsPassing = false
 
   init(limit: Int) {
@@ -92,13 +92,14 @@ struct NetChanges {
     if attached[number] == nil { change(id, from: collection, to: collection, .attachments) }
   }
 
-  /// An attachment that this transaction added leaves no effect, unless an index was written since.
+  /// Records a removed attachment. An attachment that this transaction added doesn't have an effect, unless an index
+  /// was written since then.
   mutating func detach(_ number: Int64, from id: Int64, in collection: UInt32) {
     guard attached.removeValue(forKey: number) == nil || keepsPassing else { return }
     change(id, from: collection, to: collection, .attachments)
   }
 
-  /// Returns the changes with those of ``attached``.
+  /// Returns the changes including ``attached``.
   private var withAttachments: NetChanges {
     var changes = self
     changes.attached = [:]

@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// Pages in memory that replace pages of an index in the file.
+/// Pages in memory that replace an index's pages in the file.
 ///
-/// A copy shares its pages with the original until one of them writes.
+/// A copy shares its pages with the original until either of them writes.
 package struct PageOverlay: Sendable {
   private var pages: [Int: Page] = [:]
   package var pageCount: Int
-  /// The smallest number of pages that the index had on the way. Its pages from this number on are only in memory.
+  /// The smallest number of pages that the index has had so far. Its pages starting with this number are only in
+  /// memory.
   package private(set) var lowestCount: Int
 
   package init(pageCount: Int) {

@@ -118,11 +118,11 @@ package struct PositionRun {
   /// The last position that the run returned.
   private var last: DocumentPosition?
 
-  /// Creates a run between two positions. `nil` represents an end of the collection.
+  /// Creates a run between two positions. `nil` represents the collection's beginning or end.
   ///
   /// - Parameters:
   ///   - count: The number of positions that the run must provide, or `nil` for any number.
-  ///   - length: The maximum number of bytes of each position.
+  ///   - length: The maximum length of each position in bytes.
   /// - Returns: `nil` if positions of that length don't fit, or if another program chose the neighbors differently.
   package init?(
     between left: DocumentPosition?, and right: DocumentPosition?, tag: PositionTag, count: Int? = nil,

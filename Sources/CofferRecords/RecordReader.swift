@@ -99,7 +99,7 @@ package final class RecordReader {
 
   /// Returns a stored document before a change.
   ///
-  /// - Parameter provesText: Whether the text will be sealed again, so its digest must be the head's.
+  /// - Parameter provesText: Whether the text will be resealed, so its digest must match the head's.
   package func storedDocument(
     _ id: DocumentID, within limits: RowLimits, acceptingNewer acceptsNewer: Bool = false, provingText provesText: Bool
   ) throws(StoreError) -> StoredDocument {
@@ -159,7 +159,7 @@ package struct StoredDocument {
   package var document: Document
   /// The row's plaintext columns.
   package let fields: RowFields
-  /// The key, also where another document holds it and this one reads as having none.
+  /// The key, even if another document holds it and this document reads as having no key.
   package let storedKey: DocumentKey?
   package let blindIndex: [UInt8]?
   package let bodyTag: [UInt8]

@@ -84,9 +84,9 @@ package struct RecordSealer {
     self.keys = keys
   }
 
-  /// Seals a whole document under the epoch of `fields`, which must be live.
+  /// Seals an entire document with the epoch of `fields`, which must be live.
   ///
-  /// - Throws: `damaged` if the content has the digest of another text, because a key holder may have forged this one.
+  /// - Throws: `damaged` if the content has another text's digest, because a key holder may have forged this text.
   package func seal(
     _ fields: RowFields, _ content: Content, text: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {
@@ -116,7 +116,7 @@ package struct RecordSealer {
     try sealHead(fields, content, textCount: text.count, digest, context, bodyTag: bodyTag, body: body, into: batch)
   }
 
-  /// Seals only the head for an unchanged body of `textCount` bytes. The content must have its digest.
+  /// Seals only the head, for an unchanged body with `textCount` bytes. The content must have its digest.
   package func sealHead(
     _ fields: RowFields, _ content: Content, textCount: Int, bodyTag: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {

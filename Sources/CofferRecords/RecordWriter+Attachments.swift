@@ -143,7 +143,7 @@ extension RecordWriter {
     guard let chunk = next, numbers.contains(chunk) else { return }
     let limit = try database.limitCacheForChunks()
     defer { withExtendedLifetime(limit) {} }
-    // Chunks need no secure deletion, because their key is in the row that is securely deleted.
+    // Chunks don't need secure deletion, because their key is in the row, which is securely deleted.
     try setSecureDelete(false)
     do throws(StoreError) {
       while let chunk = next, numbers.contains(chunk), deletedChunks < Self.maximumDeletedChunks {

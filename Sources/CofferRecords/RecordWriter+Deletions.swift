@@ -2,7 +2,7 @@ package import CofferDocuments
 internal import CofferSQLite
 package import CofferSealing
 
-// Deletions, which are rows, because the absence of a document says nothing (FORMAT, "Deletions").
+// Deletions are rows, because a document's absence could have other reasons (FORMAT, "Deletions").
 
 extension RecordWriter {
   /// Records that this transaction deleted a document or an attachment.
@@ -34,16 +34,16 @@ extension RecordWriter {
     deletionNumbers?[uid] = next
   }
 
-  /// Seals a changed deletion, or an unchanged one under a new epoch.
+  /// Seals a changed deletion, or an unchanged deletion in a new epoch.
   ///
-  /// - Parameter before: The row that it replaces, if its element is still to be removed.
+  /// - Parameter before: The replaced row, if its element hasn't been removed yet.
   package func replaceDeletion(_ before: DeletionRow, with new: DeletionRecord) throws(StoreError) {
     try willWrite()
     let element = try before.element(keys)
     try replaceDeletion(element, with: new)
   }
 
-  /// - Parameter before: The element of the row that it replaces.
+  /// - Parameter before: The replaced row's element.
   package func replaceDeletion(_ before: SetElement, with new: DeletionRecord) throws(StoreError) {
     try willWrite()
     let row = try new.seal(keys)
@@ -54,7 +54,7 @@ extension RecordWriter {
     }
   }
 
-  /// Deletes the row of a deletion, because its document came back.
+  /// Deletes a deletion's row, because its document is restored.
   package func removeDeletion(_ row: DeletionRow) throws(StoreError) {
     try willWrite()
     let uid = deletionNumbers == nil ? nil : try DeletionRecord(row, keys).uid
@@ -69,11 +69,11 @@ extension RecordWriter {
     if let uid { deletionNumbers?[uid] = nil }
   }
 
-  /// Removes the deletion of a document, which is about to come back, and returns its new history.
+  /// Removes a document's deletion before restoring the document, and returns its new history.
   ///
-  /// The document stays before what was deleted, although it may be older.
+  /// The restored document takes precedence over the deleted document, even if it's older.
   ///
-  /// - Parameter parent: The parent's ID. A parent that isn't there stays the one that the former history names.
+  /// - Parameter parent: The parent's ID. A missing parent remains the parent in the former history.
   package func historyOfReturn(_ former: DocumentHistory, parent: DocumentID?) throws(StoreError) -> DocumentHistory {
     try willWrite()
     let uid = former.uid
@@ -84,7 +84,7 @@ extension RecordWriter {
       try removeDeletion(DeletionRow(row.values, generation: limits.generation))
     }
     var dots = DocumentDots(dot)
-    // Members that were removed stay removed.
+    // Removed members remain removed.
     dots.members = former.decodedDots.members.map { DocumentDots.Member($0.name, dot) }
     dots.kept = dot
     let known = try self.uid(ofParent: parent?.rawValue)
@@ -98,7 +98,7 @@ extension RecordWriter {
     return found
   }
 
-  /// Returns the number of a deletion, or `nil` if there is none. The transaction's first call reads all deletions.
+  /// Returns a deletion's number, or `nil` if it doesn't exist. The transaction's first call reads all deletions.
   private func deletionNumber(of uid: UniqueID) throws(StoreError) -> Int64? {
     if deletionNumbers == nil {
       var numbers: [UniqueID: Int64] = [:]
@@ -112,11 +112,11 @@ extension RecordWriter {
   }
 }
 
-/// Reads the deletions of a store in the order of their numbers.
+/// Reads a store's deletions in the order of their numbers.
 package struct DeletionWalk {
   private let database: StoreDatabase
   private let generation: UInt64
-  /// The lowest number of the next rows, or `nil` at the end. Rows below 1 are read, because they are damage.
+  /// The lowest number of the next rows, or `nil` at the end. Rows below 1 are also read, because they're damage.
   private var lowest: Int64? = .min
   private static let pageSize: Int64 = 1024
 
@@ -125,9 +125,9 @@ package struct DeletionWalk {
     generation = limits.generation
   }
 
-  /// Returns the next rows, which are empty at the end.
+  /// Returns the next rows, or an empty array at the end.
   ///
-  /// - Throws: `damaged` for a row out of its bounds or its place.
+  /// - Throws: `damaged` for a row that's out of bounds or in the wrong order.
   package mutating func next() throws(StoreError) -> [DeletionRow] {
     guard let start = lowest else { return [] }
     var rows: [DeletionRow] = []

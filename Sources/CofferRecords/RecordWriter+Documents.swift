@@ -22,7 +22,7 @@ extension RecordWriter {
           uid: try keys.newUID(), parent: try uid(ofParent: document.parent?.rawValue),
           dots: DocumentDots.bytes(ofNew: dot))
       }
-    // A row names no parent that its head doesn't name.
+    // A row can't refer to a parent unless its head does.
     let fields = RowFields(
       id: id, collection: collection.id, epoch: keys.active.epoch, revision: revision,
       parent: history.parent == nil ? nil : document.parent?.rawValue,
@@ -63,16 +63,16 @@ extension RecordWriter {
       parent: new.parent?.rawValue, flags: new.rowFlags())
     let staysThere = collection.id == old.fields.collection
     let keepsEpoch = old.fields.epoch == active
-    // A key that another document holds stays with the document until it gets another.
+    // If another document holds the key, this document keeps the key until it gets another key.
     let key = given == nil && new.key == old.document.key ? old.storedKey : new.key
     fields.isKeyHeldElsewhere = isKeyHeldElsewhere ?? (old.fields.isKeyHeldElsewhere && new.key == nil)
     var kind = old.document.changes(to: new)
     if position != nil { kind.insert(.place) }
     if given != nil || !kind.isDisjoint(with: [.place, .parent]) { try noteCutParent(above: old.fields) }
-    // Readers follow the dots that a merge brings, also where no value changes.
+    // Readers follow the dots from a merge, even if values are unchanged.
     if given != nil, kind.isEmpty { kind = .head }
     var changed = old.changedParts(by: kind, to: new, staysThere: staysThere)
-    // A store without titles has no title to change.
+    // Titles can't change in a store without titles.
     if keys.session.titles == .none { changed.remove(.title) }
     let history =
       if let given { given } else { try history(of: old, changing: changed, by: kind, to: new) }
@@ -118,7 +118,7 @@ extension RecordWriter {
   ///
   /// - Parameters:
   ///   - columns: The columns that `change` modifies.
-  ///   - parts: The parts that `change` modifies, which is empty if only the blind index was computed again.
+  ///   - parts: The parts that `change` modifies, or an empty set if only the blind index was recomputed.
   ///   - kind: The change for readers.
   package func rewrite(
     _ id: DocumentID, changing columns: RecordColumns, _ parts: DocumentDots.Parts, as kind: ChangeLog.Kind,
@@ -187,7 +187,7 @@ extension RecordWriter {
     }
   }
 
-  /// Sets the row's parent alone. The head goes on naming the same one.
+  /// Sets only the row's parent. The head's parent is unchanged.
   package func setParentRow(of id: DocumentID, to parent: Int64?) throws(StoreError) {
     try rewrite(id, changing: .parent, [], as: .parent, acceptingNewer: true) { _, fields throws(StoreError) in
       fields.parent = parent
@@ -269,7 +269,7 @@ extension Document {
 }
 
 extension StoredDocument {
-  /// Returns the parts, without attributes, that a change to `new` gives new values.
+  /// Returns the parts, without attributes, that a change to `new` modifies.
   fileprivate func changedParts(by kind: ChangeLog.Kind, to new: Document, staysThere: Bool) -> DocumentDots.Parts {
     var parts: DocumentDots.Parts = []
     // The flags belong to the text.
@@ -280,7 +280,7 @@ extension StoredDocument {
     return parts
   }
 
-  /// Returns the entries of later versions that stay in a changed document.
+  /// Returns the entries of later versions that remain in a changed document.
   fileprivate func extensionBytes(without changed: DocumentDots.Parts, to new: Document) -> [UInt8] {
     var parts = ExtensionPart.Parts(changed)
     if new.attributes != document.attributes { parts.insert(.attributes) }

@@ -2,13 +2,13 @@ package import CofferDocuments
 internal import CofferSQLite
 internal import CofferSealing
 
-// Keys that several documents of a collection have, because a merge brought them together (FORMAT, "Lookup").
+// Handles keys that several documents in a collection have, because of a merge (FORMAT, "Lookup").
 
 extension RecordWriter {
-  /// Gives a key to the document that holds it, of all that have it in a collection: the one with the least dot of the
-  /// key.
+  /// Assigns a key to its holder, which is the document with the key's least dot among all documents in a collection
+  /// with the key.
   ///
-  /// - Returns: The documents that have the key and don't hold it.
+  /// - Returns: The documents that have the key but don't hold it.
   @discardableResult
   package func settle(_ key: DocumentKey, in collection: UInt32) throws(StoreError) -> [DocumentID] {
     guard let record = try collections.storedRecords(within: limits).first(where: { $0.id == collection }) else {
@@ -17,7 +17,7 @@ extension RecordWriter {
     let candidates = try documents(with: key, in: record)
     guard let first = candidates.min(by: isBefore) else { return [] }
     if candidates.count > 1 { noteSharedKey() }
-    // The holder comes last, since two documents can't hold the key.
+    // Change the holder last, because two documents can't hold the key.
     for other in candidates where other.id != first.id && !other.isHeldElsewhere { try mark(other.id, true) }
     if first.isHeldElsewhere { try mark(first.id, false) }
     return candidates.map(\.id).filter { $0 != first.id }.sorted()

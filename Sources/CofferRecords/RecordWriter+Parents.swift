@@ -1,10 +1,10 @@
 internal import CofferDocuments
 
-// Cycles of parents, which arise when stores that didn't know each other's moves are merged (FORMAT, "Parents").
+// Handles cycles of parents, which result from merging stores that moved documents independently (FORMAT, "Parents").
 
 extension RecordWriter {
-  /// Notes the document at which a cycle is cut, if a document that is about to move or be deleted is part of that cycle.
-  /// ``settleParents(placed:)`` then sets its parent again.
+  /// Notes the document at which a cycle is cut, if a document to be moved or deleted is part of that cycle.
+  /// ``settleParents(placed:)`` then sets the noted document's parent again.
   ///
   /// - Parameter fields: The document's row.
   func noteCutParent(above fields: RowFields) throws(StoreError) {
@@ -13,7 +13,7 @@ extension RecordWriter {
     do throws(StoreError) {
       try noteCutParent(above: fields.id, from: parent)
     } catch {
-      // A damaged ancestor doesn't keep its descendants from being deleted.
+      // A damaged ancestor doesn't prevent the deletion of its descendants.
       guard error.code == .damaged else { throw error }
     }
   }
@@ -36,10 +36,10 @@ extension RecordWriter {
     }
   }
 
-  /// Sets the parents of noted documents again, and cuts each cycle by removing the parent of the document that was
-  /// placed last.
+  /// Resets the noted documents' parents, and cuts each cycle by removing the last placed document's parent.
   ///
-  /// - Parameter placed: Documents with new parents. Each new cycle has one of them or a noted document in it.
+  /// - Parameter placed: The documents with new parents. Each new cycle contains one of these documents or a noted
+  ///   document.
   package func settleParents(placed: [Int64] = []) throws(StoreError) {
     guard !placed.isEmpty || !cutParents.isEmpty else { return }
     try changing { () throws(StoreError) in try settle(placed) }
@@ -60,7 +60,8 @@ extension RecordWriter {
     }
   }
 
-  /// Returns whether a document without a parent names another one as its parent, which is in its collection or deleted.
+  /// Returns whether a document without a parent names another document as its parent, which is in its collection or
+  /// deleted.
   private func isParent(
     _ parent: (id: Int64, uid: UniqueID), of child: Int64, _ reader: RecordReader
   ) throws(StoreError) -> Bool {
@@ -76,7 +77,7 @@ extension RecordWriter {
     return try reader.opener.openHead(row, acceptsNewer: true).parent == parent.uid
   }
 
-  /// Returns the document of a cycle that was placed last, or `nil` if the ancestors of a document form no cycle.
+  /// Returns the document in a cycle that was placed last, or `nil` if a document's ancestors don't form a cycle.
   private func latestPlaced(inCycleAbove id: Int64, _ reader: RecordReader) throws(StoreError) -> Int64? {
     defer { reader.reset() }
     var path: [Int64] = []
@@ -101,7 +102,7 @@ extension RecordWriter {
     return latest?.id
   }
 
-  /// Returns the document or the descendant of it that has an identity, or `nil` if there is none.
+  /// Returns the document or its descendant with an identity, or `nil` if there isn't one.
   private func descendant(of id: Int64, with uid: UniqueID, _ reader: RecordReader) throws(StoreError) -> Int64? {
     defer { reader.reset() }
     var seen: Set<Int64> = [id]
@@ -116,7 +117,7 @@ extension RecordWriter {
     return nil
   }
 
-  /// Returns a document's row without its text, or `nil` if there is no such document.
+  /// Returns a document's row without its text, or `nil` if the document doesn't exist.
   private func familyRow(_ id: Int64, _ reader: RecordReader) throws(StoreError) -> RecordRow? {
     do throws(StoreError) {
       return try reader.row(DocumentID(id), withBody: false, within: limits)

@@ -32,9 +32,9 @@ extension RecordWriter {
     }
   }
 
-  /// Raises this transaction's counter above another one.
+  /// Raises this transaction's counter above another counter.
   ///
-  /// - Throws: `noNumberLeft` if there is no greater counter, because a state with one couldn't be read again.
+  /// - Throws: `noNumberLeft` if there isn't a higher counter, because a state with a higher counter couldn't be read.
   package func raiseCounter(above counter: UInt64) throws(StoreError) {
     guard revision + state.lead <= counter else { return }
     guard counter < UInt64(StoreFormat.maximumGeneration) else {

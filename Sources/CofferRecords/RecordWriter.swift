@@ -331,7 +331,7 @@ package final class RecordWriter {
     rowsWritten += 1
   }
 
-  /// Reports a dropped collection as changed if it's listed from now on because it has documents, or not anymore.
+  /// Reports a dropped collection as changed if an inserted or deleted document changes whether it's listed.
   private func noteListing(of collection: UInt32) throws(StoreError) {
     if try collections.changesListing(documentIn: collection, within: limits) { changes.changeCollection(collection) }
   }
@@ -498,7 +498,7 @@ package final class RecordWriter {
     let fields = row.fields
     reader.reset()
     try noteCutParent(above: fields)
-    // A damaged attachment leaves the transaction as it is.
+    // A damaged attachment leaves the transaction unchanged.
     for row in try attachmentRows(of: id.rawValue) { _ = try AttachmentRecord(row, keys) }
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteRecord, id.rawValue)
@@ -544,7 +544,7 @@ package final class RecordWriter {
     keys.session.keyring.highestCeiling == 0 ? state.nextID : max(state.nextID, state.bound)
   }
 
-  /// Notes that a document has or had this ID. New documents then get higher IDs. An ID outside the own range counts
+  /// Records that a document has or had this ID. New documents then get higher IDs. An ID outside the own range counts
   /// only if it was chosen above all others, and not while old keys are alive, because the own range is used again
   /// afterward.
   private func useID(_ id: UInt64) {
@@ -613,8 +613,8 @@ package final class RecordWriter {
     state.bound = 1
   }
 
-  /// Notes that an index of the documents as they are now is written, so that they're reported even if the transaction
-  /// deletes them again.
+  /// Records that an index of the current documents is written, so they're reported even if the transaction deletes
+  /// them.
   package func noteIndex() { changes.writeIndex() }
 
   // MARK: Collections
@@ -622,7 +622,7 @@ package final class RecordWriter {
   /// Inserts a new collection, or replaces its row if the collection was dropped and is recreated.
   package func insertCollection(_ record: CollectionRecord) throws(StoreError) {
     try willWrite()
-    // This transaction may have made and dropped the collection, so its dots don't tell.
+    // This transaction may have created and dropped the collection, so its dots aren't conclusive.
     guard try database.rows(SQL.collection, Int64(record.id)).isEmpty else {
       return try replaceCollection(with: record)
     }
@@ -634,7 +634,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Seals a changed collection, or an unchanged one under a new epoch.
+  /// Seals a changed collection, or an unchanged collection in a new epoch.
   ///
   /// - Parameter former: The keys that seal the stored row, or `nil` for the writer's keys.
   package func replaceCollection(with new: CollectionRecord, sealedBy former: RowKeys? = nil) throws(StoreError) {
@@ -676,9 +676,9 @@ package final class RecordWriter {
   /// The number of IDs that an iteration with row changes reads at a time.
   package static let idPage: Int64 = 1024
 
-  /// Returns the last of the IDs after `last` that were read at a time. The next ones come after it.
+  /// Returns the last of the IDs after `last` that were read together. The next IDs follow it.
   ///
-  /// - Throws: `damaged` if the rows of a malicious file would be read again and again.
+  /// - Throws: `damaged` if a malicious file's rows would be read repeatedly.
   package static func end(ofPage ids: [DocumentID], after last: Int64) throws(StoreError) -> Int64 {
     guard let end = ids.last?.rawValue, end > last else { throw .damagedStore("its documents are not in their order") }
     return end

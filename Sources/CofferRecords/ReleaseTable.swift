@@ -1,13 +1,13 @@
 internal import CofferSQLite
 
-/// The signed notes of a store's releases, which are readable without a key, and what the publisher needs to lead readers
-/// from one to the next (FORMAT, "Releases").
+/// A store's signed release notes, which are readable without a key, and the publisher's data for leading readers from
+/// one release to the next (FORMAT, "Releases").
 package struct ReleaseTable {
   /// The `compat` bit of stores with releases.
   package static let feature: UInt64 = 2
   /// The maximum number of releases in a store.
   package static let maximumCount = 100_000
-  /// The maximum length of a sealed private part, in bytes. One with all replicas has less.
+  /// The maximum length of a sealed private part, in bytes. A part with all replicas is shorter.
   package static let maximumPartByteCount = 128 << 10
 
   private static let name = "coffer_x_release"
@@ -27,9 +27,9 @@ package struct ReleaseTable {
     return rows.count == 1 && rows[0][0] == .text(Self.sql)
   }
 
-  /// Returns the notes in the order of their numbers, which nobody has checked.
+  /// Returns the unverified notes in numeric order.
   ///
-  /// - Throws: `damaged` if the rows are out of their bounds.
+  /// - Throws: `damaged` if the rows are out of bounds.
   package func notes() throws(StoreError) -> [(number: Int64, note: String)] {
     guard try exists() else { return [] }
     var notes: [(number: Int64, note: String)] = []
@@ -45,7 +45,7 @@ package struct ReleaseTable {
     return notes
   }
 
-  /// Returns the sealed private part of a release, or `nil` for one that was made elsewhere.
+  /// Returns a release's sealed private part, or `nil` if the release was made elsewhere.
   package func privatePart(of number: Int64) throws(StoreError) -> [UInt8]? {
     guard try exists(), let row = try database.rows(SQL.releasePart, number).first, case .blob(let sealed) = row[0]
     else { return nil }
@@ -55,7 +55,7 @@ package struct ReleaseTable {
     return sealed
   }
 
-  /// Writes a release, and makes the table first if the store hasn't one.
+  /// Writes a release, and creates the table if the store doesn't have one.
   ///
   /// - Parameter part: The sealed private part, in the publisher's store.
   package func put(_ note: String, number: Int64, private part: [UInt8]? = nil) throws(StoreError) {

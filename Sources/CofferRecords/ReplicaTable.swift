@@ -1,7 +1,7 @@
 internal import CofferSQLite
 package import CofferSealing
 
-/// A store's replicas for one connection, which are read again when the state names another row.
+/// A store's replicas for one connection, which are reread when the state refers to another row.
 package final class ReplicaTable {
   private let database: StoreDatabase
   private var root: RootKey
@@ -23,10 +23,10 @@ package final class ReplicaTable {
     self.state = (state.replicasDigest, state.generation)
   }
 
-  /// Returns the replicas of the followed state.
+  /// Returns the followed state's replicas.
   ///
-  /// - Throws: `damaged` if the row isn't the one that the state names, or is invalid. `otherFormat` for entries of a
-  ///   later version.
+  /// - Throws: `damaged` if the row is invalid or doesn't match the state. `otherFormat` for entries of a later
+  ///   version.
   package func current() throws(StoreError) -> Replicas {
     guard let state else { preconditionFailure("internal error: replicas were read before the state") }
     if let cached, cached.digest == state.digest { return cached.replicas }
@@ -39,7 +39,7 @@ package final class ReplicaTable {
     return replicas
   }
 
-  /// Whether a program without a key has copied the file over another since the last write.
+  /// Returns whether a program without a key has copied the file over another file since the last write.
   package func isRestored() throws(StoreError) -> Bool {
     switch try database.integer(SQL.isRestored) {
     case 0: false

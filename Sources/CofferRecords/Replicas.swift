@@ -3,7 +3,7 @@ internal import CofferText
 
 /// A replica and its known commits (FORMAT, "Replicas").
 package struct Replica: Hashable, Sendable {
-  /// A commit and the first bytes of its state's mark.
+  /// A commit with the first bytes of its state's mark.
   package struct Mark: Hashable, Sendable {
     package var counter: UInt64
     package var mark: UInt64
@@ -52,7 +52,7 @@ package struct Replicas: Hashable, Sendable {
   package private(set) var own: UInt32
   /// The replicas by number.
   package private(set) var entries: [Replica]
-  /// What the store knows of a sync folder, and the entries of later versions.
+  /// The memory of a sync folder, and the entries of later versions.
   private(set) var extensionBytes: [UInt8] = []
   package private(set) var isNewer = false
 
@@ -156,7 +156,7 @@ package struct Replicas: Hashable, Sendable {
     return copy
   }
 
-  /// What the store knows of the folder that it syncs with, or `nil` (FORMAT, "Replicas").
+  /// The memory of the folder that the store syncs with, or `nil` (FORMAT, "Replicas").
   package var syncMemory: [UInt8]? {
     get { ExtensionPart.entry(ExtensionPart.syncMemory, in: extensionBytes) }
     set { extensionBytes = ExtensionPart.setting(ExtensionPart.syncMemory, to: newValue, in: extensionBytes) }
@@ -173,7 +173,7 @@ package struct Replicas: Hashable, Sendable {
     }
   }
 
-  /// Returns whether the store took changes of other replicas, or changed its own replica, after a generation.
+  /// Returns whether the store merged other replicas' changes, or changed its own replica, after a generation.
   package func haveRisen(since generation: UInt64) -> Bool {
     entries.indices.contains { $0 != own && entries[$0].rose > generation }
   }

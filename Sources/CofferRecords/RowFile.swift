@@ -1,9 +1,9 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// The entries of ``RowProof/Rows`` in a part of a file, which are read in blocks when they're looked up.
+/// The entries of ``RowProof/Rows`` in a part of a file, which are read in blocks on lookup.
 ///
-/// A store of a million documents has 40 MB of them, and most readers look up a few.
+/// A store with a million documents has 40 MB of entries, and most readers look up only a few.
 package final class RowFile: Sendable {
   /// An open file, which is closed with the last of its parts.
   package final class Descriptor: Sendable {
@@ -16,7 +16,7 @@ package final class RowFile: Sendable {
       }
     }
 
-    /// How often this process has each file open.
+    /// The number of times that this process has each file open.
     private static let opened = Mutex<[Identity: Int]>([:])
 
     private let number: Int32
@@ -39,7 +39,7 @@ package final class RowFile: Sendable {
       }
     }
 
-    /// Returns whether this process has the file at a path open as one of these.
+    /// Returns whether this process has the file at a path open as a descriptor of this type.
     package static func isOpen(at path: String) -> Bool {
       var status = stat()
       return stat(path, &status) == 0 && opened.withLock { [identity = Identity(status)] in $0[identity] != nil }
@@ -60,23 +60,23 @@ package final class RowFile: Sendable {
   private let file: Descriptor
   private let offset: Int
   private let count: Int
-  /// The block that was read last, for lists.
+  /// The last read block, for lists.
   private let recent = Mutex<[UInt8]>([])
 
   /// - Parameters:
-  ///   - offset: The start of the entries in the file.
-  ///   - byteCount: Their size, which is whole entries.
+  ///   - offset: The entries' offset in the file.
+  ///   - byteCount: The entries' size, which is a multiple of an entry's size.
   package init?(_ file: Descriptor, at offset: Int, byteCount: Int) {
     guard byteCount.isMultiple(of: RowProof.Rows.entryByteCount) else { return nil }
     (self.file, self.offset, count) = (file, offset, byteCount / RowProof.Rows.entryByteCount)
   }
 
-  /// Returns the entries among which the one with a number is, if there is one.
+  /// Returns the entries that include the entry with a number, if there is one.
   func block(for number: Int64) throws(StoreError) -> [UInt8] {
     let known = recent.withLock { $0 }
     if !known.isEmpty {
       let last = known.count / RowProof.Rows.entryByteCount - 1
-      // Not a range, because the numbers of a damaged file can be in any order.
+      // Don't use a range, because the numbers in a damaged file can be in any order.
       if RowProof.Rows.number(0, in: known) <= number, number <= RowProof.Rows.number(last, in: known) { return known }
     }
     var (low, high) = (0, (count + Self.blockCount - 1) / Self.blockCount)

@@ -55,8 +55,8 @@ package final class RowKeys {
   package let active: EpochContext
   /// The contexts sorted by epoch, including the active epoch.
   package let epochs: [EpochContext]
-  /// The rows of the release that the store was opened as, or `nil` if it was opened without a publisher. Only these
-  /// rows are opened.
+  /// The rows of the release that the store was opened as, or `nil` if it was opened without a publisher. Other rows
+  /// aren't opened.
   package let proof: RowProof?
 
   package init(_ session: SessionKeys, proof: RowProof? = nil) throws(StoreError) {
@@ -81,7 +81,7 @@ package final class RowKeys {
     return UniqueID(high: words.0, low: words.1)
   }
 
-  /// Returns the identity of the collection that is made with a name in every copy of the store.
+  /// Returns the identity of a collection created with this name, which is the same in every copy of the store.
   ///
   /// - Parameter count: The number of listed collections that have the identities of lower counts.
   package func collectionUID(named name: String, _ count: UInt32 = 0) throws(StoreError) -> UniqueID {
@@ -119,7 +119,7 @@ package final class RowKeys {
     epoch == active.epoch ? active : epochs.first { $0.epoch == epoch }
   }
 
-  /// Returns a key's blind index, which is 16 bytes of an HMAC of collection and folded key (FORMAT, "Lookup").
+  /// Returns a key's blind index, which is 16 bytes of an HMAC of the collection and the folded key (FORMAT, "Lookup").
   package func blindIndex(of key: DocumentKey, in collection: CollectionRecord, under context: EpochContext)
     throws(StoreError)
     -> [UInt8]
@@ -149,7 +149,7 @@ package final class RowKeys {
     }
   }
 
-  /// Returns the blind index of a head's key under the active epoch. Doesn't fold the key if its collection is missing.
+  /// Returns the blind index of a head's key in the active epoch. Doesn't fold the key if its collection is missing.
   package func blindIndex(of key: UnsafeRawBufferPointer?, in collection: UInt32, of collections: [CollectionRecord])
     throws(StoreError) -> [UInt8]?
   {

@@ -1,28 +1,28 @@
 package import CofferDocuments
 package import CofferSealing
 
-/// The rows that were compared with a release when a store was opened, by their numbers.
+/// The rows that matched a release when a store was opened, by their numbers.
 ///
-/// A slot holder has all keys and can seal a row of any content at any time. So a row that is read later has to be one of
-/// these, by the element that covers the whole row.
+/// A slot holder has all keys and can seal a row with any content at any time. Therefore, rows that are read later must
+/// match these rows' elements, which cover entire rows.
 package final class RowProof: Sendable {
-  /// The rows of one table, each as an i64 and its whole element. A slot holder seals the rows of a copy, so half of an
-  /// element would let one seal two rows with the same half beforehand.
+  /// A table's rows, each with its number as i64 and its complete element. Half an element isn't enough, because a slot
+  /// holder who seals the copy's rows could prepare two rows with the same half.
   package struct Rows: Sendable {
     package static let entryByteCount = 8 + elementByteCount
     private static let elementByteCount = SetElement.byteCount
 
-    /// The entries, whose numbers rise. It's empty if they're in a file.
+    /// The entries in ascending numeric order, which are empty if they're in a file.
     package private(set) var bytes: [UInt8] = []
     private var last = Int64.min
     private let file: RowFile?
 
     package init() { file = nil }
 
-    /// Takes the entries from a file.
+    /// Creates rows with entries in a file.
     package init(_ file: RowFile) { self.file = file }
 
-    /// - Parameter number: A number greater than those added before.
+    /// - Parameter number: A number higher than all previously added numbers.
     package mutating func append(_ number: Int64, _ element: SetElement) {
       precondition(number > last, "internal error: proved rows are added in their order")
       last = number
@@ -61,11 +61,11 @@ package final class RowProof: Sendable {
 }
 
 extension StoreError {
-  /// The error for a store, or a row of it, that isn't the release's.
+  /// Returns the error for a store or row that doesn't match the release.
   ///
   /// - Parameters:
   ///   - what: The difference.
-  ///   - hint: What to do, or `nil` for a store that is opened as a release.
+  ///   - hint: The next step, or `nil` for a store that's being opened as a release.
   package static func notAsReleased(
     _ what: String, hint: ErrorHint? = nil, documentID: DocumentID? = nil
   ) -> StoreError {

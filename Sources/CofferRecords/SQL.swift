@@ -11,15 +11,15 @@ package enum SQL {
     case slots = "coffer_slot"
     case collections = "coffer_collection"
     case documents = "coffer_record NOT INDEXED"
-    /// The index of positions, the only index of all documents.
+    /// The position index, which is the only index of all documents.
     case order = "coffer_record INDEXED BY coffer_record_pos"
     case bodies = "coffer_body"
     case attachments = "coffer_attachment NOT INDEXED"
     case chunks = "coffer_chunk"
   }
 
-  /// The number of entries in the index of positions, the only index of all rows. SQLite counts them by page, however
-  /// many there are.
+  /// Counts the entries in the position index, which is the only index of all rows. SQLite counts them by page,
+  /// regardless of their number.
   package static let documentCount = "SELECT count(*) FROM coffer_record"
 
   /// Returns a statement that counts a tree's rows up to a limit. Without a limit, a malicious file could be counted
@@ -70,7 +70,7 @@ package enum SQL {
   package static let updateDeletion = "UPDATE coffer_gone SET rev=?,sealed=? WHERE gone=?"
   package static let deleteDeletion = "DELETE FROM coffer_gone WHERE gone=?"
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
-  /// A collection that has rows in the index of positions, but no row itself. Seeks once for each collection.
+  /// Finds a collection that has rows in the position index, but no row itself. Seeks once for each collection.
   package static let unknownCollection = """
     WITH RECURSIVE listed(coll) AS (
       SELECT min(coll) FROM coffer_record
@@ -80,7 +80,7 @@ package enum SQL {
     """
   package static let hasDocuments = "SELECT 1 FROM coffer_record WHERE coll=? LIMIT 1"
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
-  /// The newest generation that a row still shows.
+  /// The latest generation in which a current row changed.
   package static let newestRevision = """
     SELECT max((SELECT coalesce(max(rev),0) FROM (SELECT rev FROM coffer_record NOT INDEXED LIMIT ?1)),
       (SELECT coalesce(max(rev),0) FROM (SELECT rev FROM coffer_collection LIMIT ?1)),
@@ -94,7 +94,7 @@ package enum SQL {
 
   // MARK: Attachments
 
-  /// A sealed value that isn't a blob, or is too long, is read as NULL, so it's damage of its row alone.
+  /// A sealed value that isn't a blob, or is too long, is read as NULL, so it damages only its row.
   private static let readAttachment = """
     SELECT attachment,id,rev,CASE WHEN typeof(sealed)='blob' AND length(sealed)<=\(StoreFormat.maximumSealedAttachment)
     THEN sealed END FROM coffer_attachment
@@ -123,7 +123,7 @@ package enum SQL {
   package static let insertChunk = "INSERT INTO coffer_chunk VALUES(?,?)"
   package static let updateChunk = "UPDATE coffer_chunk SET ct=? WHERE chunk=?"
   package static let deleteChunks = "DELETE FROM coffer_chunk WHERE chunk BETWEEN ? AND ?"
-  /// The numbers of an attachment's chunks, and of those whose length is the expected one.
+  /// The numbers of an attachment's chunks, and of its chunks with the expected length.
   package static let chunkCounts = """
     SELECT count(*),count(CASE WHEN chunk<=?3 AND typeof(ct)='blob' AND length(ct)=CASE chunk WHEN ?3 THEN ?5 ELSE ?4 END
     THEN 1 END) FROM coffer_chunk WHERE chunk BETWEEN ?1 AND ?2
@@ -200,7 +200,7 @@ package enum SQL {
   package static let countBefore = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3)"
   package static let entries = "\(entry) ORDER BY pos,id"
   package static let allEntries = "SELECT coll,pos,id FROM coffer_record ORDER BY coll,pos,id"
-  /// The entries beside a position, without those that have the same one.
+  /// The adjacent entries of a position, excluding entries with the same position.
   package static let entryBelow = "\(entry) AND pos<?2 ORDER BY pos DESC,id DESC LIMIT 1"
   package static let entryAbove = "\(entry) AND pos>?2 ORDER BY pos,id LIMIT 1"
   package static let entriesUpTo = "\(entry) AND (pos,id)<=(?2,?3) ORDER BY pos DESC,id DESC LIMIT ?4"

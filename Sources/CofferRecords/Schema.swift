@@ -2,8 +2,8 @@ internal import CofferSQLite
 
 /// The objects of format 3 by name, whose SQL in a store must match exactly.
 ///
-/// Long bodies are in a separate table, so listing, sorting and the set hash never read their pages. The index of
-/// positions includes titles, so listing plaintext titles without a key only reads the index.
+/// Long bodies are in a separate table, so listing, sorting and the set hash never read their pages. The position index
+/// includes titles, so listing plaintext titles without a key only reads the index.
 package enum Schema {
   package static let objects: [(name: String, sql: String)] = [
     (
@@ -64,9 +64,9 @@ package enum Schema {
     refused("it has more than \(entryLimit) entries, or too many columns and indexes")
   }
 
-  /// Rejects every foreign schema, because files may be hostile, and a trigger or view would run an attacker's code.
+  /// Rejects unknown schemas, because files may be hostile, and a trigger or view would run an attacker's code.
   ///
-  /// Reads the schema and the features in one transaction, because another process may change both meanwhile.
+  /// Reads the schema and the features in one transaction, because another process may change them in between.
   ///
   /// - Throws: `otherFormat` for features of a later version, which may have tables. `damaged`.
   package static func check(_ database: StoreDatabase) throws(StoreError) {
@@ -107,7 +107,7 @@ package enum Schema {
     }
   }
 
-  /// Allows foreign tables of known tools, and of features that readers may ignore.
+  /// Allows the tables of known tools, and of features that readers may ignore.
   private static func checkForeign(type: String, name: String, table: String, sql: String?) throws(StoreError) {
     let isOptional = isOptionalTable(table)
     switch type {
@@ -137,12 +137,12 @@ package enum Schema {
   /// The words that begin an expression or a rule in the definition of a table or an index.
   private static let refusedWords: Set = ["CHECK", "DEFAULT", "GENERATED", "AS", "REFERENCES", "WHERE"]
 
-  /// Returns whether SQLite computes no expression for a table or index, not even when a writer empties it.
+  /// Returns whether SQLite doesn't evaluate expressions for a table or index, even when a writer empties it.
   private static func hasPlainColumns(_ sql: String, isIndex: Bool = false) -> Bool {
     var word = ""
     var quote: Unicode.Scalar?
     var depth = 0
-    // Scalars, as SQLite reads them: a combining mark behind a quotation mark must not hide it.
+    // Read scalars like SQLite, because a combining mark must not hide the quotation mark before it.
     for character in (sql + " ").unicodeScalars {
       if let end = quote {
         if character == end { quote = nil }
@@ -161,7 +161,7 @@ package enum Schema {
       case "[": quote = "]"
       case "(": depth += 1
       case ")": depth -= 1
-      // No tool writes comments or operators there.
+      // Tools don't write comments or operators here.
       case ",", ";", " ", "\n", "\r", "\t": break
       default: return false
       }

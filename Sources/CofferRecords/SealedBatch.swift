@@ -24,7 +24,7 @@ package final class SealedBatch {
     package var olderBlindIndexes: [[UInt8]] = []
   }
 
-  // Exclusive access isn't checked for what every row changes, because one thread at a time owns the batch.
+  // Exclusive access isn't checked for properties that every row changes, because one thread at a time owns the batch.
   @exclusivity(unchecked) package private(set) var rows: [Row] = []
   /// The collections to insert before these rows.
   package var newCollections: [CollectionRecord] = []
@@ -43,7 +43,7 @@ package final class SealedBatch {
     memory.deallocate()
   }
 
-  /// The number of bytes of all rows.
+  /// The total size of all rows in bytes.
   package var byteCount: Int { used }
 
   /// Removes the rows, but keeps the memory unless a single large text increased it.

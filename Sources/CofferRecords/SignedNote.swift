@@ -1,15 +1,15 @@
 internal import CofferDocuments
 package import CofferSealing
 
-/// A signed note as C2SP defines it: a text, an empty line, and lines of signatures. It's readable, and other tools
-/// check it (FORMAT, "Releases").
+/// A signed note as specified by C2SP, which consists of a text, an empty line, and signature lines. It's readable, and
+/// other tools can verify it (FORMAT, "Releases").
 package struct SignedNote: Hashable, Sendable {
-  /// The text with its last line end.
+  /// The text with its last line ending.
   package let text: String
-  /// The signatures in their order.
+  /// The signatures in order.
   package let signatures: [Signature]
 
-  /// A line of a signature. The first four bytes of its value name the key.
+  /// A signature line. The first four bytes of its value identify the key.
   package struct Signature: Hashable, Sendable {
     package let name: String
     package let value: [UInt8]
@@ -18,14 +18,14 @@ package struct SignedNote: Hashable, Sendable {
   package static let maximumByteCount = 8 << 10
   package static let maximumSignatureCount = 16
 
-  /// Signs a text, which has no empty line and ends with a line end.
+  /// Signs a text, which must not contain an empty line, and must end with a line ending.
   package init(signing text: String, as name: String, with secret: Secret) throws(SealingError) {
     let key = try Self.keyID(name, try Ed25519.publicKey(of: secret))
     self.text = text
     signatures = [Signature(name: name, value: key + (try Ed25519.sign(Array(text.utf8), with: secret)))]
   }
 
-  /// Reads a note of at most `limit` bytes, or returns `nil` for anything else.
+  /// Reads a note with at most `limit` bytes, or returns `nil` for other texts.
   package init?(_ note: String, limit: Int = maximumByteCount) {
     guard note.utf8.count <= limit, note.utf8.allSatisfy({ $0 == 0x0A || $0 >= 0x20 }),
       let end = Self.endOfText(Array(note.utf8))
@@ -53,7 +53,7 @@ package struct SignedNote: Hashable, Sendable {
     text + "\n" + signatures.map { "\(Signature.mark)\($0.name) \(Self.base64($0.value))\n" }.joined()
   }
 
-  /// Returns whether a key of this name signed the text. Other signatures don't matter.
+  /// Returns whether a key with this name signed the text, regardless of other signatures.
   package func isSigned(as name: String, by publicKey: [UInt8]) throws(SealingError) -> Bool {
     let id = try Self.keyID(name, publicKey)
     for signature in signatures where signature.name == name && signature.value.starts(with: id) {
@@ -62,16 +62,16 @@ package struct SignedNote: Hashable, Sendable {
     return false
   }
 
-  /// The key as other tools for signed notes take it: `name+id+base64`.
+  /// Returns the key in the form of other signed note tools: `name+id+base64`.
   package static func verifierKey(_ name: String, _ publicKey: [UInt8]) throws(SealingError) -> String {
     let id = try keyID(name, publicKey)
     return "\(name)+\(Hexadecimal.text(id))+\(base64([algorithm] + publicKey))"
   }
 
-  /// The number of Ed25519.
+  /// The number for Ed25519.
   private static let algorithm: UInt8 = 1
 
-  /// The first four bytes of SHA-256(name || LF || 1 || public key).
+  /// Returns the first four bytes of SHA-256(name || LF || 1 || public key).
   private static func keyID(_ name: String, _ publicKey: [UInt8]) throws(SealingError) -> [UInt8] {
     Array(try sha256(Array(name.utf8) + [0x0A, algorithm] + publicKey).prefix(4))
   }
@@ -87,7 +87,7 @@ extension SignedNote.Signature {
   /// An em dash and a space.
   fileprivate static let mark = "\u{2014} "
 
-  /// Reads a line without its end.
+  /// Reads a line without its line ending.
   fileprivate init?(_ line: ArraySlice<UInt8>) {
     guard line.starts(with: Self.mark.utf8) else { return nil }
     let parts = line.dropFirst(Self.mark.utf8.count).split(separator: 0x20, omittingEmptySubsequences: false)

@@ -23,7 +23,7 @@ package struct StoreDatabase {
     }
   }
 
-  /// Returns a cached statement for the entries beside a place in a collection's order.
+  /// Returns a cached statement for the entries next to a position in a collection's order.
   ///
   /// - Parameter others: The parameters after the collection, the position and the ID.
   package func statement(
@@ -93,7 +93,7 @@ package struct StoreDatabase {
 
   // MARK: Walks
 
-  /// Returns the number of rows that the file has room for.
+  /// Returns the maximum number of rows that fit in the file.
   package func maximumRowCount() throws(StoreError) -> Int64 {
     try translatingErrors { () throws(SQLiteError) in
       let pageCount = try connection.integerPragma("page_count") ?? 0
@@ -103,7 +103,7 @@ package struct StoreDatabase {
     }
   }
 
-  /// Returns whether walks over these trees end, which the pages of a malicious file can prevent. Counts all rows.
+  /// Returns whether walks over these trees end, because a malicious file's pages can prevent that. Counts all rows.
   package func isFinite(_ trees: SQL.Tree...) throws(StoreError) -> Bool {
     let limit = try maximumRowCount()
     for tree in trees {
@@ -129,7 +129,7 @@ package struct StoreDatabase {
 
   package var isInTransaction: Bool { connection.isInTransaction }
 
-  /// Runs `body`, which only reads, in one transaction: in the open one, or in its own.
+  /// Runs `body`, which must only read, in the open transaction, or otherwise in a new transaction.
   package func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     guard !isInTransaction else { return try body() }
     try begin(.deferred)
@@ -190,9 +190,10 @@ package struct StoreStatement {
 }
 
 extension Database.Configuration {
-  /// The options of a connection to a store, which compiles only the kinds of statements that the library has.
+  /// Returns the configuration of a connection to a store, which compiles only the kinds of statements that the library
+  /// uses.
   ///
-  /// - Parameter wait: The maximum time to wait for a lock, or `nil` to wait without a limit.
+  /// - Parameter wait: The maximum time to wait for a lock, or `nil` to wait indefinitely.
   package static func ofStore(wait: Duration?, lengthLimit: Int? = nil) -> Self {
     var configuration = Self(
       busyTimeout: wait, isHardened: true, enforcesForeignKeys: false, lengthLimit: lengthLimit)

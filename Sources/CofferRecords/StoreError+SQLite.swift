@@ -1,7 +1,7 @@
 package import CofferSQLite
 
 extension StoreError {
-  /// The hint for a file whose first bytes aren't a store's.
+  /// The hint for a file whose first bytes don't match a store's.
   package static let adviceOfNoStore: ErrorHint =
     "check the path; if the file is a damaged store, bring what can be read into a new store with \(.salvage)"
 

@@ -16,8 +16,8 @@ extension StoreHeader {
     try self.init(columns: try database.rows(SQL.header, ofAtMost: StoreFormat.maximumHeaderValue)[0].values)
   }
 
-  /// Returns the features, or none if they can't be read. A later version's store is reported as such, whatever else it
-  /// contains.
+  /// Returns the features, or an empty set if they can't be read. A later version's store is reported as such,
+  /// regardless of its other content.
   ///
   /// Only call this method if the header's table has the expected SQL.
   ///
@@ -116,10 +116,10 @@ extension StoreHeader {
 }
 
 extension KeySlotRecord {
-  /// Requires that a store can have a number of slots.
+  /// Verifies that a store can have a number of slots.
   ///
   /// - Parameter last: The highest slot's number, or `nil` for a new store, whose slots are numbered from 1.
-  /// - Throws: `invalidArgument` for too many slots, or `tooLarge` for a number that the format doesn't have.
+  /// - Throws: `invalidArgument` for too many slots, or `tooLarge` for a number that exceeds the format's limit.
   package static func requireRoom(for count: Int, last: UInt32? = nil) throws(StoreError) {
     guard count <= maximumSlots else {
       throw StoreError(
@@ -161,7 +161,7 @@ extension KeySlotRecord {
     try database.execute(SQL.insertSlot, Int64(slot), Int64(kind), label, parameters, wrapped)
   }
 
-  /// Returns the parameters, or `nil` if they are out of their bounds or of an unknown kind.
+  /// Returns the parameters, or `nil` if they're out of bounds or their kind is unknown.
   package func usableParameters(isTest: Bool, isRaised: Bool = false) -> SlotParameters? {
     try? checkedParameters(isTest: isTest, isRaised: isRaised)
   }

@@ -32,8 +32,8 @@ package struct StoreHeader: Sendable, Equatable {
     self.mac = mac
   }
 
-  /// Returns whether no key has changed since another header of the store. Features may have, such as with its first
-  /// index.
+  /// Returns whether the keys are the same as in another header of the store. Features may differ, for example after
+  /// adding the first index.
   package func hasSameKeys(as other: StoreHeader) -> Bool {
     storeID == other.storeID && titles == other.titles && rootGeneration == other.rootGeneration
       && phase == other.phase && commitment == other.commitment && keyring == other.keyring
@@ -48,7 +48,7 @@ package struct StoreHeader: Sendable, Equatable {
     elements(slots).bytes
   }
 
-  /// Returns the spare copy of the header and slots, which salvage reads (FORMAT, "Spare").
+  /// Returns the header's and slots' spare copy, which salvage reads (FORMAT, "Spare").
   package func spareCopy(slots: [KeySlotRecord]) -> [UInt8] {
     Array("coffer3/spare".utf8) + elements(slots).adding(mac).bytes
   }

@@ -6,28 +6,28 @@ package struct StoreState: Sendable, Equatable {
   package static let byteCount = 8113
   /// The number of bytes before the ring.
   private static let fixedCount = 2240
-  /// The number of bytes of the ring without an extension part.
+  /// The ring's size without an extension part, in bytes.
   package static let ringByteCount = byteCount - fixedCount
   private static let indexCount = 2
   package static let sealedByteCount = byteCount + XAESKey.overhead
 
-  /// The generation, which increases by one with every write transaction.
+  /// The generation, which every write transaction increases by one.
   package var generation: UInt64
   // Only the row writer changes these seven properties.
   /// The ID of the next new document (FORMAT, "Ids").
   package internal(set) var nextID: UInt64
-  /// A number above every ID that the store has or had.
+  /// A number above all current and former IDs.
   package internal(set) var bound: UInt64
   /// The number of documents.
   package internal(set) var count: UInt64
   /// The number of deletions.
   package internal(set) var deletionCount: UInt64
-  /// A number above every number that an attachment has or had.
+  /// A number above all current and former attachment numbers.
   package internal(set) var nextAttachment: UInt64 = 1
 
-  /// Returns the next attachment, or `nil` in a store without tables of attachments.
+  /// Returns the next attachment, or `nil` in a store without attachment tables.
   ///
-  /// The header gets the bit at the end of the transaction that makes the tables.
+  /// The transaction that creates the tables sets the header's bit at its end.
   package func nextAttachment(in header: StoreHeader) -> UInt64? {
     header.hasAttachments || nextAttachment > 1 ? nextAttachment : nil
   }
@@ -51,7 +51,7 @@ package struct StoreState: Sendable, Equatable {
   private var indexIdentities = Array(repeating: UniqueID.none, count: Self.indexCount)
   /// The entries of later versions.
   private var extensionBytes: [UInt8] = []
-  /// Whether the store was written by a later version that this one must not read.
+  /// Whether the store was written by a later version, and this version must not read it.
   fileprivate private(set) var isNewer = false
 
   /// Creates a new store's state.

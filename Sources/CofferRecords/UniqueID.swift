@@ -1,7 +1,7 @@
 internal import CofferDocuments
 package import CofferSealing
 
-/// The 16 random bytes that identify a document or a collection in every copy of its store.
+/// The 16 random bytes that identify a document or collection in every copy of its store.
 package struct UniqueID: Hashable, Comparable, Sendable {
   package static let byteCount = 16
 
@@ -14,10 +14,10 @@ package struct UniqueID: Hashable, Comparable, Sendable {
     self.low = low
   }
 
-  /// Zeros, which are no identity.
+  /// Zeros, which don't identify anything.
   static let none = UniqueID(high: 0, low: 0)
 
-  /// Returns random bytes of the operating system.
+  /// Returns random bytes from the operating system.
   package static func random() throws(SealingError) -> UniqueID {
     let bytes = try SystemRandom.bytes(byteCount)
     return bytes.withUnsafeBytes { bytes in
@@ -26,7 +26,7 @@ package struct UniqueID: Hashable, Comparable, Sendable {
     }
   }
 
-  /// Creates the identity that follows from a label and bytes.
+  /// Creates an identity derived from a label and bytes.
   package init(hashing label: StaticString, _ bytes: [UInt8]) throws(StoreError) {
     var builder = ByteBuilder()
     builder.append(label: label)
@@ -56,7 +56,7 @@ package struct UniqueID: Hashable, Comparable, Sendable {
 }
 
 extension UniqueID: Codable {
-  /// Decodes 32 lower-case hexadecimal digits.
+  /// Decodes 32 lowercase hexadecimal digits.
   ///
   /// - Throws: `DecodingError`.
   package init(from decoder: any Decoder) throws {
@@ -70,7 +70,7 @@ extension UniqueID: Codable {
     self.init(high: number(0), low: number(8))
   }
 
-  /// Encodes 32 lower-case hexadecimal digits.
+  /// Encodes 32 lowercase hexadecimal digits.
   ///
   /// - Throws: The encoder's errors.
   package func encode(to encoder: any Encoder) throws {

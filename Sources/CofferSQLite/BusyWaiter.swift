@@ -1,14 +1,14 @@
 internal import CCofferSQLite
 
-/// Waits while another connection holds the lock, as long as the busy timeout says or until interrupted.
+/// Waits while another connection holds the lock, until the busy timeout ends or the connection is interrupted.
 ///
 /// SQLite's own timeout can't be interrupted while it sleeps.
 final class BusyWaiter {
-  /// nil: for ever.
+  /// The busy timeout, or `nil` to wait indefinitely.
   var timeout: Duration?
   /// Returns whether this process itself holds the lock. The timeout doesn't count that time.
   var holdsLockHere: (() -> Bool)?
-  /// The connection's stop condition, which ends waits, too.
+  /// The connection's stop condition, which also ends waits.
   var shouldStop: (@Sendable () -> Bool)?
   private let interrupts: InterruptHandle
   private var start = ContinuousClock.now
@@ -22,7 +22,8 @@ final class BusyWaiter {
     self.interrupts = interrupts
   }
 
-  /// Lives at least as long as the connection: it is passed to SQLite unretained.
+  /// Attaches the waiter to a connection. The waiter must live at least as long as the connection, because SQLite
+  /// receives an unretained reference.
   func attach(to handle: OpaquePointer) {
     sqlite3_busy_handler(
       handle,
@@ -32,13 +33,13 @@ final class BusyWaiter {
       Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// True if an interrupt ended the wait that led to the current error.
+  /// Returns whether an interrupt ended the wait that led to the current error.
   func takeInterruption() -> Bool {
     defer { wasInterrupted = false }
     return wasInterrupted
   }
 
-  /// Sleeps a little; false: give up.
+  /// Sleeps briefly. Returns `false` to give up.
   private func wait(attempts: Int32) -> Bool {
     if attempts == 0 {
       wasInterrupted = false
@@ -66,8 +67,9 @@ final class BusyWaiter {
     return true
   }
 
-  /// In milliseconds. Short at first, because most locks are; short again after seconds, because among processes who
-  /// looks most often is the next to have the lock, and that should be who has waited longest.
+  /// Returns the pause in milliseconds. Pauses are short at first, because most locks are short. After one or two
+  /// seconds, they're short again, because the process that polls most often gets the lock next, and that should be the
+  /// process that has waited longest.
   private static func pause(attempts: Int32, waited: Duration) -> Int32 {
     if waited > .seconds(2) { return 2 }
     if waited > .seconds(1) { return 10 }

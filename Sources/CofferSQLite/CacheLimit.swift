@@ -1,16 +1,16 @@
 internal import CCofferSQLite
 
-/// A limit for a connection's cache of pages, which ends with its last reference.
+/// A limit for a connection's page cache, which ends with its last reference.
 ///
-/// For work that reads or writes many pages once. The cache keeps the memory that it has, or grows to the limit.
+/// Use a limit for work that reads or writes many pages once. The cache keeps its memory, or grows to the limit.
 ///
-/// In a write transaction, changed pages beyond the limit go into the file. Without a log, that takes the lock that
-/// keeps readers out, as the commit does. The limit doesn't wait for readers: as long as some have the file locked, the
-/// pages stay in memory.
+/// In a write transaction, changed pages beyond the limit are written to the file. Without a log, this takes the lock
+/// that excludes readers, like a commit. The limit doesn't wait for readers, so the pages remain in memory while
+/// readers have the file locked.
 ///
-/// Within another limit of the connection, a limit changes nothing, so they can end in any order.
+/// A limit has no effect within another limit of the connection, so limits can end in any order.
 package final class CacheLimit {
-  /// What a connection had before its first limit.
+  /// A connection's settings before its first limit.
   struct Former {
     let size: Int64
     let wait: Duration?
@@ -21,7 +21,7 @@ package final class CacheLimit {
 
   private let database: Database
 
-  /// - Parameter byteCount: The memory that the cache may grow to.
+  /// - Parameter byteCount: The maximum size to which the cache may grow.
   package init(_ database: Database, byteCount: Int) throws(SQLiteError) {
     if database.cacheLimits == nil {
       let former = Former(
@@ -44,18 +44,19 @@ package final class CacheLimit {
 }
 
 extension Database {
-  /// Sets the most memory for pages, beside those that a transaction has changed. Pages beyond it are released.
+  /// Sets the maximum memory for pages, in addition to the pages that a transaction has changed. Releases pages beyond
+  /// the limit.
   package func setCache(byteCount: Int) throws(SQLiteError) {
     try setCacheSize(-Int64(max(byteCount >> 10, 64)))
   }
 
   /// - Parameter size: The number of pages, or the negative number of KiB.
   package func setCacheSize(_ size: Int64) throws(SQLiteError) {
-    // SQLite sets it when it compiles the pragma: a statement from the cache would do nothing.
+    // SQLite sets the size when it compiles the pragma, so a cached statement would have no effect.
     try connection.runAll("PRAGMA cache_size = \(size)") { statement throws(SQLiteError) in try statement.run() }
   }
 
-  /// The size as in ``setCacheSize(_:)``, which SQLite also reads when it compiles the pragma.
+  /// Returns the size as in ``setCacheSize(_:)``, which SQLite also reads when it compiles the pragma.
   package func cacheSize() throws(SQLiteError) -> Int64 {
     var size: Int64 = 0
     try connection.runAll("PRAGMA cache_size") { statement throws(SQLiteError) in
@@ -64,16 +65,17 @@ extension Database {
     return size
   }
 
-  /// Sets whether all bytes of deleted rows are overwritten, or only those that cost no further writes.
+  /// Sets whether to overwrite all bytes of deleted rows, or only those that don't require further writes.
   ///
-  /// SQLite sets it when it compiles the pragma, so this works after an error has ended the transaction, too.
+  /// SQLite applies the setting when it compiles the pragma, so this also works after an error has ended the
+  /// transaction.
   package func setSecureDelete(_ isWhole: Bool) throws(SQLiteError) {
     try connection.runAll("PRAGMA secure_delete=\(isWhole ? "ON" : "FAST")") { statement throws(SQLiteError) in
       _ = try statement.step()
     }
   }
 
-  /// The memory of the cache's pages.
+  /// Returns the memory of the cache's pages.
   package func usedCacheBytes() throws(SQLiteError) -> Int {
     var (now, most): (Int32, Int32) = (0, 0)
     try connection.check(sqlite3_db_status(try connection.open(), SQLITE_DBSTATUS_CACHE_USED, &now, &most, 0))

@@ -1,24 +1,25 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 
-/// The system's VFS with two differences. It checks files before it opens them, and it confirms the removal of a journal
-/// with `coffer_sync`, because the removal commits a transaction and an Apple drive can keep it in its cache otherwise.
+/// The system's VFS with two differences. It checks files before it opens them, and it confirms the removal of a
+/// journal with `coffer_sync`, because the removal commits a transaction, but an Apple drive could otherwise keep it in
+/// its cache.
 ///
-/// SQLite trusts what it finds beside a database. It deletes the file that a journal names as its super-journal, writes
-/// through hard links, waits for ever at a pipe, and applies a log to a database that has none. So xOpen refuses the files
-/// that `FileCheck` refuses; everything else is the system's.
+/// SQLite trusts the files next to a database. It deletes the super-journal that a journal names, writes through hard
+/// links, waits indefinitely for a pipe, and applies a log to a database that doesn't use one. So xOpen refuses the
+/// same files as `FileCheck`. Other methods are the system's.
 enum CheckingVFS {
-  /// SQLITE_CANTOPEN_DIRTYWAL, which SQLite itself never returns. After a plain SQLITE_CANTOPEN it takes a journal for
-  /// hot and opens it again.
+  /// SQLITE_CANTOPEN_DIRTYWAL, which SQLite itself never returns. After a plain SQLITE_CANTOPEN, SQLite treats a
+  /// journal as hot and reopens it.
   static let refusal = SQLITE_CANTOPEN | (5 << 8)
 
-  // The system's methods find what they need in its pAppData, szOsFile and mxPathname.
+  // The system's methods require its pAppData, szOsFile and mxPathname.
   private static let registration = VFSRegistration("coffer") { vfs in
     vfs.xOpen = { _, name, file, flags, openedFlags in
       do throws(FileCheck.Failure) {
         try FileCheck.check(name, flags)
       } catch {
-        // SQLite closes a file that has methods.
+        // SQLite closes any file with methods.
         file?.pointee.pMethods = nil
         return error.report()
       }
@@ -27,7 +28,7 @@ enum CheckingVFS {
     }
     vfs.xDelete = { _, name, isConfirmed in
       let system = VFSRegistration.system
-      // SQLite confirms a removal with fsync, which leaves the rest to an Apple drive.
+      // SQLite confirms a removal with fsync, which doesn't flush an Apple drive's cache.
       let result = system?.pointee.xDelete(system, name, 0) ?? SQLITE_IOERR
       guard result == SQLITE_OK, isConfirmed != 0, let name else { return result }
       return confirmFolder(of: String(cString: name)) ? SQLITE_OK : SQLITE_IOERR | (5 << 8)  // SQLITE_IOERR_DIR_FSYNC
@@ -45,7 +46,7 @@ enum CheckingVFS {
     return coffer_sync(descriptor) == 0
   }
 
-  /// The name for sqlite3_open_v2, registered at the first call.
+  /// Returns the name for sqlite3_open_v2, which the first call registers.
   static func registeredName() throws(SQLiteError) -> String {
     try registration.registeredName()
   }

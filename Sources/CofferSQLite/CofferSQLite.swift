@@ -1,7 +1,7 @@
-// CofferSQLite: any SQL from Swift, on the SQLite of the system.
+// CofferSQLite: any SQL from Swift, with the system's SQLite.
 //
 // Does: connections, statements and their cache, transactions, typed results, backup, interruption.
-// Knows: SQLite's C interface, as the only module; its pointers are not visible to others.
-// Does not know: keys, documents, Foundation.
+// Knows: SQLite's C interface, which only this module imports. Its pointers aren't visible to other modules.
+// Doesn't know: keys, documents, Foundation.
 //
-// First file to read: Database.swift. In use: CofferSQLite.docc/CofferSQLite.md, whose example a test runs.
+// First file to read: Database.swift. For usage, see CofferSQLite.docc/CofferSQLite.md, whose example a test runs.

@@ -1,7 +1,7 @@
 internal import CCofferSQLite
 
 extension Connection {
-  /// Prepares SQL that holds exactly one statement; takes it from the cache if it is idle there.
+  /// Prepares SQL that contains exactly one statement. Takes the statement from the cache if it's idle there.
   func statement(_ sql: String) throws(SQLiteError) -> Statement {
     let handle = try open()
     let cached = cache.take(sql)
@@ -21,7 +21,7 @@ extension Connection {
     return Statement(connection: self, pointer: pointer, sql: sql, slot: cached?.slot ?? cache.makeSlot(sql))
   }
 
-  /// True if a text has more than one statement, provided that the first can be compiled.
+  /// Returns whether a text has more than one statement, provided that the first statement can be compiled.
   func holdsSeveralStatements(_ sql: String) throws(SQLiteError) -> Bool {
     let handle = try open()
     let text = try StatementText(sql)
@@ -31,7 +31,7 @@ extension Connection {
     return compiled.result == SQLITE_OK && text.holdsStatement(after: compiled.end, on: handle)
   }
 
-  /// Runs the statements of a text one by one; each is compiled after the changes of those before it.
+  /// Runs a text's statements one by one. Each statement is compiled after the previous statements' changes.
   func runAll(_ sql: String, _ run: (Statement) throws(SQLiteError) -> Void) throws(SQLiteError) {
     let text = try StatementText(sql)
     var offset = 0

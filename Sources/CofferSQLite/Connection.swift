@@ -1,34 +1,34 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 
-/// The C connection and all that must live as long as it: owned by a `Database` and by its statements.
+/// A C connection with everything that must live as long as it does. It's owned by a `Database` and its statements.
 final class Connection {
-  /// nil once closed.
+  /// The C connection, or `nil` after closing.
   private(set) var handle: OpaquePointer?
-  /// The file among those that this process has open; nil once closed.
+  /// The file in the list of this process's open files, or `nil` after closing.
   private var file: OpenDatabase?
   let interrupts = InterruptHandle()
   let waiter: BusyWaiter
   private var knownToBeUTF16: Bool?
   var cache: StatementCache
-  /// Kept alive as long as SQLite may call it.
+  /// The stop condition, kept alive as long as SQLite may call it.
   var stopCondition: StopCondition?
   /// The rule for statements, which SQLite refers to.
   var statementGuard: StatementGuard?
 
-  /// `begin` has opened a transaction that neither `commit` nor `rollback` has ended.
+  /// Whether `begin` has opened a transaction that hasn't been committed or rolled back yet.
   var isTransactionOpen = false
-  /// An error has rolled that transaction back. Until it is ended no statement runs, because it would commit outside of
-  /// the transaction it was meant for.
+  /// Whether an error has rolled back the transaction. Until the transaction ends, statements can't run, because they
+  /// would commit outside of their transaction.
   private(set) var isTransactionLost = false
   /// The compiled ROLLBACK statement. It's compiled before the first transaction begins, because rolling back must work
   /// even when memory is short.
   private var rollbackStatement: OpaquePointer?
-  /// The disk has failed, at least once, to confirm a write through this connection.
+  /// Whether the disk has ever failed to confirm a write through this connection.
   private(set) var hasFailedSync = false
 
-  /// The statements handed out, each of which knows its place here. They aren't owned: they take themselves off the
-  /// list when they end.
+  /// The statements in use, each of which knows its position here. They aren't owned, because they remove themselves
+  /// from the list when they end.
   private var statements: [Unmanaged<Statement>] = []
 
   init(handle: OpaquePointer, configuration: Database.Configuration) {
@@ -42,9 +42,10 @@ final class Connection {
   }
 
   deinit {
-    // Closing in the child of a fork would remove the parent's log; and a Mutex there is not sure to know its thread.
+    // Don't close in the child of a fork, because closing would remove the parent's log, and a Mutex may not recognize
+    // its thread there.
     guard !ForkGuard.isInChild else { return }
-    // Statements own the connection, so none is left but the cached.
+    // Statements own the connection, so only cached statements remain.
     interrupts.detach()
     cache.removeAll()
     sqlite3_finalize(rollbackStatement)
@@ -53,7 +54,7 @@ final class Connection {
     ForkGuard.didClose()
   }
 
-  /// Finalises every statement, also those still in use, and closes.
+  /// Finalizes all statements, including statements in use, and closes the connection.
   func close() throws(SQLiteError) {
     guard let handle, !ForkGuard.isInChild else { return }
     cache.removeAll()
@@ -76,7 +77,7 @@ final class Connection {
 
   // MARK: Statements in use
 
-  /// The new statement's place in the list.
+  /// Adds a statement to the list, and returns its position.
   func register(_ statement: Statement) -> Int {
     statements.append(.passUnretained(statement))
     return statements.count - 1
@@ -89,7 +90,8 @@ final class Connection {
     last.takeUnretainedValue().place = place
   }
 
-  /// The database stores texts in UTF-16, as foreign ones may; determined when a text is first read.
+  /// Whether the database stores texts in UTF-16, as databases from other programs may. The first read of a text
+  /// determines this.
   var isUTF16: Bool {
     if let knownToBeUTF16 { return knownToBeUTF16 }
     guard let pragma = try? statement("PRAGMA encoding"), (try? pragma.step()) == true else { return false }
@@ -102,7 +104,7 @@ final class Connection {
 
   var isAutocommitting: Bool { handle.map { sqlite3_get_autocommit($0) != 0 } ?? true }
 
-  /// After a failed statement: notes whether it took the open transaction with it.
+  /// Notes whether a failed statement has rolled back the open transaction.
   func noteFailure() {
     if isTransactionOpen && isAutocommitting { isTransactionLost = true }
   }
@@ -128,16 +130,16 @@ final class Connection {
 
   // MARK: Errors
 
-  /// The error for a result code that was just returned.
+  /// Returns the error for the last result code.
   ///
-  /// - Parameter isRunning: a statement was running, so that the message may contain a value.
+  /// - Parameter isRunning: Whether a statement was running, so the message may contain a value.
   func error(_ result: Int32, sql: String? = nil, isRunning: Bool = false) -> SQLiteError {
     if result & 0xFF == SQLITE_BUSY, waiter.takeInterruption() {
       return SQLiteError(.interrupted, "interrupted while waiting for a lock", extendedCode: result, sql: sql)
     }
     if result == CheckingVFS.refusal, let file = UnsafeFile.take() { return SQLiteError(file, sql: sql) }
     var message = SQLiteError.plainMessage(result)
-    // Only if it is this failure's: misuse, for one, leaves no message behind.
+    // Use the message only if it belongs to this failure. For example, misuse doesn't set a message.
     if let handle, sqlite3_extended_errcode(handle) == result, let text = sqlite3_errmsg(handle) {
       let detail = String(cString: text)
       if !isRunning || SQLiteError.isMessageFreeOfValues(detail, result: result) { message = detail }
@@ -148,7 +150,7 @@ final class Connection {
     return error
   }
 
-  /// The path of the file that the system refused to read or write.
+  /// Returns the path of the file that the system refused to read or write.
   private func refusedFile(_ result: Int32) -> String? {
     guard [SQLITE_FULL, SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN].contains(result & 0xFF), let handle,
       let name = sqlite3_db_filename(handle, "main")
@@ -161,7 +163,7 @@ final class Connection {
     guard result == SQLITE_OK else { throw error(result) }
   }
 
-  /// The open connection.
+  /// Returns the open connection.
   func open() throws(SQLiteError) -> OpaquePointer {
     guard let handle else { throw SQLiteError(.misuse, "the database is closed") }
     return handle

@@ -1,14 +1,14 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// Copies the whole database, as of one moment, into a new file at a path.
+  /// Copies a snapshot of the entire database to a new file.
   ///
-  /// `pagesPerStep` pages are copied at a time, and `progress` gets the numbers of remaining and of all pages after
-  /// each step; if it returns false, the copy ends. Other connections wait or continue as for a copy over another
-  /// database.
+  /// The method copies `pagesPerStep` pages at a time, and passes the remaining and total page counts to `progress`
+  /// after each step. If `progress` returns `false`, the copy ends. Other connections wait or continue as in a copy to
+  /// another database.
   ///
-  /// - Throws: `fileExists` if there is a file at the path; `interrupted` if `progress` returned false; `misuse` while
-  ///   a transaction here has written; errors of the disk. A copy that fails leaves no file.
+  /// - Throws: `fileExists` if the path exists, `interrupted` if `progress` returned `false`, `misuse` if a transaction
+  ///   of this connection has written, or a disk error. A failed copy doesn't leave a file.
   public func backup(
     to path: String, pagesPerStep: Int = 1024,
     progress: ((_ remaining: Int, _ total: Int) -> Bool)? = nil
@@ -24,14 +24,14 @@ extension Database {
     }
   }
 
-  /// Copies the whole database, as of one moment, over another one.
+  /// Copies a snapshot of the entire database over another database.
   ///
-  /// Reads in one transaction: writers continue with a write-ahead log, and wait with a rollback journal.
-  /// `pagesPerStep` pages are copied at a time, and `progress` gets the numbers of remaining and of all pages after
-  /// each step.
+  /// The method reads in a single transaction, so writers continue with a write-ahead log, and wait with a rollback
+  /// journal. It copies `pagesPerStep` pages at a time, and passes the remaining and total page counts to `progress`
+  /// after each step.
   ///
-  /// - Throws: `interrupted` if `progress` returned false; `misuse` while a transaction here has written; errors of the
-  ///   disk. The other database is unchanged then.
+  /// - Throws: `interrupted` if `progress` returned `false`, `misuse` if a transaction of this connection has written,
+  ///   or a disk error. The other database is then unchanged.
   public func backup(
     to target: Database, pagesPerStep: Int = 1024,
     progress: ((_ remaining: Int, _ total: Int) -> Bool)? = nil
@@ -40,7 +40,7 @@ extension Database {
     guard sqlite3_txn_state(source, "main") != SQLITE_TXN_WRITE else {
       throw SQLiteError(.misuse, "a backup can't be made of what isn't committed")
     }
-    // A read transaction keeps commits of other connections from making SQLite start over.
+    // A read transaction prevents other connections' commits from restarting the copy.
     let isOwnTransaction = !isInTransaction
     if isOwnTransaction { try begin(.deferred) }
     defer { if isOwnTransaction { try? rollback() } }

@@ -54,8 +54,8 @@ extension Database {
   /// Whether a condition is polled while statements run.
   package var hasStopCondition: Bool { connection.stopCondition != nil }
 
-  /// Polls a condition while statements run or wait for a lock. If it's `true`, the statement throws `interrupted`. Pass
-  /// `nil` to remove it.
+  /// Polls a condition while statements run or wait for a lock. If it's `true`, the statement throws `interrupted`.
+  /// Pass `nil` to remove it.
   package func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
     try connection.setStopCondition(shouldStop)
     connection.waiter.shouldStop = shouldStop

@@ -1,16 +1,16 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// Opens a database whose pages are in `pages`; nothing of it reaches a file.
+  /// Opens a database whose pages are in `pages`. Nothing is written to files.
   ///
-  /// For one connection at a time: SQLite takes no lock. The journal is in memory, and so is everything that SQLite puts
-  /// aside. A caller that changes the pages in another way must close the database before.
+  /// Use a single connection at a time, because SQLite doesn't lock the pages. The journal and SQLite's temporary data
+  /// are in memory. Close the database before you change the pages in another way.
   ///
   /// - Parameters:
-  ///   - cacheBytes: the most memory for pages, beside those that a transaction has changed.
-  ///   - schema: The limits of a schema that a stranger may have written, or `nil` for none. SQLite reads the schema
-  ///     before it does anything else.
-  /// - Throws: `corrupt` for a schema beyond the limits.
+  ///   - cacheBytes: The maximum memory for pages, in addition to the pages that a transaction has changed.
+  ///   - schema: The limits for an untrusted schema, or `nil` to read any schema. SQLite reads the schema before
+  ///     anything else.
+  /// - Throws: `corrupt` if the schema exceeds the limits.
   package convenience init(
     pages: any PageStorage, cacheBytes: Int, configuration: Configuration = Configuration(),
     schema: SchemaLimits? = nil

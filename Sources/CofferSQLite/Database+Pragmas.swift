@@ -1,28 +1,28 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// The result of a PRAGMA as an integer; nil without a result. The text after the word PRAGMA is not bound: it must be a
-  /// constant of this program.
+  /// Returns a PRAGMA's result as an integer, or `nil` without a result. The text after the word PRAGMA isn't bound, so
+  /// it must be a constant of this program.
   package func integerPragma(_ pragma: String) throws(SQLiteError) -> Int64? {
     try firstValue("PRAGMA \(pragma)")?.integer
   }
 
-  /// The result of a PRAGMA as text, under the same conditions as `integerPragma(_:)`.
+  /// Returns a PRAGMA's result as text, with the same conditions as `integerPragma(_:)`.
   package func textPragma(_ pragma: String) throws(SQLiteError) -> String? {
     try firstValue("PRAGMA \(pragma)")?.text
   }
 
   /// Sets the journal mode, `DELETE`, `MEMORY` or `WAL`.
   ///
-  /// - Throws: `notAllowed` if the database keeps another mode, for example because its file system has no memory that
-  ///   processes share, as a log needs.
+  /// - Throws: `notAllowed` if the database keeps its current mode, for example because its file system doesn't support
+  ///   the shared memory that a log needs.
   package func setJournalMode(_ mode: String) throws(SQLiteError) {
     guard try textPragma("journal_mode = \(mode)") == mode.lowercased() else {
       throw SQLiteError(.notAllowed, "SQLite can't use the journal mode \(mode) for this database")
     }
   }
 
-  /// The first value of the first row, nil if there is no row.
+  /// Returns the first value of the first row, or `nil` if there aren't any rows.
   package func firstValue(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
   ) throws(SQLiteError) -> SQLiteValue? {
@@ -50,9 +50,9 @@ extension Database {
   package enum CheckpointMode: Sendable {
     /// Copies as much as possible without waiting.
     case passive
-    /// Copies everything; waits for writers, and for readers of older states.
+    /// Copies everything. Waits for writers, and for readers of older states.
     case full
-    /// As `full`, and then waits until no connection reads the log, so that the next writer restarts it.
+    /// Like `full`, then waits until connections have stopped reading the log, so the next writer restarts it.
     case restart
     /// Like `restart`, then truncates the log to zero bytes.
     case truncate
@@ -67,8 +67,8 @@ extension Database {
     }
   }
 
-  /// Copies the write-ahead log into the database. Returns the numbers of frames in the log and of frames copied, or nil
-  /// without such a log. Throws `busy` if readers or writers prevent its end; frames copied so far stay copied.
+  /// Copies the write-ahead log to the database. Returns the numbers of frames in the log and of copied frames, or
+  /// `nil` without a log. Throws `busy` if readers or writers prevent completion. Copied frames remain copied.
   @discardableResult
   package func checkpoint(
     _ mode: CheckpointMode

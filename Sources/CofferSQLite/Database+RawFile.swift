@@ -1,9 +1,11 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// The first bytes of the file on disk, without lock and journal; fewer if the file is shorter.
+  /// Returns the first bytes of the file on disk, without taking a lock or reading the journal, or fewer bytes if the
+  /// file is shorter.
   ///
-  /// Through SQLite's own descriptor: opening and closing another would drop this process's locks on the file.
+  /// The method uses SQLite's own descriptor, because opening and closing another descriptor would release this
+  /// process's locks on the file.
   package func firstBytes(_ count: Int) throws(SQLiteError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var size: Int64 = 0
@@ -16,7 +18,7 @@ extension Database {
     return Array(bytes.prefix(present))
   }
 
-  /// The size of the file on disk, in bytes.
+  /// Returns the size of the file on disk in bytes.
   package func fileSize() throws(SQLiteError) -> Int64 {
     var size: Int64 = 0
     try connection.check(coffer_sqlite_file_size(try connection.open(), &size))

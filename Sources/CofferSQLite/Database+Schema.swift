@@ -1,19 +1,19 @@
 internal import CCofferSQLite
 internal import Synchronization
 
-/// The size of a schema that SQLite may read from a stranger's file.
+/// The maximum size of an untrusted file's schema.
 ///
-/// SQLite finds names in a table that doesn't grow with them: a hundred thousand entries, or as many UNIQUE constraints,
-/// take it ten seconds and more. It also reads its statistics, whose columns may be expressions of the file.
+/// SQLite finds names in a table with a fixed size, so a hundred thousand entries or UNIQUE constraints take ten
+/// seconds or more. It also reads its statistics, whose columns can be expressions from the file.
 package struct SchemaLimits: Sendable {
-  /// The number of entries. SQLite gives up at some number between the limit and twice as many.
+  /// The maximum number of entries. SQLite gives up between the limit and twice the limit.
   package var entries: Int
-  /// The bytes of the schema in memory.
+  /// The maximum size of the schema in memory, in bytes.
   package var bytes: Int
   /// SQLite's own limits while it reads.
   fileprivate var values: [(limit: Int32, value: Int32)]
 
-  /// The limits of a store's schema, whose expressions don't call functions.
+  /// Returns the limits for a store's schema, whose expressions don't call functions.
   package static func store(entries: Int) -> SchemaLimits {
     SchemaLimits(
       entries: entries, bytes: entries << 12,
@@ -23,20 +23,20 @@ package struct SchemaLimits: Sendable {
       ])
   }
 
-  /// The limits of any other database.
+  /// The limits for other databases.
   package static let foreign = SchemaLimits(
     entries: 100_000, bytes: 32 << 20, values: [(SQLITE_LIMIT_LENGTH, 1 << 20), (SQLITE_LIMIT_SQL_LENGTH, 1 << 20)])
 
-  /// The number of entries between two questions.
+  /// The number of entries between two polls.
   fileprivate static let interval = 10
 }
 
 extension Database {
-  /// Has SQLite read the schema, and give up if the schema is too large.
+  /// Makes SQLite read the schema, and stops if the schema is too large.
   ///
-  /// - Parameter shouldStop: Polled like a stop condition, besides the condition that is set.
-  /// - Throws: `interrupted` if a condition is true, `corrupt` for a schema beyond the limits, which has no extended code
-  ///   if SQLite gave up, and others.
+  /// - Parameter shouldStop: Polled like a stop condition, in addition to the connection's stop condition.
+  /// - Throws: `interrupted` if a condition is true, or `corrupt` for a schema beyond the limits, which doesn't have an
+  ///   extended code if SQLite gave up. Also throws SQLite's other errors.
   package func readSchema(
     within limits: SchemaLimits, shouldStop: (@Sendable () -> Bool)? = nil
   ) throws(SQLiteError) {
@@ -48,7 +48,7 @@ extension Database {
     let polls = Atomic(0)
     let gaveUp = Atomic(false)
     nonisolated(unsafe) let database = handle
-    // An entry takes SQLite 7 steps or a few more.
+    // SQLite needs 7 steps or slightly more for each entry.
     try connection.setStopCondition(every: 12 * Int32(SchemaLimits.interval)) {
       if shouldStop?() == true || outer?() == true { return true }
       let entries = polls.add(SchemaLimits.interval, ordering: .relaxed).newValue
@@ -64,7 +64,7 @@ extension Database {
     }
   }
 
-  /// Returns the memory of the schema so far.
+  /// Returns the schema's current memory.
   private static func schemaBytes(_ handle: OpaquePointer) -> Int {
     var (now, most): (Int32, Int32) = (0, 0)
     sqlite3_db_status(handle, SQLITE_DBSTATUS_SCHEMA_USED, &now, &most, 0)

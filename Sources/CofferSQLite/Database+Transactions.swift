@@ -1,11 +1,12 @@
 extension Database {
-  /// The moment at which a transaction takes its lock.
+  /// The time at which a transaction takes its lock.
   public enum TransactionKind: Sendable, Hashable {
-    /// Reading, at its first statement; writing, at its first change. For reading: all it reads is of one moment.
+    /// Takes the read lock with the first statement, and the write lock with the first change. Use this for
+    /// reading, because all reads see the same snapshot.
     case deferred
-    /// The write lock, at once. For every transaction that will write.
+    /// Takes the write lock immediately. Use this for any transaction that writes.
     case immediate
-    /// As `immediate`, and in the rollback journal readers are kept out too.
+    /// Like `immediate`. With a rollback journal, it also excludes readers.
     case exclusive
 
     fileprivate var statement: String {
@@ -17,15 +18,15 @@ extension Database {
     }
   }
 
-  /// Runs the body in a transaction, committed when it returns, rolled back when it throws or the commit fails. Inside
-  /// a transaction, the body runs in a savepoint of that one, and `kind` has no effect.
+  /// Runs the body in a transaction, and commits it when the body returns. Rolls back if the body throws or the commit
+  /// fails. Inside a transaction, the body runs in a savepoint instead, and `kind` has no effect.
   ///
-  /// An error of SQLite may roll the whole transaction back at once (a full disk, an interrupt, a conflict clause
-  /// ROLLBACK). If the body catches it and continues, every further call throws `rolledBack`, and so does the
+  /// A SQLite error can roll back the entire transaction immediately (a full disk, an interrupt, or a conflict clause
+  /// ROLLBACK). If the body catches the error and continues, all further calls throw `rolledBack`, including the
   /// transaction itself.
   ///
-  /// - Returns: the result of the body.
-  /// - Throws: errors of the body; `busy` if the lock is not free within the busy timeout, `full`, `ioError`,
+  /// - Returns: The body's result.
+  /// - Throws: The body's errors, `busy` if the lock isn't available within the busy timeout, `full`, `ioError` or
   ///   `rolledBack`.
   @discardableResult
   public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
@@ -36,17 +37,17 @@ extension Database {
       try commit()
       return result
     } catch {
-      // The caller needs the first error, not that of the rollback.
+      // The caller needs the first error rather than the rollback's error.
       try? rollback()
       throw error
     }
   }
 
-  /// Runs the body in a savepoint: if it throws, only its changes are rolled back. Outside a transaction, begins a
-  /// deferred one.
+  /// Runs the body in a savepoint. If the body throws, only its changes are rolled back. Outside a transaction, begins
+  /// a deferred transaction.
   ///
-  /// - Returns: the result of the body.
-  /// - Throws: errors of the body; `rolledBack` if the whole transaction is gone.
+  /// - Returns: The body's result.
+  /// - Throws: The body's errors, or `rolledBack` if the entire transaction was rolled back.
   @discardableResult
   public func savepoint<T>(_ body: () throws -> T) throws -> T {
     guard isInTransaction else { return try transaction(.deferred, body) }
@@ -57,7 +58,7 @@ extension Database {
       try statement("RELEASE coffer_savepoint").run()
       return result
     } catch {
-      // The savepoint is gone if the transaction is.
+      // If the transaction was rolled back, the savepoint doesn't exist anymore.
       if isInTransaction { undoSavepoint() }
       throw error
     }
@@ -75,7 +76,7 @@ extension Database {
     }
   }
 
-  /// Opens a transaction, to be ended by `commit()` or `rollback()` on every path.
+  /// Opens a transaction, which all paths must end with `commit()` or `rollback()`.
   package func begin(_ kind: TransactionKind) throws(SQLiteError) {
     guard !connection.isTransactionLost else { throw Statement.transactionLost(nil) }
     guard !isInTransaction else { throw SQLiteError(.misuse, "a transaction is open already") }
@@ -84,8 +85,9 @@ extension Database {
     connection.isTransactionOpen = true
   }
 
-  /// Commits. After an error, `isInTransaction` is true if the transaction is still open, to be committed again
-  /// (`busy`) or rolled back; if an earlier error has rolled it back, this throws `rolledBack`.
+  /// Commits the transaction. After an error, `isInTransaction` is `true` if the transaction is still open. You can
+  /// then retry the commit (`busy`) or roll back. If an earlier error has rolled back the transaction, this method
+  /// throws `rolledBack`.
   package func commit() throws(SQLiteError) {
     guard isInTransaction else {
       let wasOpen = connection.isTransactionOpen
@@ -96,7 +98,7 @@ extension Database {
     try statement("COMMIT").run()
   }
 
-  /// Ends the transaction and undoes it, as far as an error hasn't done so already.
+  /// Rolls back the transaction, unless an error has already rolled it back.
   package func rollback() throws(SQLiteError) {
     connection.forgetTransaction()
     guard isInTransaction else { return }

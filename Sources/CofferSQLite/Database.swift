@@ -1,38 +1,39 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 
-/// A connection to one SQLite database.
+/// A connection to a SQLite database.
 ///
-/// One thread at a time may use it, with all its statements; only an ``InterruptHandle`` may be used from elsewhere.
-/// Any number of connections, in any number of processes, can be open on one file.
+/// Use a database and its statements on one thread at a time. Only an ``InterruptHandle`` can be used on other threads.
+/// Any number of connections and processes can open the same file.
 public final class Database {
-  /// The way in which the file is opened, and whether a missing one is made.
+  /// The way to open the file, including whether to create a missing file.
   public enum Mode: Sendable, Hashable {
-    /// Only to read; the file must exist.
+    /// Opens an existing file for reading.
     case readOnly
-    /// Reads a file that no process writes: takes no lock and ignores a journal or log beside it, so that nothing is
-    /// ever created or changed, not even for a database with a write-ahead log.
+    /// Reads a file that isn't being written by any process. Doesn't lock the file, and ignores an adjacent journal or
+    /// log, so it never creates or changes files, even for a database with a write-ahead log.
     case immutable
-    /// Reads and writes an existing file. A file without write permission is opened read-only: see `isReadOnly`.
+    /// Reads and writes an existing file. A file without write permission is opened for reading. See `isReadOnly`.
     case readWrite
-    /// As `readWrite`, and makes the file if there is none.
+    /// Like `readWrite`, but creates a missing file.
     case create
-    /// Makes the file; throws `fileExists` if there is one, even an empty one.
+    /// Creates the file. Throws `fileExists` if the file exists, even if it's empty.
     case createNew
   }
 
-  /// The path at which the file was opened.
+  /// The path that was used to open the file.
   public let path: String
   let connection: Connection
-  /// The connection's limits of its cache, if there are any.
+  /// The connection's settings before its cache limits, if it has any.
   var cacheLimits: CacheLimit.Former?
 
-  /// Opens a database, or with the path `:memory:` a new one that lives in memory alone.
+  /// Opens a database, or creates a database in memory if the path is `:memory:`.
   ///
-  /// The file is first read by the first statement, which throws `notADatabase` for another kind of file.
+  /// The first statement reads the file, and throws `notADatabase` for other kinds of files.
   ///
-  /// - Throws: `noSuchFile`, `fileExists`, `isDirectory`, `cantOpen`, `unsafeFile`; `misuse` in the child of a fork
-  ///   whose parent had databases open: fork before that, or exec. A file made here and not opened is removed.
+  /// - Throws: `noSuchFile`, `fileExists`, `isDirectory`, `cantOpen` or `unsafeFile`. `misuse` in the child of a fork
+  ///   whose parent had open databases, so fork earlier or call exec. If opening fails, a newly created file is
+  ///   removed.
   public init(
     _ path: String, mode: Mode = .readWrite, configuration: Configuration = Configuration()
   ) throws(SQLiteError) {
@@ -73,7 +74,7 @@ public final class Database {
     }
     try ForkGuard.willOpen()
     var handle: OpaquePointer?
-    // NOMUTEX: one thread at a time is the rule of this class, so SQLite needn't lock on each call.
+    // Use NOMUTEX, because this class is used by one thread at a time, so SQLite doesn't need to lock on each call.
     let result = OpenFiles.opening { sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX, vfs) }
     guard let handle else {
       ForkGuard.didClose()
@@ -96,51 +97,52 @@ public final class Database {
     return connection
   }
 
-  /// Ends all statements, rolls an open transaction back and closes the file. Once closed, it stays closed.
+  /// Ends all statements, rolls back an open transaction and closes the file. A closed database can't be reopened.
   ///
-  /// Without it, the file is closed when the database and its statements are gone. A second call does nothing.
+  /// Without this call, the file is closed when the database and its statements are released. A second call has no
+  /// effect.
   ///
-  /// - Throws: ``SQLiteError`` of closing the file.
+  /// - Throws: ``SQLiteError`` if closing the file fails.
   public func close() throws(SQLiteError) { try connection.close() }
 
   // MARK: State
 
-  /// Whether the file can only be read, because of the mode or its permissions.
+  /// A Boolean value that indicates whether the file can only be read, because of the mode or its permissions.
   public var isReadOnly: Bool { connection.handle.map { sqlite3_db_readonly($0, "main") == 1 } ?? true }
 
-  /// Whether a transaction is open; an error may have rolled it back.
+  /// A Boolean value that indicates whether a transaction is open. An error may have rolled it back.
   public var isInTransaction: Bool { !connection.isAutocommitting }
 
-  /// The disk has failed, at least once, to confirm a write through this connection.
+  /// Whether the disk has ever failed to confirm a write through this connection.
   ///
-  /// The system may have dropped the data, and yet confirm the next sync.
+  /// The system may have dropped the data, and still confirm the next sync.
   package var hasFailedSync: Bool { connection.hasFailedSync }
 
-  /// Ends the work that runs on this connection; see ``InterruptHandle``.
+  /// Ends this connection's current work. See ``InterruptHandle``.
   public func interrupt() { connection.interrupts.interrupt() }
 
-  /// A handle that other threads may use to interrupt this connection.
+  /// A handle for interrupting this connection from other threads.
   public var interruptHandle: InterruptHandle { connection.interrupts }
 
-  /// The rowid of the row last inserted by this connection; 0 before the first.
+  /// The rowid of this connection's last inserted row, or 0 before the first insertion.
   public var lastInsertedID: Int64 { connection.handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
-  /// The rows that the last INSERT, UPDATE or DELETE changed.
+  /// The number of rows that the last INSERT, UPDATE or DELETE changed.
   package var lastRowsAffected: Int { connection.handle.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
-  /// The rows changed by this connection since it was opened, those by triggers and foreign keys included.
+  /// The number of rows changed by this connection since it was opened, including changes by triggers and foreign keys.
   public var totalRowsAffected: Int { connection.handle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
 
   // MARK: Statements
 
-  /// A statement to run more than once, or to read row by row.
+  /// Returns a statement to run repeatedly, or to read row by row.
   ///
-  /// Taken from the cache if it has one of the same text, without bindings. Keep it for a tight loop: taking it costs a
-  /// lookup and an allocation.
+  /// If the cache contains a statement with the same text, the method returns it without bindings. In a tight loop,
+  /// keep the statement, because each call costs a lookup and an allocation.
   ///
-  /// - Throws: `sqlLogic` for SQL that can't be prepared; `misuse` unless the text holds exactly one statement.
+  /// - Throws: `sqlLogic` for SQL that can't be prepared, or `misuse` unless the text contains exactly one statement.
   public func statement(_ sql: String) throws(SQLiteError) -> Statement { try connection.statement(sql) }
 
-  /// Ends the compiled statements that rest in the cache.
+  /// Finalizes the cache's idle statements.
   package func emptyStatementCache() { connection.cache.removeAll() }
 }

@@ -1,17 +1,17 @@
 internal import CofferPlatform
 
-/// The file at a path before SQLite sees it: SQLite's one "unable to open" hides why.
+/// A database file before SQLite opens it, because SQLite's "unable to open" doesn't give a reason.
 struct DatabaseFile {
-  /// The name for SQLite: never a URI of the caller, and in memory only for `:memory:`.
+  /// The name for SQLite. It's never a URI from the caller, and refers to memory only for `:memory:`.
   let name: String
   private let isMade: Bool
 
-  /// Looks at the path and, for `createNew`, makes the file, readable by whom the umask allows.
+  /// Examines the path and, for `createNew`, creates the file with the umask's permissions.
   init(path: String, mode: Database.Mode) throws(SQLiteError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SQLiteError(.cantOpen, "a path is neither empty nor holds U+0000")
     }
-    // Some builds of SQLite read "file:" as a URI, with options in it.
+    // Some SQLite builds read "file:" as a URI, which can contain options.
     let plain = path.hasPrefix("file:") ? "./\(path)" : path
     name = mode == .immutable ? Self.immutableURI(of: plain) : plain
     guard path != ":memory:" else {
@@ -32,10 +32,10 @@ struct DatabaseFile {
     }
   }
 
-  /// The path as a URI in which nothing of it can be taken for an option.
+  /// Returns the path as a URI, escaping characters that could be read as options.
   private static func immutableURI(of path: String) -> String {
     let digits = Array("0123456789ABCDEF".unicodeScalars)
-    // An empty host first, or a path that begins with two slashes would give one.
+    // Begin with an empty host, because two leading slashes in the path would otherwise introduce a host.
     var uri = path.hasPrefix("/") ? "file://" : "file:"
     for byte in path.utf8 {
       switch byte {
@@ -64,10 +64,10 @@ struct DatabaseFile {
     }
   }
 
-  /// Why the system doesn't open a file, in its words; nil if it does.
+  /// Returns the system's reason for not opening a file, or `nil` if it does.
   static func refusal(of path: String) -> String? {
-    // Closing a file that is open here would end its locks. If there are too many open files to open it again, no other
-    // file can be opened either.
+    // Closing a file that this process has open would release its locks. If too many files are open to reopen this
+    // file, other files can't be opened either.
     let descriptor = open(OpenDatabase.hasFile(at: path) ? "/" : path, O_RDONLY | O_CLOEXEC)
     guard descriptor < 0 else {
       _ = close(descriptor)
@@ -76,7 +76,7 @@ struct DatabaseFile {
     return String(cString: strerror(errno))
   }
 
-  /// Takes back what `init` made.
+  /// Removes the file if `init` created it.
   func removeIfMade() {
     if isMade { Self.remove(name) }
   }

@@ -1,28 +1,28 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 
-/// Checks the files that SQLite opens as a database, its journal and its log.
+/// Checks a database, journal or log before SQLite opens it.
 ///
-/// A file beside a database must be regular, have one name, and belong to the database's owner, to root or to this
-/// process's user, unless the database itself may be written by others. `-shm` never passes xOpen, so it is looked at
-/// when the log is opened.
+/// A file next to a database must be regular, have one name, and belong to the database's owner, root or this process's
+/// user, unless other users can write to the database itself. `-shm` isn't opened with xOpen, so it's checked when the
+/// log is opened.
 enum FileCheck {
   enum Failure: Error {
     case unsafe(UnsafeFile)
-    /// A result code of SQLite: the file could not be looked at.
+    /// The file couldn't be examined. The value is SQLite's result code.
     case unknown(Int32)
   }
 
-  /// The first eight bytes of a journal, and the last eight of one that names a super-journal.
+  /// The first eight bytes of a journal, and the last eight bytes of a journal that names a super-journal.
   private static let journalMagic: UInt64 = 0xD9D5_05F9_20A1_63D7
-  /// The offset of the write version in SQLite's file header; 1 is a database with a rollback journal.
+  /// The offset of the write version in SQLite's file header, which is 1 for a database with a rollback journal.
   private static let writeVersionOffset: Int64 = 18
 
-  /// Checks a file that SQLite is about to open; call in xOpen, whose arguments these are.
+  /// Checks a file that SQLite is about to open. Call this method in xOpen, with its arguments.
   static func check(_ name: UnsafePointer<CChar>?, _ flags: Int32) throws(Failure) {
     guard let name else { return }
     if flags & SQLITE_OPEN_MAIN_DB != 0 {
-      // If it can't be looked at, it can't be opened either, and the system says why.
+      // If the file can't be examined, it can't be opened either, and the system reports the reason.
       if let status = try? status(of: name) { try requireRegular(status, name) }
     } else if flags & SQLITE_OPEN_MAIN_JOURNAL != 0 {
       let size = try size(of: name, beside: sqlite3_filename_database(name))
@@ -37,7 +37,7 @@ enum FileCheck {
     }
   }
 
-  /// Checks a file whose name is the database's and a suffix.
+  /// Checks the file with the database's name and a suffix.
   static func checkFile(_ suffix: StaticString, beside database: UnsafePointer<CChar>) throws(Failure) {
     let count = strlen(database)
     let result = withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + suffix.utf8CodeUnitCount + 1) { name in
@@ -52,7 +52,7 @@ enum FileCheck {
 
   // MARK: Parts
 
-  /// The status of what has that name, itself and not what a symbolic link leads to; nil if there is nothing.
+  /// Returns the file's status without following a symbolic link, or `nil` if it doesn't exist.
   private static func status(of name: UnsafePointer<CChar>) throws(Failure) -> stat? {
     var status = stat()
     if lstat(name, &status) == 0 { return status }
@@ -69,7 +69,7 @@ enum FileCheck {
     }
   }
 
-  /// The size of a file beside a database; 0 if there is none.
+  /// Returns the size of a file next to a database, or 0 if it doesn't exist.
   private static func size(
     of name: UnsafePointer<CChar>, beside database: UnsafePointer<CChar>?
   ) throws(Failure) -> Int64 {
@@ -83,17 +83,18 @@ enum FileCheck {
     return Int64(file.st_size)
   }
 
-  /// Whether the owner of a file may write the database, too.
+  /// Returns whether a file's owner can also write to the database.
   private static func ownerMayWrite(_ database: stat, of file: stat) -> Bool {
     file.st_uid == database.st_uid || database.st_mode & S_IWOTH != 0
       || database.st_mode & S_IWGRP != 0 && file.st_gid == database.st_gid
   }
 
-  /// Reads the end of a journal. SQLite holds no locks on journals, so that closing one drops none.
+  /// Returns whether a journal's end names a super-journal. SQLite doesn't lock journals, so closing one doesn't
+  /// release locks.
   private static func namesSuperJournal(_ name: UnsafePointer<CChar>) throws(Failure) -> Bool {
     let file = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
-      // Its writer has just removed it, or SQLite may not read it either.
+      // The writer has just removed the journal, or SQLite can't read it either.
       if errno == ENOENT || errno == EACCES { return false }
       throw .unknown(SQLITE_IOERR | (1 << 8))  // SQLITE_IOERR_READ
     }
@@ -106,7 +107,7 @@ enum FileCheck {
     return count == 8 && end == journalMagic.bigEndian
   }
 
-  /// Reads through SQLite's own file: closing another descriptor would drop this process's locks.
+  /// Reads through SQLite's own file, because closing another descriptor would release this process's locks.
   private static func keepsRollbackJournal(_ log: UnsafePointer<CChar>) throws(Failure) -> Bool {
     let database = sqlite3_database_file_object(log)
     var version: UInt8 = 0
@@ -118,7 +119,7 @@ enum FileCheck {
 }
 
 extension FileCheck.Failure {
-  /// The result code for SQLite; keeps the refused file for the error that follows.
+  /// Returns SQLite's result code, and keeps the refused file for the following error.
   func report() -> Int32 {
     switch self {
     case .unknown(let result): return result
@@ -130,7 +131,7 @@ extension FileCheck.Failure {
 }
 
 extension Database {
-  /// Looks at journal and log beside a database as a hardened connection does before it opens them, but not inside.
+  /// Checks a database's journal and log like a hardened connection before it opens them, but doesn't read them.
   ///
   /// - Throws: `unsafeFile`.
   package static func checkFiles(beside path: String) throws(SQLiteError) {

@@ -1,21 +1,21 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// Keeps the child of a fork from opening databases while it carries copies of its parent's connections.
+/// Prevents the child of a fork from opening databases while it has copies of its parent's connections.
 ///
-/// SQLite remembers, for each file that a process has open, which locks it holds. A fork copies that memory and not the
-/// locks: a connection that the child then opens would believe to hold what only its parent does, and lose commits.
+/// SQLite records the locks of each file that a process has open. A fork copies these records but not the locks, so a
+/// new connection in the child would use locks that only its parent holds, and lose commits.
 enum ForkGuard {
   /// The process whose connections are counted.
   private static let process = Atomic<UInt64>(0)
   private static let open = Atomic<Int>(0)
 
-  /// - Throws: `misuse` where connections to files were open when this process was forked.
+  /// - Throws: `misuse` if connections to files were open when this process was forked.
   static func willOpen() throws(SQLiteError) {
     let own = OwnProcess.number
     let counted = process.load(ordering: .acquiring)
     if counted != own {
-      // Another thread may open the process's first connection at the same time: it stores the process before it counts.
+      // Another thread may be opening the process's first connection. It stores the process before it counts.
       guard open.load(ordering: .acquiring) == 0 || process.load(ordering: .acquiring) == own else {
         throw SQLiteError(
           .misuse, "the parent of this process had databases open when it was forked: fork before they are, or exec")
@@ -25,7 +25,7 @@ enum ForkGuard {
     open.add(1, ordering: .acquiringAndReleasing)
   }
 
-  /// Whether this process is the child of a fork whose parent opened connections: those are the parent's.
+  /// Whether this process is the child of a fork whose parent opened connections.
   static var isInChild: Bool { process.load(ordering: .acquiring) != OwnProcess.number }
 
   static func didClose() {

@@ -6,7 +6,7 @@ internal import CCofferSQLite
 /// table. FTS5's own `bm25()` counts such rows, which changes the order of results. This rank applies the same formula
 /// to the current rows.
 package final class FullTextRank {
-  /// The name of the auxiliary function. `current_rank(TABLE)` is NULL for an outdated row.
+  /// The name of the auxiliary function. `current_rank(TABLE)` returns NULL for an outdated row.
   package static let name = "current_rank"
 
   private let ranking: UnsafeMutablePointer<coffer_sqlite_ranking>
@@ -27,7 +27,7 @@ package final class FullTextRank {
     ignored.deallocate()
   }
 
-  /// Sets the rows for later queries. Don't call this method while a statement is running.
+  /// Sets the current rows for later queries. Don't call this method while a statement is running.
   ///
   /// - Parameters:
   ///   - rows: The number of current rows, which is at least 1.
@@ -46,7 +46,7 @@ package final class FullTextRank {
   /// Sets the phrases that contribute to the score of later queries. Don't call this method while a statement is
   /// running.
   ///
-  /// - Parameter phrases: Whether each phrase contributes. Further phrases of a query contribute, too.
+  /// - Parameter phrases: Whether each phrase contributes. A query's further phrases also contribute.
   package func countOnly(_ phrases: [Bool]) {
     ignored.deallocate()
     ignored = .allocate(capacity: phrases.count)

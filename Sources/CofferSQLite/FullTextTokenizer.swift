@@ -1,8 +1,9 @@
 internal import CCofferSQLite
 
-/// A tokenizer for FTS5, which divides texts and queries into tokens. Each full-text table of a connection has its own.
+/// A tokenizer for FTS5, which divides texts and queries into tokens. Each of a connection's full-text tables has its
+/// own tokenizer.
 package protocol FullTextTokenizer: AnyObject {
-  /// Calls `give` with each token and its place in the UTF-8 text, until it returns false.
+  /// Calls `give` with each token and its range in the UTF-8 text, until `give` returns `false`.
   func tokenize(
     _ text: UnsafeRawBufferPointer, _ give: (_ token: UnsafeRawBufferPointer, _ place: Range<Int>) -> Bool)
 }

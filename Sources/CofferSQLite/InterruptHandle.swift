@@ -1,7 +1,7 @@
 internal import CCofferSQLite
 internal import Synchronization
 
-/// Stops a connection's work from any thread; outlives the connection harmlessly.
+/// A handle that stops a connection's work from any thread. It can safely outlive the connection.
 public final class InterruptHandle: Sendable {
   private let connection: Mutex<OpaquePointer?>
   private let calls = Atomic<Int>(0)
@@ -9,21 +9,21 @@ public final class InterruptHandle: Sendable {
 
   init() { connection = Mutex(nil) }
 
-  /// Ends the present call on the connection with `SQLiteError.Code.interrupted`, waiting for a lock included.
+  /// Ends the connection's current call with `SQLiteError.Code.interrupted`, including a wait for a lock.
   ///
-  /// An interrupted write rolls its transaction back. When nothing runs, nothing happens.
+  /// An interrupted write rolls back its transaction. Without a current call, the method has no effect.
   public func interrupt() {
     calls.add(1, ordering: .sequentiallyConsistent)
     connection.withLock { if let handle = $0 { sqlite3_interrupt(handle) } }
   }
 
-  /// As `interrupt()`, and until `resume()` no wait for a lock begins either.
+  /// Interrupts the current call like `interrupt()`, and prevents waiting for locks until `resume()`.
   package func stop() {
     stopped.store(true, ordering: .sequentiallyConsistent)
     interrupt()
   }
 
-  /// Ends a wait for a lock, and lets no other begin; statements that run go on to their end.
+  /// Ends a wait for a lock, and prevents other waits. Running statements continue to the end.
   package func stopWaiting() {
     stopped.store(true, ordering: .sequentiallyConsistent)
   }
@@ -33,7 +33,7 @@ public final class InterruptHandle: Sendable {
   /// Whether ``stop()`` or ``stopWaiting()`` was called since ``resume()``.
   package var isStopped: Bool { stopped.load(ordering: .sequentiallyConsistent) }
 
-  /// How often `interrupt()` has been called.
+  /// The number of `interrupt()` calls.
   var count: Int { calls.load(ordering: .sequentiallyConsistent) }
 
   func attach(_ handle: OpaquePointer) {
@@ -41,6 +41,6 @@ public final class InterruptHandle: Sendable {
     connection.withLock { $0 = OpaquePointer(bitPattern: address) }
   }
 
-  /// Before the connection is closed: afterwards `interrupt()` finds nothing to stop.
+  /// Detaches the connection before it's closed, so `interrupt()` has no effect afterward.
   func detach() { connection.withLock { $0 = nil } }
 }

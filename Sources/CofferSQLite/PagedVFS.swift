@@ -4,19 +4,19 @@ internal import Synchronization
 
 /// A VFS whose only files are databases with their pages in a ``PageStorage``.
 ///
-/// One connection uses such a database, so that locks are not needed. Every other file is refused: journals must be in
-/// memory, and nothing is put aside in temporary files.
+/// Such a database is used by a single connection, so it doesn't need locks. Other files are refused, so journals must
+/// be in memory, and there aren't any temporary files.
 enum PagedVFS {
-  /// The storages that are being opened, by their file names.
+  /// The storages of databases that are being opened, by file name.
   private static let opening = Mutex<Opening>(Opening())
 
   private struct Opening: @unchecked Sendable {
-    // The thread that opens a database takes its own storage out again.
+    // The thread that opens a database also removes its storage.
     var storages: [String: any PageStorage] = [:]
     var next = 0
   }
 
-  /// Runs `open` with the name of a database that has these pages, and the VFS to open it with.
+  /// Runs `open` with the name and the VFS of a database with these pages.
   static func opening<R>(
     _ storage: any PageStorage, _ open: (_ name: String, _ vfs: String) throws(SQLiteError) -> R
   ) throws(SQLiteError) -> R {
@@ -33,7 +33,7 @@ enum PagedVFS {
   }
 
   private struct Lent: @unchecked Sendable {
-    // The thread that opens the database is its only user.
+    // The thread that opens the database is the storage's only user.
     let storage: any PageStorage
   }
 
@@ -61,7 +61,7 @@ enum PagedVFS {
     _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
     _ openedFlags: UnsafeMutablePointer<Int32>?
   ) -> Int32 {
-    // SQLite closes a file that has methods.
+    // SQLite closes any file with methods.
     file.pointee.pMethods = nil
     guard flags & SQLITE_OPEN_MAIN_DB != 0, let name else { return SQLITE_CANTOPEN }
     let token = String(cString: name)
@@ -115,7 +115,7 @@ enum PagedVFS {
   }
 }
 
-/// SQLite's extended codes, which are no constants for Swift.
+/// SQLite's extended codes, which aren't available as constants in Swift.
 private enum IOFailure {
   static let read = SQLITE_IOERR | 1 << 8
   static let shortRead = SQLITE_IOERR | 2 << 8
@@ -124,11 +124,11 @@ private enum IOFailure {
   static let delete = SQLITE_IOERR | 10 << 8
 }
 
-/// One open database of a ``PageStorage``: SQLite's offsets as pages.
+/// An open database in a ``PageStorage``, which converts SQLite's offsets to pages.
 private final class PagedFile {
   let storage: any PageStorage
   private let pageSize: Int
-  /// For reads of parts of a page.
+  /// The buffer for partial page reads.
   private var scratch: UnsafeMutableRawBufferPointer?
 
   init(_ storage: any PageStorage) {
@@ -142,7 +142,7 @@ private final class PagedFile {
 
   func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
     let (page, start) = (offset / pageSize, offset % pageSize)
-    // SQLite reads no range over the end of a page.
+    // SQLite doesn't read across the end of a page.
     guard start + bytes.count <= pageSize else { return IOFailure.read }
     guard page < storage.pageCount else {
       bytes.initializeMemory(as: UInt8.self, repeating: 0)

@@ -73,8 +73,8 @@ public struct SQLiteRow: Sendable {
 
   /// The value in the first column with a name, as a Swift type.
   ///
-  /// Values aren't converted. For example, you can't read an integer as a text, and you can read NULL only as `nil` of
-  /// an optional type. However, you can read an integer as a `Double` that's equal to it, and 0 and 1 as a `Bool`.
+  /// Values aren't converted. For example, you can't read an integer as a text, and you can read NULL only as `nil`
+  /// with an optional type. However, you can read an integer as a `Double` that's equal to it, and 0 and 1 as a `Bool`.
   ///
   /// - Throws: `notDecodable`, with the column's name and the types, if the column doesn't exist or its value has
   ///   another type.

@@ -1,12 +1,12 @@
 internal import CCofferSQLite
 
-/// SQLite's own functions, replaced on connections to strangers' files.
+/// Replacements for SQLite's own functions on connections to untrusted files.
 ///
-/// SQLite doesn't ask the authorizer about expressions of the schema, and computes some of them itself: a CHECK
-/// constraint in `integrity_check`, a generated column of the statistics whenever it reads the schema. No signal ends a
-/// function that computes for years. Therefore, a schema can't call any function that the connection's rule lacks.
+/// SQLite doesn't call the authorizer for schema expressions, and evaluates some of them itself, such as a CHECK
+/// constraint in `integrity_check`, or a generated column of the statistics whenever it reads the schema. Signals can't
+/// end a function that runs for years. Therefore, a schema can only call the functions in the connection's rule.
 enum ReplacedFunctions {
-  /// The names of all functions of this SQLite that expressions of a schema can call.
+  /// The names of all SQLite functions that schema expressions can call.
   private static let names: Result<[String], SQLiteError> = Result { () throws(SQLiteError) in
     let scratch = try Database.connect(
       ":memory:", SQLITE_OPEN_READWRITE, vfs: nil, configuration: Database.Configuration())
@@ -16,8 +16,8 @@ enum ReplacedFunctions {
     return names
   }
 
-  /// Replaces all functions but those with the given names. A schema that calls them still loads, but a statement that
-  /// needs such a value fails.
+  /// Replaces all functions except the named functions. A schema that calls them still loads, but statements that need
+  /// their values fail.
   static func replace(on connection: Connection, except allowed: Set<String>) throws(SQLiteError) {
     let handle = try connection.open()
     for name in try names.get() where !allowed.contains(name) {

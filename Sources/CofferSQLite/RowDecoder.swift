@@ -1,12 +1,13 @@
-/// Decodes a member of a row from the JSON in a text column, for a type that is no column's value.
+/// Decodes a row's member from JSON in a text column, for a type that a column can't represent.
 ///
-/// Given by the module above, since this one knows no JSON.
+/// The module above provides the closure, because this module doesn't know JSON.
 package typealias NestedDecoding = @Sendable (_ type: any Decodable.Type, _ json: String) throws -> any Decodable
 
 extension QueryResult {
-  /// Every row as a value of a `Decodable` type, as `SQLiteRow.decoded(as:)` reads one row; empty without rows.
+  /// Returns all rows as values of a `Decodable` type, decoded with `SQLiteRow.decoded(as:)`, or an empty array without
+  /// rows.
   ///
-  /// - Throws: `notDecodable` at the first row that is no such value.
+  /// - Throws: `notDecodable` at the first row that doesn't match the type.
   public func decoded<Value: Decodable>(as type: Value.Type) throws(SQLiteError) -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(rows.count)
@@ -16,12 +17,13 @@ extension QueryResult {
 }
 
 extension SQLiteRow {
-  /// The row as a value of a `Decodable` type, its members by the names of the columns.
+  /// Returns the row as a value of a `Decodable` type, with members from the columns with the same names.
   ///
-  /// A member is read as ``subscript(_:as:)`` reads a column; an optional one is nil for NULL and where no such column
-  /// is. Columns without a member are left out. A type that is one value, such as `Int`, takes the first column.
+  /// Members are read like columns in ``subscript(_:as:)``. An optional member is `nil` if the column is NULL or
+  /// missing. Columns without a member are ignored. A type that represents a single value, such as `Int`, reads the
+  /// first column.
   ///
-  /// - Throws: `notDecodable`, which names the column and both types.
+  /// - Throws: `notDecodable`, with the column's name and both types.
   public func decoded<Value: Decodable>(as type: Value.Type) throws(SQLiteError) -> Value {
     do {
       if let readable = type as? any SQLiteValueReadable.Type {
@@ -36,7 +38,7 @@ extension SQLiteRow {
 }
 
 extension SQLiteError {
-  /// An error that a type throws while it is decoded, without any value.
+  /// Creates an error from a type's decoding error, without including values.
   fileprivate init(decoding error: any Error, as type: Any.Type) {
     switch error {
     case let error as SQLiteError: self = error
@@ -50,7 +52,7 @@ extension SQLiteError {
   }
 }
 
-/// A row as an object.
+/// A decoder for a row as an object.
 private struct RowDecoder: Decoder {
   let row: SQLiteRow
   var codingPath: [any CodingKey] { [] }
@@ -94,14 +96,14 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     throw ColumnDecoder.unsupported(key.stringValue)
   }
 
-  // For classes: the superclass reads the same row.
+  // Classes need this, because the superclass reads the same row.
   func superDecoder() -> any Decoder { RowDecoder(row: row) }
   func superDecoder(forKey key: Key) -> any Decoder { RowDecoder(row: row) }
 }
 
-/// The value of one column.
+/// A decoder for one column's value.
 private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
-  /// The type has members or elements, so that it must be decoded from JSON.
+  /// An error for a type with members or elements, which must be decoded from JSON.
   private struct NeedsJSON: Error {}
 
   let value: SQLiteValue

@@ -1,7 +1,7 @@
 internal import CCofferSQLite
 
 extension SQLiteError.Code {
-  /// The code for an extended result code of SQLite.
+  /// Creates the code for an extended SQLite result code.
   init(result: Int32) {
     switch result {
     case SQLITE_BUSY | (2 << 8): self = .staleSnapshot  // SQLITE_BUSY_SNAPSHOT
@@ -9,7 +9,7 @@ extension SQLiteError.Code {
     case SQLITE_CANTOPEN | (2 << 8): self = .isDirectory  // SQLITE_CANTOPEN_ISDIR
     case CheckingVFS.refusal: self = .unsafeFile
     case SQLITE_IOERR | (12 << 8): self = .noMemory  // SQLITE_IOERR_NOMEM
-    // SQLITE_IOERR_SHMSIZE: the index of a write-ahead log finds no room on the disk.
+    // With SQLITE_IOERR_SHMSIZE, the write-ahead log's index doesn't fit on the disk.
     case SQLITE_IOERR | (19 << 8): self = .full
     default: self.init(primaryResult: result & 0xFF, result)
     }
@@ -18,7 +18,8 @@ extension SQLiteError.Code {
   private init(primaryResult: Int32, _ result: Int32) {
     switch primaryResult {
     case SQLITE_ERROR: self = .sqlLogic
-    // SQLITE_PROTOCOL: another process was stopped in the few instructions that publish a commit in the log's index.
+    // With SQLITE_PROTOCOL, another process was stopped during the few instructions that publish a commit in the log's
+    // index.
     case SQLITE_BUSY, SQLITE_PROTOCOL: self = .busy
     case SQLITE_LOCKED: self = .locked
     case SQLITE_READONLY: self = .readOnly
@@ -60,7 +61,7 @@ extension SQLiteError.Constraint {
 }
 
 extension SQLiteError {
-  /// SQLite's own sentence for a result code, which names nothing.
+  /// Returns SQLite's own message for a result code, which doesn't contain names.
   static func plainMessage(_ result: Int32) -> String {
     sqlite3_errstr(result).map { String(cString: $0) } ?? "error \(result)"
   }
@@ -74,16 +75,16 @@ extension SQLiteError {
     self.init(Code(result: result), Self.plainMessage(result), extendedCode: result)
   }
 
-  /// The disk failed to confirm a write to a file, or the removal of one.
+  /// Whether the disk failed to confirm a write to a file, or a file's removal.
   package var isFailedSync: Bool {
     extendedCode == SQLITE_IOERR | (4 << 8)  // SQLITE_IOERR_FSYNC
       || extendedCode == SQLITE_IOERR | (5 << 8)  // SQLITE_IOERR_DIR_FSYNC
   }
 
-  /// True for a message of a running statement that is known to hold nothing but names.
+  /// Returns whether a running statement's message is known to contain only names.
   ///
-  /// Functions and virtual tables report SQLITE_ERROR too, and quote the values passed to them (a JSON path, a full-text
-  /// query), so that only known messages are passed on.
+  /// Functions and virtual tables also report SQLITE_ERROR, and quote the values passed to them (a JSON path, a
+  /// full-text query), so only known messages are passed on.
   static func isMessageFreeOfValues(_ message: String, result: Int32) -> Bool {
     guard result & 0xFF == SQLITE_ERROR else { return true }
     return harmlessBeginnings.contains { message.hasPrefix($0) }

@@ -1,24 +1,24 @@
-/// A value as SQLite stores it.
+/// A value in SQLite's form.
 public enum SQLiteValue: Sendable, Hashable {
   /// NULL.
   case null
-  /// A signed integer of 64 bits.
+  /// A signed 64-bit integer.
   case integer(Int64)
-  /// A double; SQLite keeps no NaN.
+  /// A double. SQLite can't store NaN.
   case real(Double)
-  /// A text, which may hold U+0000.
+  /// A text, which may contain U+0000.
   case text(String)
   /// Bytes.
   case blob([UInt8])
 }
 
-/// The type that SQLite stores a value with: NULL, a signed integer of 64 bits, a double, a text or bytes.
+/// The type of a stored value: NULL, a signed 64-bit integer, a double, a text or bytes.
 public enum StorageClass: Sendable, Hashable {
   case null, integer, real, text, blob
 }
 
 extension SQLiteValue {
-  /// The type of this value.
+  /// The value's type.
   public var storageClass: StorageClass {
     switch self {
     case .null: .null
@@ -29,15 +29,15 @@ extension SQLiteValue {
     }
   }
 
-  /// Whether the value is NULL.
+  /// A Boolean value that indicates whether the value is NULL.
   public var isNull: Bool { self == .null }
 
-  /// The integer, nil for any other storage class.
+  /// The integer, or `nil` for other storage classes.
   public var integer: Int64? {
     if case .integer(let value) = self { value } else { nil }
   }
 
-  /// The number, integers included, nil for any other storage class.
+  /// The number, including integers, or `nil` for other storage classes.
   public var real: Double? {
     switch self {
     case .real(let value): value
@@ -46,12 +46,12 @@ extension SQLiteValue {
     }
   }
 
-  /// The text, nil for any other storage class.
+  /// The text, or `nil` for other storage classes.
   public var text: String? {
     if case .text(let value) = self { value } else { nil }
   }
 
-  /// The bytes of a blob, nil for any other storage class.
+  /// The blob's bytes, or `nil` for other storage classes.
   public var blob: [UInt8]? {
     if case .blob(let value) = self { value } else { nil }
   }

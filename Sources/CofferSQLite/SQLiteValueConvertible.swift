@@ -1,6 +1,6 @@
-/// A type that can be bound to a parameter of a statement. nil is bound as NULL.
+/// A type whose values can be bound to a statement's parameters. `nil` is bound as NULL.
 public protocol SQLiteValueConvertible {
-  /// The value to bind, as SQLite stores it.
+  /// The value to bind, in SQLite's form.
   var sqliteValue: SQLiteValue { get }
 }
 
@@ -13,7 +13,7 @@ extension Bool: SQLiteValueConvertible {
   public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
 }
 
-// Unsigned 64-bit integers don't conform: SQLite can't store their upper half.
+// Unsigned 64-bit integers don't conform, because SQLite can't store their upper half.
 
 extension Int: SQLiteValueConvertible {
   public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
@@ -48,7 +48,7 @@ extension UInt8: SQLiteValueConvertible {
 }
 
 extension Double: SQLiteValueConvertible {
-  /// SQLite has no NaN and stores it as NULL.
+  /// SQLite doesn't support NaN and stores it as NULL.
   public var sqliteValue: SQLiteValue { .real(self) }
 }
 

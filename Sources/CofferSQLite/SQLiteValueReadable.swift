@@ -1,8 +1,8 @@
-/// A type that a column's value can be read as: the counterpart of ``SQLiteValueConvertible``.
+/// A type that can be read from a column. It's the counterpart of ``SQLiteValueConvertible``.
 public protocol SQLiteValueReadable {
-  /// Reads a column's value, without converting it.
+  /// Reads a column's value without converting it.
   ///
-  /// - Returns: nil for a value of another type, or one that this type can't hold exactly.
+  /// - Returns: `nil` for a value with another type, or a value that this type can't represent exactly.
   init?(sqliteValue: SQLiteValue)
 }
 
@@ -11,7 +11,7 @@ extension SQLiteValue: SQLiteValueReadable {
 }
 
 extension Optional: SQLiteValueReadable where Wrapped: SQLiteValueReadable {
-  /// NULL is nil.
+  /// Reads NULL as `nil`.
   public init?(sqliteValue: SQLiteValue) {
     if sqliteValue.isNull {
       self = Wrapped?.none
@@ -24,7 +24,7 @@ extension Optional: SQLiteValueReadable where Wrapped: SQLiteValueReadable {
 }
 
 extension Bool: SQLiteValueReadable {
-  /// 1 or 0, and no other integer.
+  /// Reads 1 or 0, but no other integers.
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .integer(0): self = false
@@ -82,7 +82,7 @@ extension UInt8: SQLiteValueReadable {
 }
 
 extension Double: SQLiteValueReadable {
-  /// A real number, or an integer that a `Double` holds exactly.
+  /// Reads a real number, or an integer that a `Double` can represent exactly.
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .real(let value): self = value
@@ -93,7 +93,7 @@ extension Double: SQLiteValueReadable {
 }
 
 extension Float: SQLiteValueReadable {
-  /// A real number, rounded, or an integer that a `Float` holds exactly.
+  /// Reads a rounded real number, or an integer that a `Float` can represent exactly.
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .real(let value): self.init(value)

@@ -1,23 +1,23 @@
 internal import CCofferSQLite
 
-/// A function of SQL whose values the program computes.
+/// A SQL function whose values the program computes.
 package protocol ScalarFunction: AnyObject {
   var argumentCount: Int { get }
 
-  /// Writes the function's value to `result`; NULL by default. If it throws, the statement ends with a generic error: the
-  /// function must keep its own for the caller.
+  /// Writes the function's value to `result`, which is NULL by default. If it throws, the statement ends with a generic
+  /// error, so the function must keep its own error for the caller.
   func give(_ arguments: ScalarArguments, to result: VirtualResult) throws
 }
 
-/// The arguments of one call, valid during it.
+/// The arguments of a call, which are valid during the call.
 package struct ScalarArguments {
   fileprivate let values: UnsafeMutablePointer<OpaquePointer?>
   package let count: Int
 
-  /// As SQLite converts it; 0 for NULL.
+  /// Returns the argument as converted by SQLite, or 0 for NULL.
   package func integer(at index: Int) -> Int64 { sqlite3_value_int64(values[index]) }
 
-  /// nil for anything but a text that is valid Unicode.
+  /// Returns the argument, or `nil` unless it's a text with valid Unicode.
   package func text(at index: Int) -> String? {
     guard sqlite3_value_type(values[index]) == SQLITE_TEXT else { return nil }
     let start = sqlite3_value_text(values[index])
@@ -27,10 +27,10 @@ package struct ScalarArguments {
 }
 
 extension Database {
-  /// Registers a function that views may use. Its value may change from call to call.
+  /// Registers a function that views may use. Its value can change between calls.
   package func add(_ function: some ScalarFunction, named name: String) throws(SQLiteError) {
     let owner = FunctionOwner(function)
-    // SQLite owns the reference from here on, even if this call fails.
+    // SQLite now owns the reference, even if this call fails.
     try connection.check(
       sqlite3_create_function_v2(
         try connection.open(), name, Int32(function.argumentCount), SQLITE_UTF8 | SQLITE_INNOCUOUS,
@@ -47,7 +47,7 @@ extension Database {
   }
 }
 
-/// A reference for the pointer that SQLite holds.
+/// A reference for SQLite's pointer.
 private final class FunctionOwner {
   let function: any ScalarFunction
 

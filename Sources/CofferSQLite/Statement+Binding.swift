@@ -1,37 +1,37 @@
 internal import CCofferSQLite
 
-// A statement must be reset before its parameters are bound again; `run()` and a failed step do that.
+// Reset a statement before you bind its parameters again. `run()` and a failed step already do that.
 extension Statement {
-  /// Binds an integer to a parameter, counted from 1.
+  /// Binds an integer to a parameter. Parameters count from 1.
   ///
-  /// - Throws: `misuse` for an index without a parameter, and for a statement that runs: reset it first.
+  /// - Throws: `misuse` if the parameter doesn't exist, or if the statement is running and must be reset first.
   public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_int64(pointer, Int32(truncatingIfNeeded: index), value))
   }
 
-  /// Binds an integer to a parameter, counted from 1.
+  /// Binds an integer to a parameter. Parameters count from 1.
   ///
   /// - Throws: `misuse`, as for an `Int64`.
   public func bind(_ value: Int, at index: Int) throws(SQLiteError) { try bind(Int64(value), at: index) }
 
-  /// Binds a number to a parameter, counted from 1. NaN is bound as NULL: SQLite has no other place for it.
+  /// Binds a number to a parameter. Parameters count from 1. NaN is bound as NULL, because SQLite can't store it.
   ///
   /// - Throws: `misuse`, as for an `Int64`.
   public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_double(pointer, Int32(truncatingIfNeeded: index), value))
   }
 
-  /// Binds NULL to a parameter, counted from 1.
+  /// Binds NULL to a parameter. Parameters count from 1.
   ///
   /// - Throws: `misuse`, as for an `Int64`.
   package func bindNull(at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_null(pointer, Int32(truncatingIfNeeded: index)))
   }
 
-  /// Binds a copy of a text to a parameter, counted from 1. The text is bound by its byte count, so that U+0000 is a
-  /// character like any other.
+  /// Binds a copy of a text to a parameter. Parameters count from 1. The text is bound by its byte count, so it can
+  /// contain U+0000.
   ///
-  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
+  /// - Throws: `misuse`, as for an `Int64`, or `tooBig` beyond the length limit.
   public func bind(_ text: String, at index: Int) throws(SQLiteError) {
     var text = text
     try check(
@@ -41,9 +41,9 @@ extension Statement {
       })
   }
 
-  /// Binds a copy of a blob to a parameter, counted from 1.
+  /// Binds a copy of a blob to a parameter. Parameters count from 1.
   ///
-  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
+  /// - Throws: `misuse`, as for an `Int64`, or `tooBig` beyond the length limit.
   public func bind(_ blob: [UInt8], at index: Int) throws(SQLiteError) {
     try check(
       blob.withUnsafeBytes { bytes in
@@ -52,9 +52,9 @@ extension Statement {
       })
   }
 
-  /// Binds a value of any type that SQLite stores to a parameter, counted from 1; nil is NULL.
+  /// Binds a value of any SQLite type to a parameter. Parameters count from 1, and `nil` is NULL.
   ///
-  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
+  /// - Throws: `misuse`, as for an `Int64`, or `tooBig` beyond the length limit.
   public func bind(_ value: (any SQLiteValueConvertible)?, at index: Int) throws(SQLiteError) {
     switch value?.sqliteValue ?? .null {
     case .null: try bindNull(at: index)
@@ -67,7 +67,7 @@ extension Statement {
 
   /// Binds all parameters in order.
   ///
-  /// - Throws: `misuse` unless there are as many values as parameters.
+  /// - Throws: `misuse` unless the numbers of values and parameters are equal.
   public func bind(all values: [(any SQLiteValueConvertible)?]) throws(SQLiteError) {
     guard values.count == parameterCount else {
       throw SQLiteError(.misuse, "values: \(values.count), but parameters: \(parameterCount)", sql: sql)
@@ -75,9 +75,9 @@ extension Statement {
     for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
   }
 
-  /// Binds parameters by name, `:`, `@` or `$` optional.
+  /// Binds parameters by name. The `:`, `@` or `$` is optional.
   ///
-  /// - Throws: `misuse` unless each parameter has a value, and each value a parameter.
+  /// - Throws: `misuse` unless each parameter has a value and each value has a parameter.
   public func bind(named values: [String: (any SQLiteValueConvertible)?]) throws(SQLiteError) {
     guard values.count == parameterCount else {
       throw SQLiteError(.misuse, "values: \(values.count), but parameters: \(parameterCount)", sql: sql)
@@ -93,30 +93,31 @@ extension Statement {
 
   // MARK: Bytes in place
 
-  /// Binds UTF-8 without copying it: the memory must stay as it is until the parameter is bound again, cleared, or
-  /// the statement has gone. An empty buffer is the empty text.
+  /// Binds UTF-8 without copying it. The memory must remain unchanged until the parameter is bound again or cleared, or
+  /// the statement is released. An empty buffer is the empty text.
   package func bindText(_ utf8: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(
       coffer_sqlite_bind_text(pointer, Int32(truncatingIfNeeded: index), utf8.baseAddress, UInt64(utf8.count), 0))
   }
 
-  /// Binds a blob without copying it, on the same terms as `bindText(_:at:)`. An empty buffer is the empty blob.
+  /// Binds a blob without copying it, with the same requirements as `bindText(_:at:)`. An empty buffer is the empty
+  /// blob.
   package func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(
       coffer_sqlite_bind_blob(pointer, Int32(truncatingIfNeeded: index), bytes.baseAddress, UInt64(bytes.count), 0))
   }
 
-  /// Binds a copy of UTF-8 to a parameter, counted from 1. An empty buffer is the empty text.
+  /// Binds a copy of UTF-8 to a parameter. Parameters count from 1. An empty buffer is the empty text.
   ///
-  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
+  /// - Throws: `misuse`, as for an `Int64`, or `tooBig` beyond the length limit.
   public func bindText(copying utf8: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(
       coffer_sqlite_bind_text(pointer, Int32(truncatingIfNeeded: index), utf8.baseAddress, UInt64(utf8.count), 1))
   }
 
-  /// Binds a copy of a blob to a parameter, counted from 1. An empty buffer is the empty blob.
+  /// Binds a copy of a blob to a parameter. Parameters count from 1. An empty buffer is the empty blob.
   ///
-  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
+  /// - Throws: `misuse`, as for an `Int64`, or `tooBig` beyond the length limit.
   public func bindBlob(copying bytes: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(
       coffer_sqlite_bind_blob(pointer, Int32(truncatingIfNeeded: index), bytes.baseAddress, UInt64(bytes.count), 1))

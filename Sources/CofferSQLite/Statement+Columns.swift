@@ -1,10 +1,11 @@
 internal import CCofferSQLite
 
-// Columns count from 0. Outside of a row, and outside of its columns, everything is NULL.
+// Columns count from 0. All values outside of a row or its columns are NULL.
 //
-// Lent memory belongs to the statement, which must not be released while it is used: hence the extended lifetimes.
+// The statement owns the borrowed memory, so extended lifetimes prevent its release during use.
 extension Statement {
-  /// The storage class of the value. Read it before the value: a read that converts may change it.
+  /// Returns the value's storage class. Call this method before you read the value, because a converting read may
+  /// change the storage class.
   public func storageClass(at column: Int) -> StorageClass {
     switch sqlite3_column_type(pointer, Int32(truncatingIfNeeded: column)) {
     case SQLITE_INTEGER: .integer
@@ -15,31 +16,31 @@ extension Statement {
     }
   }
 
-  /// The integer, or another value converted as by SQLite's CAST; 0 for NULL.
+  /// Returns the integer, or another value converted like SQLite's CAST. Returns 0 for NULL.
   public func int64(at column: Int) -> Int64 {
     sqlite3_column_int64(pointer, Int32(truncatingIfNeeded: column))
   }
 
-  /// The real number, or another value converted as by SQLite's CAST; 0 for NULL.
+  /// Returns the real number, or another value converted like SQLite's CAST. Returns 0 for NULL.
   public func double(at column: Int) -> Double {
     sqlite3_column_double(pointer, Int32(truncatingIfNeeded: column))
   }
 
-  /// Whether the value in a column, counted from 0, is NULL.
+  /// Returns whether the value in a column is NULL. Columns count from 0.
   public func isNull(at column: Int) -> Bool {
     sqlite3_column_type(pointer, Int32(truncatingIfNeeded: column)) == SQLITE_NULL
   }
 
-  /// The size of a blob, or of a text in UTF-8.
+  /// Returns the size of a blob, or of a text in UTF-8.
   public func byteCount(at column: Int) -> Int {
     Int(sqlite3_column_bytes(pointer, Int32(truncatingIfNeeded: column)))
   }
 
-  /// Calls `body` with a blob's bytes, or any other value as UTF-8 text, which is not validated. The bytes are valid
-  /// during the call. NULL gives no bytes.
+  /// Calls `body` with a blob's bytes, or with another value as unvalidated UTF-8 text. The bytes are valid during the
+  /// call, and empty for NULL.
   ///
-  /// - Returns: the result of `body`.
-  /// - Throws: errors of `body`.
+  /// - Returns: The result of `body`.
+  /// - Throws: The errors of `body`.
   public func withBytes<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -50,7 +51,7 @@ extension Statement {
     }
   }
 
-  /// Lends the bytes of a column known to hold a blob. The address of an empty one is nil.
+  /// Calls `body` with the bytes of a blob column. The address of an empty blob is `nil`.
   package func withBlob<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -60,20 +61,21 @@ extension Statement {
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// Lends a column as UTF-8, converted by SQLite if needed; not validated. Call `isWellFormed(at:)` first if the
-  /// database stores UTF-16: SQLite silently joins an unpaired surrogate with the next unit.
+  /// Calls `body` with a column as unvalidated UTF-8, converted by SQLite if needed. If the database stores UTF-16,
+  /// call `isWellFormed(at:)` first, because SQLite silently joins an unpaired surrogate with the next unit.
   package func withText<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
     let column = Int32(truncatingIfNeeded: column)
-    // Before the count: this call converts the value, and the count is that of the converted bytes.
+    // Call this before reading the count, because it converts the value, and the count is the number of converted
+    // bytes.
     let bytes = UnsafeRawPointer(sqlite3_column_text(pointer, column))
     defer { withExtendedLifetime(self) {} }
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// False for a text with unpaired surrogates in a database that stores UTF-16; true for any other column, and always
-  /// in databases that store UTF-8.
+  /// Returns `false` for a text with unpaired surrogates in a UTF-16 database, or `true` for other columns, and always
+  /// in a UTF-8 database.
   package func isWellFormed(at column: Int) -> Bool {
     guard connection.isUTF16, storageClass(at: column) == .text else { return true }
     let column = Int32(truncatingIfNeeded: column)
@@ -93,9 +95,9 @@ extension Statement {
     return !isHalf
   }
 
-  /// The value as text; nil for NULL. A number is converted as by SQLite's CAST.
+  /// Returns the value as text, or `nil` for NULL. Numbers are converted like SQLite's CAST.
   ///
-  /// - Throws: `invalidText` for text that is not valid Unicode.
+  /// - Throws: `invalidText` for text that isn't valid Unicode.
   public func text(at column: Int) throws(SQLiteError) -> String? {
     let index = Int32(truncatingIfNeeded: column)
     guard !isNull(at: column) else { return nil }
@@ -113,14 +115,14 @@ extension Statement {
     return text
   }
 
-  /// The bytes of a blob or text; nil for NULL.
+  /// Returns the bytes of a blob or text, or `nil` for NULL.
   public func bytes(at column: Int) -> [UInt8]? {
     isNull(at: column) ? nil : withBytes(at: column) { Array($0) }
   }
 
-  /// The value as it is stored.
+  /// Returns the value in its stored type.
   ///
-  /// - Throws: `invalidText` for a text that is not valid Unicode.
+  /// - Throws: `invalidText` for text that isn't valid Unicode.
   public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
     switch storageClass(at: column) {
     case .null: .null
@@ -131,9 +133,9 @@ extension Statement {
     }
   }
 
-  /// All values of the row, in the order of the columns.
+  /// Returns the row's values in column order.
   ///
-  /// - Throws: `invalidText` for a text that is not valid Unicode.
+  /// - Throws: `invalidText` for text that isn't valid Unicode.
   public func values() throws(SQLiteError) -> [SQLiteValue] {
     var values: [SQLiteValue] = []
     let count = columnCount

@@ -33,7 +33,7 @@ struct StatementCache {
     return (slot, slot.statement)
   }
 
-  /// Returns a new slot for a text, or `nil` if the cache has no capacity.
+  /// Returns a new slot for a text, or `nil` if the cache's capacity is 0.
   mutating func makeSlot(_ sql: String) -> Slot? {
     guard capacity > 0 else { return nil }
     if slots.count >= capacity, let oldest = slots.values.min(by: { $0.lastUse < $1.lastUse }) {

@@ -1,29 +1,29 @@
 internal import CCofferSQLite
 
-/// SQL ready to be compiled, statement by statement.
+/// A SQL text that's ready to be compiled, statement by statement.
 struct StatementText {
-  /// The bytes with the zero that SQLite wants at the end; without it, it would copy the rest for each statement.
+  /// The bytes with a trailing zero. Without it, SQLite would copy the remaining text for each statement.
   private let bytes: ContiguousArray<CChar>
 
-  /// Throws misuse for U+0000, at which SQLite would stop in silence.
+  /// Throws `misuse` for U+0000, because SQLite would silently stop there.
   init(_ sql: String) throws(SQLiteError) {
     bytes = sql.utf8CString
     guard bytes.count < Int32.max else { throw SQLiteError(.tooBig, "the statement is too long") }
     guard bytes.firstIndex(of: 0) == bytes.count - 1 else { throw SQLiteError(.misuse, "U+0000 in a statement") }
   }
 
-  /// In bytes.
+  /// The length in bytes.
   var count: Int { bytes.count - 1 }
 
   struct Compiled {
     var result: Int32
-    /// nil for blanks and comments.
+    /// The compiled statement, or `nil` for whitespace and comments.
     var pointer: OpaquePointer?
-    /// The end of the statement in the text, in bytes.
+    /// The statement's end in the text, in bytes.
     var end: Int
   }
 
-  /// Compiles the statement that begins at an offset in bytes.
+  /// Compiles the statement at a byte offset.
   func compile(from start: Int, on handle: OpaquePointer, isPersistent: Bool = false) -> Compiled {
     bytes.withUnsafeBufferPointer { bytes in
       let text = bytes.baseAddress! + start
@@ -37,7 +37,7 @@ struct StatementText {
     }
   }
 
-  /// True if anything but blanks and comments follows an offset in bytes.
+  /// Returns whether a byte offset is followed by more than whitespace and comments.
   func holdsStatement(after offset: Int, on handle: OpaquePointer) -> Bool {
     var offset = offset
     while let start = bytes[offset..<count].firstIndex(where: { !Self.isBlank($0) }) {
@@ -51,7 +51,7 @@ struct StatementText {
     return false
   }
 
-  /// The text may hold several statements: it has a semicolon before its end.
+  /// Whether the text may contain several statements, because it has a semicolon before its end.
   var hasInnerSemicolon: Bool {
     guard let first = bytes.firstIndex(of: Self.semicolon) else { return false }
     return bytes[first..<count].contains { !Self.isBlank($0) }

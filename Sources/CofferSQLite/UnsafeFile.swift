@@ -1,17 +1,17 @@
 internal import CofferPlatform
 internal import Synchronization
 
-/// A file that SQLite must not open, and why.
+/// A file that SQLite must not open, with the reason.
 struct UnsafeFile: Sendable {
   enum Problem: Sendable {
     case symbolicLink, directory, special
     case secondName
     case foreignOwner
-    /// A journal whose end names a file that SQLite would delete.
+    /// A journal that names a file at its end, which SQLite would delete.
     case namesSuperJournal
-    /// A log beside a database that keeps a rollback journal.
+    /// A log next to a database that uses a rollback journal.
     case logOfAnother
-    /// The super-journal of a transaction over several databases.
+    /// The super-journal of a transaction across several databases.
     case superJournal
   }
 
@@ -53,14 +53,14 @@ struct UnsafeFile: Sendable {
 
   // MARK: From xOpen to the error
 
-  /// The refused file of each thread: xOpen returns only a number, and SQLite's call fails with it on that thread.
+  /// Each thread's refused file. xOpen returns only a number, but SQLite's call fails with it on the same thread.
   private static let kept = Mutex<[UInt: UnsafeFile]>([:])
 
   func keep() {
     Self.kept.withLock { $0[Self.thread] = self }
   }
 
-  /// The file that this thread's last refusal was about.
+  /// Returns and removes the file of this thread's last refusal.
   static func take() -> UnsafeFile? {
     kept.withLock { $0.removeValue(forKey: thread) }
   }

@@ -1,6 +1,6 @@
 internal import CCofferSQLite
 
-/// Receives a value of a virtual table, NULL by default. Valid during the call it is passed to.
+/// Receives a value of a virtual table, which is NULL by default. It's valid during the call that receives it.
 package struct VirtualResult {
   let context: OpaquePointer
 
@@ -31,10 +31,10 @@ package struct VirtualResult {
 extension Database {
   /// Registers a read-only virtual table under a name.
   ///
-  /// An error of the table ends the statement with a generic error: the table must keep its own for the caller.
+  /// If the table throws, the statement ends with a generic error, so the table must keep its own error for the caller.
   package func add(_ table: some VirtualTable, named name: String) throws(SQLiteError) {
     let owner = VirtualTableModule.Owner(table)
-    // SQLite owns the reference from here on, even if this call fails.
+    // SQLite now owns the reference, even if this call fails.
     try connection.check(
       sqlite3_create_module_v2(
         try connection.open(), name, VirtualTableModule.shared, Unmanaged.passRetained(owner).toOpaque(),
@@ -44,7 +44,7 @@ extension Database {
 
 /// The functions that SQLite calls to read a virtual table.
 private enum VirtualTableModule {
-  /// A reference for the pointer that SQLite holds.
+  /// A reference for SQLite's pointer.
   final class Owner {
     let table: any VirtualTable
 
@@ -62,7 +62,7 @@ private enum VirtualTableModule {
   nonisolated(unsafe) static let shared: UnsafeMutablePointer<sqlite3_module> = {
     let module = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
     module.initialize(to: sqlite3_module())
-    // Without xCreate the table exists under its module's name, and no statement can create another.
+    // Without xCreate, the table exists under its module's name, and statements can't create another table.
     module.pointee.xConnect = { handle, owner, _, _, table, _ in connect(handle, owner, table) }
     module.pointee.xDisconnect = { table in
       let table = UnsafeMutableRawPointer(table!).assumingMemoryBound(to: coffer_sqlite_table.self)

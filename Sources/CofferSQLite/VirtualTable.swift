@@ -1,38 +1,38 @@
-/// A table whose rows the program generates on demand: read-only, without a stored schema.
+/// A table whose rows the program generates on demand. It's read-only and doesn't have a stored schema.
 package protocol VirtualTable: AnyObject {
-  /// A column's number is its index here.
+  /// The columns. A column's number is its index in this array.
   var columns: [VirtualColumn] { get }
 
-  /// The name of the column that tells rows apart; nil for a table whose rows have row ids.
+  /// The name of the column that identifies rows, or `nil` if the rows have row IDs.
   var primaryKey: String? { get }
 
-  /// The best way to read the rows under these conditions.
+  /// Returns the best plan for reading the rows with these conditions.
   func plan(for request: VirtualTableRequest) -> VirtualTablePlan
 
-  /// Begins to read by a plan.
+  /// Begins reading with a plan.
   ///
   /// - Parameters:
-  ///   - plan: the plan's number.
-  ///   - values: the values of the plan's arguments, in order; text that is not valid Unicode is NULL.
+  ///   - plan: The plan's number.
+  ///   - values: The values of the plan's arguments, in order. Text that isn't valid Unicode is NULL.
   func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows
 }
 
 /// A cursor on a virtual table, initially before its first row.
 package protocol VirtualRows: AnyObject {
-  /// Advances to the next row; false if there is none.
+  /// Advances to the next row. Returns `false` after the last row.
   func next() throws -> Bool
 
-  /// Not asked of a table with a primary key.
+  /// The row's ID, which isn't used for a table with a primary key.
   var rowID: Int64 { get }
 
-  /// The number of rows that follow and equal the row at hand in every column that the query reads: they are counted
-  /// without calls of ``next()``. Asked for after each call of ``next()`` that returned true.
+  /// The number of following rows that equal the current row in every column that the query reads. These rows are
+  /// counted without calling ``next()``. SQLite gets this number after each ``next()`` call that returned `true`.
   var repeatCount: Int64 { get }
 
-  /// Text column shared by the current row and its repetitions; SQLite receives it without a call of ``give(_:to:)``.
+  /// The text column shared by the current row and its repetitions. SQLite receives it without calling ``give(_:to:)``.
   var repeatedText: VirtualText? { get }
 
-  /// Writes the value of a column of the current row to `result`.
+  /// Writes the current row's value in a column to `result`.
   func give(_ column: Int, to result: VirtualResult) throws
 }
 
@@ -46,7 +46,7 @@ extension VirtualRows {
   package var repeatedText: VirtualText? { nil }
 }
 
-/// UTF-8 in a column, which must stay where it is until the statement is reset.
+/// UTF-8 in a column, which must remain at the same address until the statement is reset.
 package struct VirtualText {
   package let column: Int
   package let utf8: UnsafeRawBufferPointer
@@ -59,7 +59,7 @@ package struct VirtualText {
 
 package struct VirtualColumn: Sendable {
   package let name: String
-  /// As in CREATE TABLE; with `HIDDEN` behind it, `SELECT *` leaves the column out.
+  /// The type as in CREATE TABLE. With a trailing `HIDDEN`, `SELECT *` omits the column.
   package let declaredType: String
 
   package init(_ name: String, _ declaredType: String) {
@@ -68,9 +68,9 @@ package struct VirtualColumn: Sendable {
   }
 }
 
-/// The constraints, order and columns that a query requests of a virtual table.
+/// The constraints, order and columns that a query requests from a virtual table.
 package struct VirtualTableRequest: Sendable {
-  /// A condition on a column that the table may use to select rows; SQLite checks it again unless the plan is exact.
+  /// A condition on a column that the table may use to select rows. SQLite rechecks it unless the plan is exact.
   package struct Condition: Sendable {
     package enum Comparison: Sendable {
       case equal, less, lessOrEqual, greater, greaterOrEqual
@@ -83,21 +83,21 @@ package struct VirtualTableRequest: Sendable {
     package let comparison: Comparison
   }
 
-  /// Conditions whose other side is known, texts compared byte by byte.
+  /// The conditions whose other side is known. Texts are compared byte by byte.
   package let conditions: [Condition]
   package let order: [(column: Int, isDescending: Bool)]
-  /// A bit for each used column; the last bit covers all columns from there on.
+  /// A bit for each used column. The last bit covers all further columns.
   package let usedColumns: UInt64
 }
 
 package struct VirtualTablePlan: Sendable {
-  /// The number passed to `open(plan:values:)`; at least 0.
+  /// The number passed to `open(plan:values:)`, which is at least 0.
   package var number: Int
   /// The numbers of the conditions whose values `open(plan:values:)` receives.
   package var arguments: [Int] = []
-  /// The numbers of the arguments that the table applies exactly as SQLite does, so that SQLite needs not check them.
+  /// The numbers of the arguments that the table applies exactly like SQLite, so SQLite doesn't need to check them.
   package var exactArguments: [Int] = []
-  /// The rows are in the requested order.
+  /// Whether the rows are in the requested order.
   package var isOrdered = false
   /// Whether there is at most one row.
   package var isUnique = false

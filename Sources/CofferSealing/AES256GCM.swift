@@ -1,9 +1,9 @@
 internal import CofferPlatform
 
-/// AES-256-GCM (NIST SP 800-38D) with nonces of 96 bits and tags of 128, its keys kept from call to call.
+/// AES-256-GCM (NIST SP 800-38D) with 96-bit nonces and 128-bit tags. Keys are kept between calls.
 ///
-/// Belongs to one thread at a time. The caller answers for nonces: ``XAESKey`` derives keys from them, and
-/// ``WrappingCipher`` uses each key once. Nothing else seals with it.
+/// Use it on one thread at a time. The caller is responsible for nonces: ``XAESKey`` derives keys from them, and
+/// ``WrappingCipher`` uses each key once. Other code doesn't seal with this type.
 package final class AES256GCM {
   package static let keyCount = 32
   package static let nonceCount = 12
@@ -13,9 +13,9 @@ package final class AES256GCM {
 
   package init() {}
 
-  /// Seals `plaintext` into `ciphertext` (as long) and `tag`.
+  /// Seals `plaintext` into `ciphertext` (the same length) and `tag`.
   ///
-  /// - Parameter key: nil for the key of the previous call, whose schedule is kept.
+  /// - Parameter key: The key, or `nil` to use the previous call's key, whose schedule is kept.
   package func seal(
     _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
     key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer,
@@ -26,9 +26,9 @@ package final class AES256GCM {
       plaintext, authenticating: additional, key: key, nonce: nonce, ciphertext: ciphertext, tag: tag)
   }
 
-  /// Opens a ciphertext of `seal` into `plaintext`, which has the same length.
+  /// Opens a ciphertext from `seal` into `plaintext`, which has the same length.
   ///
-  /// - Parameter key: nil for the key of the previous call, whose schedule is kept.
+  /// - Parameter key: The key, or `nil` to use the previous call's key, whose schedule is kept.
   /// - Throws: `notAuthentic` for a wrong tag. After any error, `plaintext` has been wiped.
   package func open(
     _ ciphertext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,

@@ -1,9 +1,10 @@
 internal import CofferPlatform
 
-/// Builds the bytes of integers and text (FORMAT, "Conventions"): unsigned big-endian, i64 in two's complement.
+/// A builder for bytes from integers and text (FORMAT, "Conventions"). Integers are big-endian and unsigned, except for
+/// i64 in two's complement.
 ///
-/// No generic parameters, here and in ``ByteReader``, though one would do: every row passes through, and other modules
-/// call the unspecialised form of a generic `package` function, which takes 50 ns an integer.
+/// This type and ``ByteReader`` don't use generic parameters, because they process every row. Other modules would call
+/// the unspecialized form of a generic `package` function, which takes 50 ns for each integer.
 package struct ByteBuilder {
   package private(set) var bytes: [UInt8] = []
 
@@ -15,7 +16,7 @@ package struct ByteBuilder {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Overwrites the bytes, which held text. Bytes that didn't fit into the reserved ones have left copies.
+  /// Overwrites the bytes, which may contain text. If bytes didn't fit into the reserved memory, copies remain.
   package mutating func wipe() {
     bytes.withUnsafeMutableBytes { bytes in
       if let start = bytes.baseAddress { coffer_wipe(start, bytes.count) }
@@ -36,7 +37,7 @@ package struct ByteBuilder {
     bytes.append(contentsOf: more)
   }
 
-  /// Appends `count` bytes that `write` fills.
+  /// Appends `count` bytes, which `write` fills.
   package mutating func append(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
     let start = bytes.count
     bytes.append(contentsOf: repeatElement(0, count: count))
@@ -53,7 +54,7 @@ package struct ByteBuilder {
     bytes.append(UInt8(value))
   }
 
-  /// A label of ASCII, then zeros up to `width`.
+  /// Appends an ASCII label, followed by zeros up to `width`.
   package mutating func append(label: StaticString, width: Int = 0) {
     label.withUTF8Buffer { bytes.append(contentsOf: $0) }
     for _ in 0..<max(0, width - label.utf8CodeUnitCount) { bytes.append(0) }
@@ -65,7 +66,8 @@ package struct ByteBuilder {
   }
 }
 
-/// `PAE(x1..xn)`: how many parts, then the length and bytes of each, so that no two lists of parts look alike.
+/// The encoding `PAE(x1..xn)`, which contains the number of parts, and each part's length and bytes, so different lists
+/// of parts have different encodings.
 package struct PreAuthenticationEncoding {
   private var builder = ByteBuilder()
   private var count: UInt32 = 0
@@ -102,7 +104,7 @@ package struct PreAuthenticationEncoding {
     return self
   }
 
-  /// Overwrites the encoding, whose parts were text.
+  /// Overwrites the encoding, whose parts may be text.
   package mutating func wipe() { builder.wipe() }
 
   private mutating func append(_ part: UnsafeRawBufferPointer) {
@@ -111,7 +113,7 @@ package struct PreAuthenticationEncoding {
     builder.append(bytes: part)
   }
 
-  /// The parts that were encoded; nil for other bytes.
+  /// Returns the encoded parts, or `nil` if the bytes aren't an encoding.
   package static func parts(of bytes: UnsafeRawBufferPointer) -> [[UInt8]]? {
     var reader = ByteReader(bytes)
     guard let count: UInt32 = reader.integer(), count <= reader.remaining / 4 else { return nil }
@@ -130,7 +132,7 @@ package struct PreAuthenticationEncoding {
   }
 }
 
-/// Reads what ``ByteBuilder`` wrote; nil past the end.
+/// A reader for bytes from ``ByteBuilder``. Reading past the end returns `nil`.
 package struct ByteReader {
   private var rest: UnsafeRawBufferPointer
 
@@ -147,14 +149,14 @@ package struct ByteReader {
   package mutating func integer(_ type: UInt64.Type = UInt64.self) -> UInt64? { bigEndian() }
   package mutating func integer(_ type: Int64.Type = Int64.self) -> Int64? { bigEndian() }
 
-  /// The next unsigned LEB128 number; nil unless it's below 2^63 and has its shortest form.
+  /// Returns the next unsigned LEB128 number, or `nil` unless it's below 2^63 and in its shortest form.
   package mutating func varint() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while shift < 63, let byte = rest.first {
       rest = UnsafeRawBufferPointer(rebasing: rest[1...])
       value |= UInt64(byte & 0x7f) << shift
-      // A last byte of zero could be left out.
+      // The shortest form doesn't end with a zero byte.
       if byte < 0x80 { return byte == 0 && shift > 0 ? nil : value }
       shift += 7
     }

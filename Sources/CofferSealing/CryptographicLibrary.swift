@@ -1,6 +1,6 @@
-/// The library that computes: OpenSSL, or swift-crypto with the package's trait `SwiftCrypto`.
+/// The cryptographic library, which is OpenSSL, or swift-crypto with the package's trait `SwiftCrypto`.
 ///
-/// Each has a folder with the same few types, which hold no rule of the format.
+/// Each library has a folder with the same few types, which don't contain format rules.
 package enum CryptographicLibrary {}
 
 #if !OpenSSL && !SwiftCrypto

@@ -2,9 +2,9 @@
 package enum Ed25519 {
   package static let signatureByteCount = 64
 
-  /// Returns whether a signature of `message` was made with the private half of `publicKey`.
+  /// Returns whether a signature of `message` was made with the private key for `publicKey`.
   ///
-  /// Returns `false` for a public key of small order, because one signature would fit many messages.
+  /// Returns `false` for a small-order public key, because one signature would be valid for many messages.
   package static func isValid(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) throws(SealingError)
     -> Bool
   {
@@ -12,7 +12,7 @@ package enum Ed25519 {
     return try verify(signature, of: message, by: publicKey)
   }
 
-  /// Returns whether a public key's order divides 8, whatever its sign bit is.
+  /// Returns whether a public key's order divides 8, regardless of its sign bit.
   package static func isSmallOrder(_ publicKey: [UInt8]) -> Bool { smallOrder.contains(publicKey) }
 
   private static let smallOrder = SmallOrder(eighths: [

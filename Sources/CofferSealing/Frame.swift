@@ -1,21 +1,21 @@
 /// The frame around every sealed text, name and head (FORMAT, "Frames"): codec, length, data, zeros.
 ///
-/// Padding hides the exact length: 12 % at most, by the PADMÉ rule.
+/// Padding hides the exact length. It adds at most 12% by the PADMÉ rule.
 package enum Frame {
-  /// Codec and length: `u8 || u56`.
+  /// The size of the codec and length: `u8 || u56`.
   package static let headerCount = 8
-  /// The least padded length of a body, a name, and a head in the modes clear and none.
+  /// The minimum padded length of a body, a name, and a head in the modes clear and none.
   package static let standardMinimum = 64
-  /// The least padded length of a head in the mode sealed, titled or not.
+  /// The minimum padded length of a head in the mode sealed, with or without a title.
   package static let sealedTitleMinimum = 128
 
-  /// Length of the whole frame around `count` bytes.
+  /// Returns the length of the entire frame around `count` bytes.
   package static func byteCount(around count: Int, minimum: Int, isPadded: Bool) -> Int {
     let bare = headerCount + count
     return isPadded ? max(minimum, padme(bare)) : bare
   }
 
-  /// PADMÉ: L rounded up so that only the first log2(log2 L) + 1 bits of it can be other than zero.
+  /// Returns L rounded up by PADMÉ, so only its first log2(log2 L) + 1 bits can be nonzero.
   package static func padme(_ length: Int) -> Int {
     guard length >= 2 else { return length }
     let exponent = Int.bitWidth - 1 - length.leadingZeroBitCount
@@ -24,12 +24,12 @@ package enum Frame {
     return (length + mask) & ~mask
   }
 
-  /// Writes the frame's eight bytes of codec 0 and `count`.
+  /// Writes the frame's eight header bytes, with codec 0 and `count`.
   package static func writeHeader(_ count: Int, to frame: UnsafeMutableRawBufferPointer) {
     frame.storeBytes(of: UInt64(count).bigEndian, as: UInt64.self)
   }
 
-  /// Builds a whole frame.
+  /// Returns the entire frame around the data.
   package static func around(_ data: [UInt8], minimum: Int, isPadded: Bool) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(UInt64(data.count))
@@ -38,9 +38,9 @@ package enum Frame {
     return builder.bytes + [UInt8](repeating: 0, count: total - builder.bytes.count)
   }
 
-  /// The range of the data in an opened frame.
+  /// Returns the data's range in an opened frame.
   ///
-  /// - Throws: `malformed` for any codec, length or padding that writers never write.
+  /// - Throws: `malformed` for a codec, length or padding that writers don't produce.
   package static func dataRange(
     of frame: UnsafeRawBufferPointer, minimum: Int, orMinimum other: Int? = nil, isPadded: Bool
   ) throws(SealingError) -> Range<Int> {

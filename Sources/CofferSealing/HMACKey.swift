@@ -1,9 +1,9 @@
-/// A key of HMAC-SHA-256 with its context, used again for every message. Belongs to one thread at a time.
+/// An HMAC-SHA-256 key with its context, which is reused for all messages. Use it on one thread at a time.
 package final class HMACKey {
   package static let byteCount = 32
 
   private let context: CodeContext
-  /// Scratch memory for a code that is used as a number.
+  /// Scratch memory for a code that's used as a number.
   let code = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
 
   package init(_ key: Secret) throws(SealingError) {
@@ -14,7 +14,7 @@ package final class HMACKey {
     code.deallocate()
   }
 
-  /// The code of `message` into `code` (32 bytes).
+  /// Writes the message's code into `code` (32 bytes).
   package func authenticate(_ message: UnsafeRawBufferPointer, into code: UnsafeMutableRawBufferPointer)
     throws(SealingError)
   {
@@ -22,7 +22,7 @@ package final class HMACKey {
     try context.authenticate(message, into: code)
   }
 
-  /// The first `count` bytes of the code of `message`.
+  /// Returns the first `count` bytes of the message's code.
   package func authenticate(_ message: UnsafeRawBufferPointer, prefix count: Int) throws(SealingError) -> [UInt8] {
     let code = UnsafeMutableRawBufferPointer(start: code, count: Self.byteCount)
     try authenticate(message, into: code)

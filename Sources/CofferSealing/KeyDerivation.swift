@@ -1,6 +1,6 @@
-/// HKDF-SHA-256 (RFC 5869) with 32 bytes out unless said otherwise.
+/// Derives a key with HKDF-SHA-256 (RFC 5869), which has 32 bytes by default.
 ///
-/// - Throws: `systemFailure`, also for more than 8,160 bytes.
+/// - Throws: `systemFailure`, including for more than 8,160 bytes.
 package func hkdf(_ material: Secret, salt: [UInt8], info: [UInt8], byteCount: Int = 32) throws(SealingError) -> Secret
 {
   try derive(material, salt, byteCount) { material, salt, memory throws(SealingError) in
@@ -10,9 +10,9 @@ package func hkdf(_ material: Secret, salt: [UInt8], info: [UInt8], byteCount: I
   }
 }
 
-/// scrypt (RFC 7914) with 32 bytes out. Takes 128·r·2^logN bytes of memory while it runs.
+/// Derives a key with scrypt (RFC 7914), which has 32 bytes by default. Uses 128·r·2^logN bytes of memory.
 ///
-/// The caller has checked the bounds of `cost` (``ScryptCost/check(isTest:isRaised:)``).
+/// The caller must already have checked the bounds of `cost` (``ScryptCost/check(isTest:isRaised:)``).
 package func scrypt(_ passphrase: Secret, salt: [UInt8], cost: ScryptCost, byteCount: Int = 32) throws(SealingError)
   -> Secret
 {
@@ -33,10 +33,10 @@ private func derive(
   }
 }
 
-/// The derivations of the linked library.
+/// The linked library's key derivation functions.
 enum KeyDerivation {}
 
-/// How much work a passphrase slot asks for (FORMAT, "Slots").
+/// The work required by a passphrase slot (FORMAT, "Slots").
 package struct ScryptCost: Hashable, Sendable {
   package var logN: UInt8
   package var r: UInt8
@@ -50,18 +50,18 @@ package struct ScryptCost: Hashable, Sendable {
 
   /// About 0.4 s and 128 MiB.
   package static let standard = ScryptCost(logN: 17, r: 8, p: 1)
-  /// For TEST stores: about 2 ms.
+  /// The cost for TEST stores, about 2 ms.
   package static let test = ScryptCost(logN: 10, r: 8, p: 1)
-  /// The sum of p·2^logN over all slots to be tried, at most.
+  /// The maximum sum of p·2^logN over all slots to try.
   package static let maximumTotalWork: UInt64 = 1 << 19
-  /// Memory of one derivation, at most.
+  /// The maximum memory for one derivation.
   package static let maximumBlockMemory: UInt64 = 512 << 20
 
   package var n: UInt64 { 1 << UInt64(logN) }
   package var work: UInt64 { UInt64(p) * n }
   var maximumMemory: UInt64 { 128 * UInt64(r) * (n + UInt64(p) + 2) + (1 << 20) }
 
-  /// Refuses invalid parameters by the name of the field, before any work.
+  /// Rejects invalid parameters before doing any work. The error contains the field's name.
   package func check(isTest: Bool, isRaised: Bool = false) throws(SealingError) {
     let allowed: ClosedRange<UInt8> = isTest ? 10...14 : 15...20
     guard allowed.contains(logN) else {
@@ -79,7 +79,7 @@ package struct ScryptCost: Hashable, Sendable {
     SealingError(.parametersRefused, "scrypt \(what)")
   }
 
-  /// The one that takes more work; of two that take the same, the one that takes more memory.
+  /// Returns the cost with more work, or with more memory if the work is equal.
   package func strengthened(to other: ScryptCost) -> ScryptCost {
     (work, n) >= (other.work, other.n) ? self : other
   }

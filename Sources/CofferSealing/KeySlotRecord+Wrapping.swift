@@ -1,14 +1,14 @@
 extension KeySlotRecord {
-  /// A key-encryption key derived before the write lock is taken, with its parameters.
+  /// A key-encryption key with its parameters, derived before the write lock is taken.
   ///
-  /// Every derivation draws a new salt or ephemeral key. The zero nonce of a wrap is sound only because of that, so each
-  /// derived key wraps one root key, once: it can't be copied, and wrapping consumes it.
+  /// Every derivation uses a new salt or ephemeral key, because wrapping with a zero nonce is safe only if each derived
+  /// key wraps one root key, once. Therefore, a derived key can't be copied, and wrapping consumes it.
   package struct DerivedKey: ~Copyable, Sendable {
     let parameters: SlotParameters
     let key: Secret
   }
 
-  /// Derives what a new slot is wrapped under. With a passphrase this takes scrypt's time.
+  /// Derives the wrapping key for a new slot. With a passphrase, this takes as long as scrypt.
   package static func derive(for target: SlotTarget, storeID: [UInt8]) throws(SealingError) -> DerivedKey {
     switch target {
     case .passphrase(let passphrase, let cost):
@@ -41,7 +41,7 @@ extension KeySlotRecord {
     }
   }
 
-  /// Wraps `root` under a derived key, then proves by unwrapping that the slot will open.
+  /// Wraps `root` with a derived key, and unwraps it to verify that the slot can be opened.
   package static func wrap(_ root: RootKey, under derived: consuming DerivedKey, slot: UInt32, label: String)
     throws(SealingError) -> KeySlotRecord
   {
@@ -56,9 +56,9 @@ extension KeySlotRecord {
     return record
   }
 
-  /// The key-encryption key of `secret` for this slot; nil if they are of different kinds.
+  /// Returns the key-encryption key from `secret` for this slot, or `nil` if their kinds differ.
   ///
-  /// A test key's slot is derived under another label, so that a real key with the same bytes can't open it.
+  /// A test key's slot is derived with another label, so a real key with the same bytes can't open it.
   package func derivedKey(with secret: SlotSecret, parameters: SlotParameters, storeID: [UInt8]) throws(SealingError)
     -> Secret?
   {
@@ -79,18 +79,18 @@ extension KeySlotRecord {
     }
   }
 
-  /// The root key, or nil when `key` is not the one it was wrapped under.
+  /// Returns the root key, or `nil` if `key` isn't its wrapping key.
   ///
-  /// - Parameter generation: the header's `rk_generation`.
+  /// - Parameter generation: The header's `rk_generation`.
   package func unwrap(with key: Secret, storeID: [UInt8], generation: UInt64) throws(SealingError) -> RootKey? {
-    // The slot is untrusted: the wrapped key may have any length.
+    // The slot isn't trusted, so the wrapped key can have any length.
     guard wrapped.count == Self.wrappedCount else { return nil }
     let secret = try WrappingCipher.open(
       wrapped, under: key, authenticating: binding(storeID: storeID, generation: generation))
     return secret.map { RootKey(secret: $0, storeID: storeID, generation: generation) }
   }
 
-  /// `PAE(u32 slot, u32 kind, label, params, wrapped)`: what the header MAC covers of a slot.
+  /// The slot's part of the header MAC: `PAE(u32 slot, u32 kind, label, params, wrapped)`.
   package var headerPart: [UInt8] {
     PreAuthenticationEncoding().adding(slot).adding(kind).adding(Array(label.utf8)).adding(parameters).adding(wrapped)
       .bytes
@@ -119,7 +119,8 @@ extension KeySlotRecord {
 }
 
 extension KeyLine {
-  /// The first 8 bytes of an HKDF of a key file's key: tells the key files of a store's slots apart. Not secret.
+  /// Returns the first 8 bytes of an HKDF of a key file's key, which distinguish the key files of a store's slots. Not
+  /// secret.
   package func fingerprint(storeID: [UInt8]) throws(SealingError) -> [UInt8] {
     let derived = try hkdf(secret, salt: storeID, info: Array("coffer3/fingerprint".utf8))
     return derived.withUnsafeBytes { Array($0.prefix(SlotParameters.fingerprintCount)) }

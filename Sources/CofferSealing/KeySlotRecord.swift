@@ -1,13 +1,13 @@
-/// One row of `coffer_slot`: the root key, wrapped under one person's or program's secret (FORMAT, "Slots").
+/// A row of `coffer_slot` with the root key, wrapped with a person's or program's secret (FORMAT, "Slots").
 package struct KeySlotRecord: Hashable, Sendable {
   package static let wrappedCount = 48
   package static let maximumSlots = 64
   package static let maximumLabel = 255
-  /// The longest `params`, and the longest `wrapped` of a damaged slot.
+  /// The maximum length of `params`, and of a damaged slot's `wrapped`.
   package static let maximumParameters = 4096
 
   package var slot: UInt32
-  /// The number in the file: an unknown kind only makes its slot unusable here.
+  /// The slot's kind in the file. An unknown kind only makes its slot unusable here.
   package var kind: UInt32
   package var label: String
   package var parameters: [UInt8]
@@ -21,11 +21,12 @@ package struct KeySlotRecord: Hashable, Sendable {
     self.wrapped = wrapped
   }
 
-  /// Returns the reason why nobody can open the slot, or `nil` if there's none that shows without its secret.
+  /// Returns the reason that the slot can't be opened by anyone, or `nil` if there isn't one or finding it requires the
+  /// slot's secret.
   package func fault(isTest: Bool) throws(SealingError) -> String? {
     do throws(SealingError) {
       guard let known = try SlotParameters(kind: kind, bytes: parameters, isTest: isTest, isRaised: true) else {
-        // A later version may wrap its keys in another way.
+        // A later version may wrap its keys differently.
         return nil
       }
       guard wrapped.count == Self.wrappedCount else { return "its wrapped key has another length" }
@@ -42,7 +43,7 @@ package struct KeySlotRecord: Hashable, Sendable {
   }
 }
 
-/// A slot's parameters, checked against their bounds.
+/// A slot's parameters, which are within their bounds.
 package enum SlotParameters: Hashable, Sendable {
   /// Kind 1.
   case passphrase(cost: ScryptCost, salt: [UInt8])
@@ -56,7 +57,7 @@ package enum SlotParameters: Hashable, Sendable {
   package static let saltCount = 16
   package static let fingerprintCount = 8
 
-  /// Tells keys of one kind apart; nil for passphrases and providers.
+  /// Returns a fingerprint that distinguishes keys of the same kind, or `nil` for passphrases and providers.
   package func fingerprint() throws(SealingError) -> [UInt8]? {
     switch self {
     case .passphrase, .external: nil
@@ -83,8 +84,8 @@ package enum SlotParameters: Hashable, Sendable {
     }
   }
 
-  /// - Returns: nil for a kind that this version doesn't know.
-  /// - Throws: `parametersRefused`, by the name of the field.
+  /// - Returns: `nil` for an unknown kind.
+  /// - Throws: `parametersRefused`, with the field's name.
   package init?(kind: UInt32, bytes: [UInt8], isTest: Bool, isRaised: Bool = false) throws(SealingError) {
     func refused(_ what: String) -> SealingError { SealingError(.parametersRefused, what) }
     switch kind {
@@ -115,7 +116,7 @@ package enum SlotParameters: Hashable, Sendable {
     }
   }
 
-  /// `[a-z0-9-]{1,32}`
+  /// Returns whether a name matches `[a-z0-9-]{1,32}`.
   package static func isProviderName(_ name: String) -> Bool {
     (1...32).contains(name.utf8.count)
       && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }
@@ -124,17 +125,17 @@ package enum SlotParameters: Hashable, Sendable {
 
 /// A secret that may open a slot.
 package enum SlotSecret: Sendable {
-  /// Normalised (``Passphrase/normalized(_:)``).
+  /// A normalized passphrase (``Passphrase/normalized(_:)``).
   case passphrase(Secret)
   /// A key or an identity.
   case line(KeyLine)
-  /// 32…1024 bytes that a provider answered for a slot's blob.
+  /// A provider's answer to a slot's blob, with 32…1024 bytes.
   case answer(Secret, provider: String)
 }
 
 /// The secret or recipient of a new slot.
 package enum SlotTarget: Sendable {
-  /// Normalised.
+  /// A normalized passphrase.
   case passphrase(Secret, cost: ScryptCost)
   case key(KeyLine)
   case recipient([UInt8], isTest: Bool)

@@ -1,13 +1,13 @@
-/// Every live epoch's keys, sealed under the root key (FORMAT, "Keyring").
+/// The keys of all live epochs, sealed with the root key (FORMAT, "Keyring").
 package struct Keyring: Sendable {
-  /// At most so many epochs.
+  /// The maximum number of epochs.
   package static let maximumEpochs = 64
 
   /// The epoch that writers use.
   package let active: UInt32
-  /// The key that a store and its editable copies have in common (FORMAT, "Keyring").
+  /// The key that a store shares with its editable copies (FORMAT, "Keyring").
   package let family: Secret
-  /// Sorted by epoch.
+  /// The epochs' keys, sorted by epoch.
   package let epochs: [EpochKeys]
 
   package init(active: UInt32, family: Secret, epochs: [EpochKeys]) {
@@ -24,7 +24,7 @@ package struct Keyring: Sendable {
     epochs.first { $0.epoch == epoch }
   }
 
-  /// No row below it may be inserted: the highest ceiling of the closed epochs; 0 if there is none.
+  /// The highest ceiling of the closed epochs, or 0 if there aren't any. Rows below it can't be inserted.
   package var highestCeiling: UInt64 {
     epochs.map(\.bounds.ceiling).max() ?? 0
   }
@@ -37,12 +37,12 @@ package struct Keyring: Sendable {
   /// The highest generation, revision and counter of a dot.
   package static let maximumGeneration: UInt64 = 1 << 48 - 1
 
-  /// The sealed keyring's length.
+  /// Returns the sealed keyring's length.
   package static func byteCount(ofEpochs count: Int) -> Int {
     XAESKey.overhead + firstByteCount + count * entryByteCount
   }
 
-  /// - Throws: `malformed` for more than ``maximumEpochs``, which no reader would take.
+  /// - Throws: `malformed` for more than ``maximumEpochs``, which readers would reject.
   package func seal(under root: RootKey, phase: UInt64) throws(SealingError) -> [UInt8] {
     guard epochs.count <= Self.maximumEpochs else {
       throw SealingError(.malformed, "the keyring holds \(Self.maximumEpochs) epochs already")
@@ -69,8 +69,8 @@ package struct Keyring: Sendable {
     return try key.seal(plaintext, authenticating: Self.binding(root: root, phase: phase))
   }
 
-  /// - Throws: `notAuthentic`, or `malformed` for epochs that don't rise up to the active one, and for bounds that no
-  ///   writer makes.
+  /// - Throws: `notAuthentic`, or `malformed` if epochs aren't in ascending order up to the active epoch, or have
+  ///   bounds that writers don't produce.
   package static func open(_ sealed: [UInt8], under root: RootKey, phase: UInt64) throws(SealingError) -> Keyring {
     let key = try XAESKey(root.derive(.keyring))
     let plaintext = try key.openSecret(sealed, authenticating: binding(root: root, phase: phase))
@@ -121,7 +121,7 @@ extension EpochBounds {
 }
 
 extension XAESKey {
-  /// Opens one blob straight into locked memory.
+  /// Opens a blob directly into locked memory.
   package func openSecret(_ blob: [UInt8], authenticating additional: [UInt8]) throws(SealingError) -> Secret {
     let count = max(0, blob.count - Self.overhead)
     return try Secret(byteCount: count) { memory throws(SealingError) in

@@ -1,13 +1,14 @@
 internal import CofferText
 
-/// Passphrases: NFC UTF-8, untrimmed, not empty, without U+0000 (FORMAT, "Conventions").
+/// Passphrases, which are NFC UTF-8, untrimmed, not empty, and don't contain U+0000 (FORMAT, "Conventions").
 package enum Passphrase {
-  /// The longest passphrase in bytes. Longer input is probably a file named by mistake; scrypt itself has no limit.
+  /// The maximum length of a passphrase in bytes. Longer input is probably a wrong file. scrypt itself doesn't have a
+  /// limit.
   package static let maximumByteCount = 16 * 1024
 
-  /// The form that keys are derived from. ASCII already has that form; other text is composed in secret memory.
+  /// Returns the form for key derivation. ASCII is already in this form, and other text is composed in secret memory.
   ///
-  /// - Throws: `misplacedSecret` for a key line, a byte order mark, and UTF-16; `invalidPassphrase`.
+  /// - Throws: `misplacedSecret` for a key line, a byte order mark or UTF-16, or `invalidPassphrase`.
   package static func normalized(_ typed: Secret) throws(SealingError) -> Secret {
     guard typed.count > 0 else { throw SealingError(.invalidPassphrase, "the passphrase is empty") }
     if let fault = SecretForm(of: typed).passphraseFault {
@@ -24,7 +25,7 @@ package enum Passphrase {
     return isASCII ? typed : composed(typed)
   }
 
-  /// NFC of valid UTF-8 (Unicode Standard Annex 15): decomposed, put in canonical order, composed.
+  /// Returns valid UTF-8 in NFC (Unicode Standard Annex 15), by decomposing, ordering and composing it.
   private static func composed(_ text: Secret) -> Secret {
     let scalarCount = text.withUnsafeBytes { bytes in bytes.count { $0 & 0xC0 != 0x80 } }
     let scalars = Secret(byteCount: 4 * CanonicalForms.maximumParts * scalarCount) { memory in
@@ -46,7 +47,7 @@ package enum Passphrase {
     }
   }
 
-  /// Drops the one line end that a file or a command's output carries.
+  /// Returns the passphrase without the single line ending from a file or a command's output.
   package static func droppingLineEnd(_ read: Secret) -> Secret {
     let count = read.withUnsafeBytes { bytes in
       guard bytes.last == 0x0A else { return bytes.count }

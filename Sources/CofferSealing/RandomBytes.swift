@@ -1,15 +1,15 @@
 internal import CofferPlatform
 
-/// Random bytes of the operating system, for keys, salts and the first halves of nonces (FORMAT, "Random bytes").
+/// The operating system's random bytes, for keys, salts and the first halves of nonces (FORMAT, "Random bytes").
 ///
-/// They are never kept: a process that is restored from a snapshot of its memory, or a forked child, would repeat what a
-/// generator in its memory gives.
+/// Random bytes are never cached, because a process restored from a memory snapshot, or a forked child, would repeat
+/// the output of an in-memory generator.
 package enum SystemRandom {
-  /// - Throws: `systemFailure` if the kernel gives none.
+  /// - Throws: `systemFailure` if the kernel doesn't return random bytes.
   package static func fill(_ memory: UnsafeMutableRawBufferPointer) throws(SealingError) {
     var rest = memory[...]
     while !rest.isEmpty {
-      // The call takes at most 256 bytes.
+      // The call accepts at most 256 bytes.
       let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(256))
       guard coffer_random_bytes(part.baseAddress!, part.count) == 0 else {
         throw SealingError(.systemFailure, "the operating system gives no random bytes")
@@ -25,11 +25,12 @@ package enum SystemRandom {
   }
 }
 
-/// Random bytes for the second halves of nonces, drawn from a page that is filled at once and that a fork finds empty.
+/// Random bytes for the second halves of nonces, drawn from a page that's filled with a single call and is empty after
+/// a fork.
 ///
-/// A draw costs some nanoseconds, a call of the kernel most of a microsecond. The kernel wipes the page in the child of
-/// a fork (MADV_WIPEONFORK), so that parent and child never draw the same bytes. Where it can't, the child of a `fork()`
-/// is noticed by a number.
+/// Drawing takes a few nanoseconds, but a kernel call takes almost a microsecond. The kernel wipes the page in the
+/// child of a fork (MADV_WIPEONFORK), so parent and child never draw the same bytes. If the kernel doesn't support
+/// this, a number detects the child of a `fork()`.
 package final class RandomBytes {
   private static let pageSize = 4096
   private let page: UnsafeMutableRawBufferPointer
@@ -49,7 +50,7 @@ package final class RandomBytes {
     munmap(page.baseAddress, Self.pageSize)
   }
 
-  /// Fills `target`, at most a page less one byte.
+  /// Fills `target`, which must be smaller than a page.
   package func draw(into target: UnsafeMutableRawBufferPointer) throws(SealingError) {
     precondition(target.count < Self.pageSize, "internal error: more random bytes at once than a page holds")
     if let generation, generation != coffer_fork_generation() { next = Self.pageSize }

@@ -1,10 +1,10 @@
-/// The store's root key: what every slot wraps, and what the header, the keyring and the state are sealed with.
+/// A store's root key, which is wrapped in every slot, and seals the header, the keyring and the state.
 package struct RootKey: Sendable {
   package static let byteCount = 32
 
   package let secret: Secret
   package let storeID: [UInt8]
-  /// `rk_generation`: each new root key of a store has the next number.
+  /// The root key's `rk_generation`. Each of a store's new root keys has the next number.
   package let generation: UInt64
 
   package init(secret: Secret, storeID: [UInt8], generation: UInt64) {
@@ -32,7 +32,7 @@ package struct RootKey: Sendable {
     try hkdf(secret, salt: storeID, info: Array(label.rawValue.utf8))
   }
 
-  /// `rk_commit` of a phase: shows that a slot gave this root key and no other. Not secret.
+  /// Returns a phase's `rk_commit`, which proves that a slot contains this root key and no other. Not secret.
   package func commitment(phase: UInt64) throws(SealingError) -> [UInt8] {
     var info = ByteBuilder()
     info.append(label: "coffer3/commit")
@@ -42,13 +42,13 @@ package struct RootKey: Sendable {
   }
 }
 
-/// The bounds of the rows of one epoch (FORMAT, "Closed epochs").
+/// The bounds of an epoch's rows (FORMAT, "Closed epochs").
 package struct EpochBounds: Hashable, Sendable {
-  /// The generation of the transaction that activated a later epoch; 0 for the active epoch.
+  /// The generation of the transaction that activated a later epoch, or 0 for the active epoch.
   package var closed: UInt64
-  /// The state's `bound` before that transaction; 0 for the active epoch.
+  /// The state's `bound` before that transaction, or 0 for the active epoch.
   package var ceiling: UInt64
-  /// The lowest id that a row of the epoch can have.
+  /// The lowest ID that a row in the epoch can have.
   package var floor: UInt64
 
   package init(closed: UInt64, ceiling: UInt64, floor: UInt64) {
@@ -60,7 +60,7 @@ package struct EpochBounds: Hashable, Sendable {
   package static let active = EpochBounds(closed: 0, ceiling: 0, floor: 1)
 }
 
-/// The keys of one epoch: rows written under it are sealed with these.
+/// An epoch's keys, which seal the rows written in the epoch.
 package struct EpochKeys: Sendable {
   package let epoch: UInt32
   package var bounds: EpochBounds

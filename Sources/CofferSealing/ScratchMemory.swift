@@ -1,12 +1,12 @@
 internal import CofferPlatform
 
-/// Memory for opened text and heads that is used again and wiped at its end. Belongs to one thread at a time.
+/// Reusable memory for opened text and heads, which is wiped at its end. Use it on one thread at a time.
 package final class ScratchMemory {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
   package init() {}
 
-  /// Makes memory that gives room for exactly `byteCount` bytes.
+  /// Creates memory with exactly `byteCount` bytes.
   package init(byteCount: Int) {
     memory = .allocate(byteCount: byteCount, alignment: 16)
   }
@@ -15,11 +15,11 @@ package final class ScratchMemory {
     release()
   }
 
-  /// At least `count` bytes; their former content may be gone, and earlier pointers are no longer valid.
+  /// Returns at least `count` bytes. The previous content may be lost, and earlier pointers become invalid.
   package func room(_ count: Int) -> UnsafeMutableRawBufferPointer {
     if count > memory.count {
       release()
-      // Twice the requested size, so that growing texts don't allocate each time; large ones exactly.
+      // Allocate twice the requested size, so growing texts don't allocate each time, but allocate large sizes exactly.
       let capacity = count > 1 << 19 ? count : max(4096, 2 * count)
       memory = .allocate(byteCount: capacity, alignment: 16)
     }
@@ -39,9 +39,9 @@ package final class ScratchMemory {
   }
 }
 
-/// A copy of an opened text, wiped with its last owner.
+/// A copy of an opened text, which is wiped with its last owner.
 package final class OpenedBytes: @unchecked Sendable {
-  // Never changed after it is made.
+  // Never changed after initialization.
   package let bytes: UnsafeRawBufferPointer
 
   package init(copying bytes: UnsafeRawBufferPointer) {

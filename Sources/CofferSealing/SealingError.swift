@@ -1,31 +1,32 @@
-/// An error of a key or a seal. Equality compares the code; no message ever holds key bytes or text.
+/// An error with a key or seal. Two errors are equal if their codes are equal. Messages don't contain key bytes or
+/// text.
 public struct SealingError: Error, Hashable, Sendable {
   /// The kind of error.
   public enum Code: String, Hashable, Sendable {
-    /// The tag does not fit: another key, or bytes that were changed.
+    /// The tag doesn't match, because the key is wrong or the bytes were changed.
     case notAuthentic
-    /// Authentic bytes of an invalid shape.
+    /// The bytes are authentic but have an invalid form.
     case malformed
-    /// A key line, key file, identity or recipient that is not one.
+    /// The key line, key file, identity or recipient is invalid.
     case invalidKeyLine
-    /// A passphrase that is empty, too long, not UTF-8 or holds U+0000.
+    /// The passphrase is empty, too long, not UTF-8, or contains U+0000.
     case invalidPassphrase
-    /// A key line, or text in another encoding, in place of a passphrase.
+    /// The passphrase is a key line, or text in another encoding.
     case misplacedSecret
-    /// Slot parameters outside the bounds of FORMAT, "Slots".
+    /// Slot parameters are outside the bounds in FORMAT, "Slots".
     case parametersRefused
-    /// A file that can't be read or written.
+    /// A file can't be read or written.
     case fileFailure
-    /// OpenSSL, swift-crypto or the kernel refused: no memory, no randomness.
+    /// OpenSSL, swift-crypto or the kernel failed, because memory or randomness isn't available.
     case systemFailure
   }
 
-  /// The kind of error, which decides whether two errors are equal.
+  /// The kind of error, which determines whether two errors are equal.
   public let code: Code
-  /// The fault in words, without key bytes or text.
+  /// A description of the error, without key bytes or text.
   public let message: String
 
-  /// An error with its message.
+  /// Creates an error with a message.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

@@ -1,20 +1,21 @@
 internal import CofferPlatform
 
-/// Secret bytes in memory that is locked, kept out of core dumps, and wiped with its last owner.
+/// Secret bytes in memory that is locked, excluded from core dumps, and wiped with its last owner.
 ///
-/// Never printed, never compared other than in constant time, never copied into a String or an array.
+/// They're never printed or copied to a String or an array, and only compared in constant time.
 public final class Secret: Sendable {
-  /// Number of bytes.
+  /// The number of bytes.
   public let count: Int
   private let capacity: Int
-  // Written during initialisation only; afterwards every access reads.
+  // Only initialization writes to this memory. All later accesses read.
   private nonisolated(unsafe) let storage: UnsafeMutableRawPointer
 
-  /// Makes a secret in locked memory, which `initialize` fills.
+  /// Creates a secret in locked memory, which `initialize` fills.
   ///
-  /// `capacity` is the most bytes that it takes; `initialize` gets that memory and returns how many bytes it used.
+  /// `capacity` is the maximum number of bytes. `initialize` receives the memory and returns the number of bytes that
+  /// it used.
   ///
-  /// - Throws: the error of `initialize`; nothing is kept then.
+  /// - Throws: The error from `initialize`. The memory is then released.
   public init<E: Error>(
     byteCount capacity: Int, initializingWith initialize: (UnsafeMutableRawBufferPointer) throws(E) -> Int
   ) throws(E) {
@@ -31,7 +32,7 @@ public final class Secret: Sendable {
     }
   }
 
-  /// A copy of `bytes`. The caller's own copy is the caller's to wipe.
+  /// Creates a copy of `bytes`. The caller must wipe its own copy.
   public convenience init(copying bytes: UnsafeRawBufferPointer) {
     self.init(byteCount: bytes.count) { memory in
       memory.copyMemory(from: bytes)
@@ -39,7 +40,7 @@ public final class Secret: Sendable {
     }
   }
 
-  /// Fresh random bytes of the operating system.
+  /// Returns new random bytes from the operating system.
   package static func random(byteCount: Int) throws(SealingError) -> Secret {
     try Secret(byteCount: byteCount) { memory throws(SealingError) in
       try SystemRandom.fill(memory)
@@ -53,13 +54,13 @@ public final class Secret: Sendable {
 
   /// Calls `body` with the bytes, which are valid during the call. Don't keep a copy of them.
   ///
-  /// - Returns: the result of `body`.
-  /// - Throws: errors of `body`.
+  /// - Returns: The result of `body`.
+  /// - Throws: The errors of `body`.
   public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }
 
-  /// A copy of some of the bytes as a new secret.
+  /// Returns a copy of some bytes as a new secret.
   package func slice(_ range: Range<Int>) -> Secret {
     withUnsafeBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[range])) }
   }
@@ -77,9 +78,9 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 }
 
 extension Secret {
-  /// Reads a descriptor to its end with read(2), straight into locked memory.
+  /// Reads a descriptor to its end with read(2), directly into locked memory.
   ///
-  /// - Throws: `fileFailure` when it can't be read or holds more than `limit` bytes.
+  /// - Throws: `fileFailure` if the descriptor can't be read or contains more than `limit` bytes.
   public static func readAll(descriptor: Int32, limit: Int = 64 * 1024) throws(SealingError) -> Secret {
     let secret = try Secret(byteCount: limit + 1) { memory throws(SealingError) in
       var used = 0
@@ -96,18 +97,18 @@ extension Secret {
     guard secret.count <= limit else {
       throw SealingError(.fileFailure, "the key is longer than \(limit) bytes: is it the right file?")
     }
-    // Not the memory of `limit` bytes that it was read into.
+    // Copy the bytes, to release the memory of `limit` bytes that was used for reading.
     return secret.slice(0..<secret.count)
   }
 
-  /// The same from a file.
+  /// Reads a file to its end, like ``readAll(descriptor:limit:)``.
   package static func readAll(path: String, limit: Int = 64 * 1024) throws(SealingError) -> Secret {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else {
       throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
     }
     defer { CofferPlatform.close(descriptor) }
-    // A file in /dev/fd has the offset of its descriptor on some systems. A pipe has none.
+    // On some systems, a file in /dev/fd has its descriptor's offset. A pipe doesn't have an offset.
     _ = lseek(descriptor, 0, SEEK_SET)
     return try readAll(descriptor: descriptor, limit: limit)
   }

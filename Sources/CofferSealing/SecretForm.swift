@@ -1,9 +1,9 @@
-/// The form of bytes that are given as a secret: the line that they hold, and their encoding.
+/// The form of bytes that were passed as a secret, which consists of their encoding and the line that they contain.
 ///
-/// The only place that knows which bytes can't be a passphrase, and why a file isn't a key file. A line is found in
-/// any place, also in UTF-16 and UTF-32, behind quotes, in upper case, and with a word processor's dashes.
+/// Only this type decides whether bytes can be a passphrase, and why a file isn't a key file. It finds lines at any
+/// position, including lines in UTF-16 and UTF-32, in quotes, in uppercase, and with a word processor's dashes.
 package struct SecretForm {
-  /// A kind of line that is never a passphrase.
+  /// A kind of line that can't be a passphrase.
   package enum Line: CaseIterable, Sendable {
     case key, identity, recipient, signing, publisher, pin, anchor, ageIdentity, ageRecipient
 
@@ -23,15 +23,15 @@ package struct SecretForm {
     }
   }
 
-  /// An encoding of text, as far as the bytes show it.
+  /// A text encoding, as far as the bytes indicate it.
   package enum Encoding: Sendable {
     /// ASCII or UTF-8, or bytes that aren't text.
     case plain
-    /// UTF-8 behind a byte order mark.
+    /// UTF-8 with a byte order mark.
     case marked
     case utf16, utf32
 
-    /// The fault in words, for a text that should be UTF-8 without a byte order mark.
+    /// The fault in a text that should be UTF-8 without a byte order mark.
     package var fault: String? {
       switch self {
       case .plain: nil
@@ -42,7 +42,7 @@ package struct SecretForm {
     }
   }
 
-  /// The first line found, or `nil` if there is none.
+  /// The first line, or `nil` if the bytes don't contain a line.
   package let line: Line?
   package let encoding: Encoding
 
@@ -57,7 +57,7 @@ package struct SecretForm {
     }
   }
 
-  /// Why these bytes aren't a passphrase, or `nil` if they can be one.
+  /// The reason that these bytes can't be a passphrase, or `nil` if they can.
   package var passphraseFault: String? {
     if let line {
       return "holds \(line.name)" + (encoding.fault.map { ", and \($0)" } ?? "")
@@ -66,9 +66,9 @@ package struct SecretForm {
   }
 }
 
-/// How the bytes of a text make up its scalars.
+/// The layout of a text's scalars in bytes.
 private struct Layout: Equatable {
-  /// The number of bytes of a unit: 1 for UTF-8.
+  /// The size of a unit in bytes, which is 1 for UTF-8.
   var width = 1
   var isBigEndian = false
   /// The first unit's offset in bytes.
@@ -83,7 +83,7 @@ private struct Layout: Equatable {
     }
   }
 
-  /// The layout that a byte order mark names, or `nil` without one.
+  /// Creates the layout for a byte order mark, or returns `nil` without a mark.
   init?(marking bytes: UnsafeRawBufferPointer) {
     let marks: [([UInt8], Layout)] = [
       ([0xFF, 0xFE, 0, 0], Layout(width: 4)), ([0, 0, 0xFE, 0xFF], Layout(width: 4, isBigEndian: true)),
@@ -99,7 +99,7 @@ private struct Layout: Equatable {
     (self.width, self.isBigEndian, self.start) = (width, isBigEndian, start)
   }
 
-  /// The layouts to search without a byte order mark. Wide units of ASCII have bytes that are 0.
+  /// Returns the layouts to search without a byte order mark. In wide ASCII units, some bytes are 0.
   static func possible(_ bytes: UnsafeRawBufferPointer) -> [Layout] {
     guard bytes.contains(0) else { return [Layout()] }
     var layouts = [Layout()]
@@ -111,7 +111,8 @@ private struct Layout: Equatable {
     return layouts
   }
 
-  /// The layout of a text without a line. It's the wide one whose zeros fit best, if three quarters of the bytes fit.
+  /// Returns the layout of a text without a line, which is the wide layout that best matches the zeros, if three
+  /// quarters of the bytes match.
   static func guessed(_ bytes: UnsafeRawBufferPointer) -> Layout {
     func fitting(_ layout: Layout) -> Int {
       let low = layout.isBigEndian ? layout.width - 1 : 0
@@ -123,8 +124,8 @@ private struct Layout: Equatable {
     return best
   }
 
-  /// Returns one byte for each scalar: ASCII in lower case, a dash for every dash, and 0xFF for other scalars. Invisible
-  /// scalars are left out.
+  /// Returns one byte for each scalar: ASCII in lowercase, a dash for all dashes, and 0xFF for other scalars. Omits
+  /// invisible scalars.
   func reduced(_ bytes: UnsafeRawBufferPointer) -> Secret {
     Secret(byteCount: bytes.count) { memory in
       var (used, at) = (0, start)
@@ -145,7 +146,7 @@ private struct Layout: Equatable {
       let unit = (0..<width).reduce(0 as UInt32) { $0 << 8 | UInt32(bytes[at + (isBigEndian ? $1 : width - 1 - $1)]) }
       return (unit, at + width)
     }
-    // Invalid UTF-8 is passed byte by byte, because it can't be part of a line.
+    // Skip invalid UTF-8 byte by byte, because it can't be part of a line.
     let first = bytes[at]
     let count = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
     guard count > 1, at + count <= bytes.count else { return (UInt32(first), at + 1) }
@@ -158,7 +159,7 @@ private struct Layout: Equatable {
     switch scalar {
     case 0x41...0x5A: UInt8(scalar) + 0x20
     case 0...0x7F: UInt8(scalar)
-    // The forms of East Asian width.
+    // These are East Asian width forms.
     case 0xFF01...0xFF5E: reduced(scalar - 0xFEE0)
     case 0x2010...0x2015, 0x2212, 0xFE58, 0xFE63: UInt8(ascii: "-")
     case 0xAD, 0x200B...0x200F, 0x2060...0x2064, 0xFEFF: nil
@@ -200,7 +201,7 @@ private struct LineSearch {
     return line
   }
 
-  /// Passes a word if it's here. A dash in it may be followed by a line break or spaces.
+  /// Skips a word if it's at the current position. A dash in the word may be followed by a line break or spaces.
   private mutating func take(_ word: StaticString) -> Bool {
     let start = at
     for index in 0..<word.utf8CodeUnitCount {
@@ -215,7 +216,7 @@ private struct LineSearch {
     return true
   }
 
-  /// Passes the bytes that fit, and returns their number.
+  /// Skips the matching bytes, and returns their number.
   private mutating func run(_ fits: (UInt8) -> Bool) -> Int {
     let start = at
     while at < bytes.count, fits(bytes[at]) { at += 1 }

@@ -1,8 +1,9 @@
 internal import CofferPlatform
 
-/// Memory for secrets: locked as far as the process may lock memory, kept out of core dumps, zeroed, wiped when freed.
+/// Memory for secrets, which is locked as far as the process may lock memory, excluded from core dumps, zeroed, and
+/// wiped when it's freed.
 ///
-/// Small secrets share a heap, while it has room for them. Large and further ones get separate pages.
+/// Small secrets share a heap while it has space. Other secrets get separate pages.
 enum SecretMemory {
   private static let largestInHeap = 4096
 
@@ -18,7 +19,7 @@ enum SecretMemory {
     munmap(memory, count)
   }
 
-  /// New pages, or `nil` if the system has none.
+  /// Returns new pages, or `nil` if the system can't provide them.
   static func lockedPages(_ count: Int) -> UnsafeMutableRawPointer? {
     let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let memory, memory != MAP_FAILED else { return nil }

@@ -1,8 +1,8 @@
-/// One element of the set hash: the code of a row or a collection under its epoch's key (FORMAT, "Set hash").
+/// An element of the set hash, which is the code of a row or collection with its epoch's key (FORMAT, "Set hash").
 package struct SetElement: Hashable, Sendable {
   package static let byteCount = HMACKey.byteCount
 
-  /// In the order of the bytes.
+  /// The words in byte order.
   let words: (UInt64, UInt64, UInt64, UInt64)
 
   package init(bytes: UnsafeRawBufferPointer) {
@@ -23,7 +23,7 @@ package struct SetElement: Hashable, Sendable {
 }
 
 extension HMACKey {
-  /// The code of one row or collection as an element of the set hash.
+  /// Returns a row's or collection's code as an element of the set hash.
   package func element(of message: UnsafeRawBufferPointer) throws(SealingError) -> SetElement {
     try authenticate(message, into: UnsafeMutableRawBufferPointer(start: code, count: Self.byteCount))
     return SetElement(bytes: UnsafeRawBufferPointer(start: code, count: Self.byteCount))
@@ -39,12 +39,12 @@ package struct SetHash: Hashable, Sendable {
 
   private var lanes: [UInt16]
 
-  /// The sum of no rows.
+  /// Creates the sum of an empty set.
   package init() {
     lanes = Self.zeros
   }
 
-  /// The lanes, little-endian.
+  /// Reads the little-endian lanes.
   package init(bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == Self.byteCount, "internal error: a set hash has 2,048 bytes")
     lanes = (0..<Self.laneCount).map {
@@ -52,21 +52,21 @@ package struct SetHash: Hashable, Sendable {
     }
   }
 
-  /// Writes the lanes, little-endian.
+  /// Writes the little-endian lanes.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     for (index, lane) in lanes.enumerated() {
       memory.storeBytes(of: lane.littleEndian, toByteOffset: 2 * index, as: UInt16.self)
     }
   }
 
-  /// The SHA-256 of the lanes.
+  /// Returns the lanes' SHA-256.
   package func digest() throws(SealingError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Self.byteCount)
     bytes.withUnsafeMutableBytes { write(to: $0) }
     return try sha256(bytes)
   }
 
-  /// Adds all elements of another sum.
+  /// Adds another sum's elements.
   package mutating func add(_ other: SetHash) {
     other.lanes.withUnsafeBufferPointer { other in add(other) }
   }
@@ -84,10 +84,10 @@ package struct SetHash: Hashable, Sendable {
   }
 }
 
-/// Adds elements to set hashes and removes them. Belongs to one thread at a time.
+/// Adds elements to set hashes and removes them. Use it on one thread at a time.
 ///
-/// Each call expands an element to its lanes with AES-256-CTR, about half a microsecond. Rows and batches therefore hold
-/// elements, and bulk work sums them on the thread that seals.
+/// Each call expands an element to its lanes with AES-256-CTR, which takes about half a microsecond. Therefore, rows
+/// and batches contain elements, and bulk operations sum them on the thread that seals.
 package final class SetSummer {
   private let keyStream: KeyStream
   private let lanes = UnsafeMutableRawBufferPointer.allocate(byteCount: SetHash.byteCount, alignment: 16)
@@ -108,7 +108,8 @@ package final class SetSummer {
     set.subtract(try expand(element))
   }
 
-  /// The element's lanes: 2,048 bytes of key stream under the element as key, from a counter block of zeros.
+  /// Returns the element's lanes, which are 2,048 bytes of key stream with the element as the key and a zero counter
+  /// block.
   private func expand(_ element: SetElement) throws(SealingError) -> UnsafeBufferPointer<UInt16> {
     try keyStream.write(to: lanes, key: element)
     return UnsafeBufferPointer(lanes.assumingMemoryBound(to: UInt16.self))

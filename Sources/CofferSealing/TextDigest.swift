@@ -1,6 +1,6 @@
-/// The SHA-256 of a text, which its head contains (FORMAT, "Head"), or of the content of an attachment.
+/// The SHA-256 of a text, which its head contains (FORMAT, "Head"), or of an attachment's content.
 ///
-/// GCM's tag doesn't bind a text against a holder of the key, who can make another text with the same tag. The digest
+/// GCM's tag doesn't bind a text, because a holder of the key can create another text with the same tag. The digest
 /// does.
 package struct TextDigest: Hashable, Sendable {
   package static let byteCount = 32
@@ -25,7 +25,7 @@ package struct TextDigest: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 
-  /// Lets `body` fill the 32 bytes.
+  /// Creates a digest whose 32 bytes are filled by `body`.
   fileprivate init(_ body: (UnsafeMutableRawBufferPointer) throws(SealingError) -> Void) throws(SealingError) {
     let result: Result<Void, SealingError> = withUnsafeMutableBytes(of: &words) { words in
       Result { () throws(SealingError) in try body(words) }
@@ -48,7 +48,7 @@ package final class TextHasher {
     return try finish()
   }
 
-  /// Begins the digest of bytes that arrive in parts.
+  /// Begins a digest of bytes that arrive in parts.
   package func begin() throws(SealingError) {
     try context.begin()
   }
@@ -63,7 +63,7 @@ package final class TextHasher {
   }
 }
 
-/// SHA-256 of a few bytes.
+/// Returns the SHA-256 of a few bytes.
 package func sha256(_ bytes: [UInt8]) throws(SealingError) -> [UInt8] {
   var digest = [UInt8](repeating: 0, count: TextDigest.byteCount)
   try digest.withMutableBytes { digest throws(SealingError) in

@@ -24,7 +24,7 @@ enum WrappingCipher {
     return wrapped
   }
 
-  /// - Returns: nil when the tag does not fit.
+  /// - Returns: `nil` if the tag doesn't match.
   static func open(_ wrapped: [UInt8], under key: Secret, authenticating additional: [UInt8]) throws(SealingError)
     -> Secret?
   {

@@ -1,8 +1,8 @@
 /// Diffie–Hellman on Curve25519 (RFC 7748).
 package enum X25519 {
-  /// The shared secret of both.
+  /// Returns the shared secret of two keys.
   ///
-  /// - Throws: `notAuthentic` where it is all zero (a public key of small order).
+  /// - Throws: `notAuthentic` if the secret consists of zeros, because the public key has a small order.
   package static func sharedSecret(of secret: Secret, with publicKey: [UInt8]) throws(SealingError) -> Secret {
     let shared = try derive(secret, with: publicKey)
     let zero = Secret(byteCount: 32) { $0.count }
@@ -10,7 +10,7 @@ package enum X25519 {
     return shared
   }
 
-  /// Returns whether a public key is of small order, so that nobody can derive a secret from it.
+  /// Returns whether a public key has a small order, so it can't be used to derive a secret.
   ///
   /// The highest bit doesn't matter, because X25519 ignores it.
   package static func isSmallOrder(_ publicKey: [UInt8]) -> Bool { smallOrder.contains(publicKey) }

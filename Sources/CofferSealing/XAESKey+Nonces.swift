@@ -1,14 +1,14 @@
 internal import CofferPlatform
 
-/// The first halves of the nonces of one transaction (FORMAT, "Sealing" and "Random bytes").
+/// The first halves of a transaction's nonces (FORMAT, "Sealing" and "Random bytes").
 ///
-/// Each half is derived from fresh bytes of the operating system, the clock, and the nonce and tag of the state that
-/// the transaction found. Two processes restored from one snapshot of memory therefore share no half, unless the
-/// snapshot was taken within a transaction.
+/// Each half is derived from new random bytes of the operating system, the clock, and the nonce and tag of the state
+/// before the transaction. Therefore, two processes restored from the same memory snapshot don't share halves, unless
+/// the snapshot was taken during a transaction.
 package struct NonceSource: Sendable {
   private let found: [UInt8]
 
-  /// - Parameter state: the sealed state that the transaction found; empty in a new store.
+  /// - Parameter state: The sealed state before the transaction, which is empty in a new store.
   package init(state: [UInt8]) {
     found = Array(state.prefix(XAESKey.nonceCount)) + Array(state.suffix(XAESKey.tagCount))
   }
@@ -33,15 +33,17 @@ package struct NonceSource: Sendable {
 }
 
 extension XAESKey {
-  /// Starts a run: its nonces share their first half, for 2^18 seals or 2^34 bytes and then with another half.
+  /// Begins a run, whose nonces share their first half for 2^18 seals or 2^34 bytes, and then continue with another
+  /// half.
   ///
-  /// Writer and readers then derive one key for all of them. The other half stays random: two nonces of a run are equal
-  /// with a probability below 2^-60. An attacker sees which seals belong to a run, so that a run is one transaction.
+  /// Writers and readers then derive a single key for the run. The second half remains random, so two nonces in a run
+  /// are equal with a probability below 2^-60. Each run is a single transaction, because an attacker can see which
+  /// seals belong to a run.
   package func beginRun(_ source: NonceSource) {
     run = NonceRun(source: source)
   }
 
-  /// Fills `nonce` (24 bytes) for a plaintext of `byteCount` bytes, in the run that has begun.
+  /// Fills `nonce` (24 bytes) in the current run for a plaintext with `byteCount` bytes.
   package func draw(_ nonce: UnsafeMutableRawBufferPointer, for byteCount: Int, from nonces: RandomBytes)
     throws(SealingError)
   {
@@ -66,7 +68,7 @@ extension XAESKey {
   }
 }
 
-/// The half of a nonce that decides the derived key.
+/// The nonce half that determines the derived key.
 struct NonceHalf: Equatable {
   static let byteCount = 12
 
@@ -90,12 +92,12 @@ struct NonceHalf: Equatable {
   }
 }
 
-/// Seals whose nonces share their first half.
+/// A sequence of nonces that share their first half.
 struct NonceRun {
   static let sealLimit = 1 << 18
   static let byteLimit = 1 << 34
 
-  /// nil outside of runs.
+  /// The source of first halves, or `nil` outside of runs.
   var source: NonceSource?
   var half = NonceHalf(zero: ())
   var sealsLeft = 0

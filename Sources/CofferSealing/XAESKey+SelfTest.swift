@@ -3,9 +3,9 @@ internal import Synchronization
 extension XAESKey {
   private static let hasPassed = Atomic<Bool>(false)
 
-  /// The result of ``selfTest()`` in this process; checked before any key is used.
+  /// Whether ``selfTest()`` succeeds in this process, which must be checked before any key is used.
   ///
-  /// Success is cached. A failure is not, since memory may have been short.
+  /// Success is cached, but failure isn't, because memory may have been short.
   package static var selfTestPassed: Bool {
     if hasPassed.load(ordering: .relaxed) { return true }
     let passed = selfTest()
@@ -13,9 +13,9 @@ extension XAESKey {
     return passed
   }
 
-  /// Seals and opens both published vectors of XAES-256-GCM (C2SP), whose derivations differ in the carry of K1.
+  /// Seals and opens both published XAES-256-GCM vectors (C2SP), whose derivations differ in K1's carry.
   ///
-  /// Guards against a library that silently computes something else.
+  /// This detects a library that silently computes something else.
   package static func selfTest() -> Bool {
     let plaintext = Array("XAES-256-GCM".utf8)
     let nonce = Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8)
@@ -48,7 +48,7 @@ extension XAESKey {
     }
   }
 
-  /// Seals into one blob under a nonce of the caller's: for published vectors only.
+  /// Seals into a blob with the caller's nonce. Use this method only for published vectors.
   package func seal(_ plaintext: [UInt8], authenticating additional: [UInt8], nonce: [UInt8]) throws(SealingError)
     -> [UInt8]
   {

@@ -1,9 +1,10 @@
 // Made by Tools/generators/make-composition-table.
 
 extension CanonicalForms {
-  /// Every scalar that decomposes, Hangul syllables aside, rising: the scalar and what it is made of, in hex digits.
+  /// Every scalar that decomposes, except Hangul syllables, in ascending order. Each entry contains the scalar and its
+  /// parts in hex digits.
   ///
-  /// `C0 41 300` composes again. `!958 915 93C` does not: those are singletons, and what Unicode excludes.
+  /// `C0 41 300` can be recomposed. `!958 915 93C` can't, because it's a singleton or excluded by Unicode.
   static let table: StaticString = """
     C0 41 300,C1 41 301,C2 41 302,C3 41 303,C4 41 308,C5 41 30A,C7 43 327,C8 45 300,C9 45 301,CA 45 302,CB 45 308,\
     CC 49 300,CD 49 301,CE 49 302,CF 49 308,D1 4E 303,D2 4F 300,D3 4F 301,D4 4F 302,D5 4F 303,D6 4F 308,D9 55 300,\

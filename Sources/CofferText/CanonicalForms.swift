@@ -4,16 +4,16 @@ package struct CanonicalForms: Sendable {
 
   private struct Entry {
     let scalar: UInt32
-    /// The index of the first part in `parts`.
+    /// The first part's index in `parts`.
     let start: Int
     let count: Int
     let composes: Bool
   }
 
-  /// Sorted by scalar.
+  /// The entries, sorted by scalar.
   private let entries: [Entry]
   private let parts: [UInt32]
-  /// Composites by `first << 32 | second`.
+  /// The composites, indexed by `first << 32 | second`.
   private let composites: [UInt64: UInt32]
 
   private init() {
@@ -43,10 +43,10 @@ package struct CanonicalForms: Sendable {
     self.composites = composites
   }
 
-  /// The most scalars that one decomposes into.
+  /// The maximum number of scalars in a scalar's decomposition.
   package static let maximumParts = 4
 
-  /// Writes the full decomposition of `scalar` and returns its number of scalars.
+  /// Writes the full decomposition of `scalar` and returns the number of its scalars.
   package func decompose(_ scalar: UInt32, into target: UnsafeMutablePointer<UInt32>) -> Int {
     if let count = Hangul.decompose(scalar, into: target) { return count }
     guard scalar >= 0xC0, let entry = entry(scalar) else {
@@ -57,26 +57,26 @@ package struct CanonicalForms: Sendable {
       for index in 0..<entry.count { target[index] = parts[entry.start + index] }
       return entry.count
     }
-    // The first part of a composite may be one itself.
+    // A composite's first part can itself be a composite.
     let count = decompose(parts[entry.start], into: target)
     target[count] = parts[entry.start + 1]
     return count + 1
   }
 
-  /// Every scalar that composes with one before it, and every composite that begins with such a scalar, Hangul aside.
+  /// The scalars that compose with a preceding scalar, and the composites that begin with such a scalar, except Hangul.
   package var extending: Set<UInt32> {
     let seconds = Set(composites.keys.map { UInt32(truncatingIfNeeded: $0) })
     return seconds.union(composites.filter { seconds.contains(UInt32(truncatingIfNeeded: $0.key >> 32)) }.values)
   }
 
-  /// The scalar that two compose to, or nil.
+  /// Returns the composite of two scalars, or `nil`.
   package func composite(_ first: UInt32, _ second: UInt32) -> UInt32? {
-    // No scalar below this one is the second of a composite.
+    // Scalars below this limit aren't the second part of a composite.
     guard second >= 0x300 else { return nil }
     return Hangul.composite(first, second) ?? composites[UInt64(first) << 32 | UInt64(second)]
   }
 
-  /// Canonical_Combining_Class; 0 for a starter.
+  /// Returns the Canonical_Combining_Class, which is 0 for a starter.
   static func combiningClass(_ scalar: UInt32) -> UInt8 {
     scalar < 0x300 ? 0 : Unicode.Scalar(scalar)!.properties.canonicalCombiningClass.rawValue
   }
@@ -93,11 +93,11 @@ package struct CanonicalForms: Sendable {
   }
 }
 
-/// Syllables are computed from their letters (Unicode Standard, section 3.12).
+/// Hangul syllables, which are computed from their letters (Unicode Standard, section 3.12).
 private enum Hangul {
   private static let leading: UInt32 = 0x1100
   private static let vowel: UInt32 = 0x1161
-  /// One before the first trailing consonant; means that there is none.
+  /// The number before the first trailing consonant, which represents a missing consonant.
   private static let trailing: UInt32 = 0x11A7
   private static let syllable: UInt32 = 0xAC00
   private static let leadingCount: UInt32 = 19
@@ -105,7 +105,7 @@ private enum Hangul {
   private static let trailingCount: UInt32 = 28
   private static let syllableCount = leadingCount * vowelCount * trailingCount
 
-  /// Nil if the scalar is no syllable.
+  /// Returns `nil` if the scalar isn't a syllable.
   static func decompose(_ scalar: UInt32, into target: UnsafeMutablePointer<UInt32>) -> Int? {
     guard scalar >= syllable, scalar < syllable + syllableCount else { return nil }
     let index = scalar - syllable

@@ -1,9 +1,10 @@
 /// Unicode's full case folding (CaseFolding.txt, statuses C and F), from the public properties of scalars.
 package enum CaseFolding {
-  /// The scalars that one scalar folds to.
+  /// Returns a scalar's folding.
   ///
-  /// Folding is the lower case of the upper case, with three exceptions: dotless i stays itself, capital sharp s folds
-  /// to ss like the small one, and Cherokee folds to its capitals, which are older than its small letters.
+  /// The folding is the lowercase of the uppercase, with three exceptions: dotless i is unchanged, capital sharp s
+  /// folds to ss like the lowercase letter, and Cherokee folds to its capitals, which are older than its lowercase
+  /// letters.
   package static func folding(_ scalar: Unicode.Scalar) -> String.UnicodeScalarView {
     switch scalar.value {
     case 0x131: return String(scalar).unicodeScalars

@@ -1,10 +1,11 @@
-/// An incomplete character or byte order mark at the end of a chunk: at most 3 bytes, kept until the next chunk.
+/// An incomplete character or byte order mark at a chunk's end, with at most 3 bytes. It's kept until the next chunk.
 struct PendingBytes: Sendable {
   private(set) var count = 0
-  /// The first byte in the lowest bits.
+  /// The bytes, with the first byte in the lowest bits.
   private var bits: UInt64 = 0
 
-  /// The kept bytes followed by the first of the input, 8 at most, the first in the lowest bits.
+  /// Returns up to 8 bytes, which are the kept bytes followed by the input's first bytes, with the first byte in the
+  /// lowest bits.
   func joined(with input: UnsafeRawBufferPointer) -> (word: UInt64, count: Int) {
     var word = bits
     var total = count
@@ -15,7 +16,7 @@ struct PendingBytes: Sendable {
     return (word, total)
   }
 
-  /// Keeps the bytes of a word from `start` to `end`.
+  /// Keeps a word's bytes from `start` to `end`.
   mutating func keep(_ word: UInt64, from start: Int, to end: Int) {
     precondition((0...3).contains(end - start), "internal error: more than the beginning of a character is kept")
     count = end - start
@@ -27,23 +28,23 @@ struct PendingBytes: Sendable {
   }
 }
 
-/// Turns a transcoder of whole characters into one for chunks that end anywhere.
+/// A transcoder for chunks that can end anywhere, based on a transcoder for whole characters.
 protocol ChunkedCoder {
   var pending: PendingBytes { get set }
 
-  /// Transcodes whole characters and treats faults by the error mode.
+  /// Transcodes whole characters, and handles faults according to the error mode.
   ///
   /// - Parameters:
-  ///   - base: bytes that the call has written to the output before this buffer.
-  ///   - offset: the input's offset in the stream.
-  ///   - isFinal: the input ends the stream.
+  ///   - base: The number of bytes that the call has written to the output before this buffer.
+  ///   - offset: The input's offset in the stream.
+  ///   - isFinal: Whether the input ends the stream.
   mutating func transcode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, base: Int, offset: Int, isFinal: Bool
   ) throws(TextCodingError) -> TranscodingProgress
 }
 
 extension ChunkedCoder {
-  /// Transcodes the pending bytes, then the input, and keeps an incomplete character at its end.
+  /// Transcodes the pending bytes and the input, and keeps an incomplete character at the input's end.
   mutating func transcodeChunk(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, base: Int, offset: Int, isFinal: Bool
   ) throws(TextCodingError) -> (consumed: Int, written: Int) {

@@ -1,9 +1,9 @@
 // CofferText: bytes to text and back.
 //
 // Does: detects a text's encoding by its byte order mark, decodes UTF-16, UTF-8 and code pages to UTF-8, and encodes
-//       UTF-8 to them; in chunks of any size, into buffers that the caller owns, strictly or with U+FFFD. Folds case; decomposes and
-//       composes characters (NFC).
-// Knows: the Unicode encodings, the code pages of the Unicode consortium's tables, WHATWG's rules of replacement.
-// Does not know: files, lines, documents, keys. Imports only its own kernel in C. Transcoding makes no String.
+//       UTF-8 to them. Chunks can have any size, the caller owns the output buffers, and invalid bytes are errors or
+//       become U+FFFD. Folds case, decomposes and composes characters (NFC).
+// Knows: the Unicode encodings, the code pages in the Unicode consortium's tables, WHATWG's rules for replacement.
+// Doesn't know: files, lines, documents, keys. Imports only its own C kernel. Transcoding doesn't create Strings.
 //
-// First file to read: TextDecoder.swift. The loops that do the work are in the folder Transcoders.
+// First file to read: TextDecoder.swift. The inner loops are in the folder Transcoders.

@@ -1,9 +1,9 @@
-/// Normalization form C (Unicode Standard Annex 15), for passphrases and for keys that are folded.
+/// Normalization form C (Unicode Standard Annex 15), for passphrases and folded keys.
 ///
-/// Written here because the standard library normalizes only Strings, through a private interface, and a String's
-/// storage can't be wiped. Characters keep their form once assigned (Unicode's stability policy).
+/// The standard library normalizes only Strings, through a private interface, and a String's storage can't be wiped.
+/// Assigned characters keep their form (Unicode's stability policy).
 package enum NormalizationFormC {
-  /// The first scalar that normalization may change; scalars below it are composed already.
+  /// The first scalar that normalization may change. Lower scalars are already composed.
   private static let firstChanged: UInt32 = 0x300
 
   package static func normalized(_ scalars: [UInt32]) -> [UInt32] {
@@ -14,10 +14,10 @@ package enum NormalizationFormC {
     }
   }
 
-  /// Normalizes text inside of memory that the caller owns and wipes.
+  /// Normalizes text in memory that the caller owns and wipes.
   ///
-  /// - Parameter scalars: room for ``CanonicalForms/maximumParts`` scalars for each scalar of the text.
-  /// - Returns: how many scalars the normalized text has.
+  /// - Parameter scalars: A buffer with space for ``CanonicalForms/maximumParts`` scalars for each scalar in the text.
+  /// - Returns: The number of scalars in the normalized text.
   package static func normalize(_ utf8: UnsafeRawBufferPointer, into scalars: UnsafeMutableBufferPointer<UInt32>) -> Int
   {
     var count = 0
@@ -35,7 +35,7 @@ package enum NormalizationFormC {
     return composeOrdered(scalars)
   }
 
-  /// Sorts the marks between two starters by combining class; equal ones keep their order.
+  /// Sorts the marks between two starters by combining class. Marks with the same class keep their order.
   package static func order(_ scalars: UnsafeMutableBufferPointer<UInt32>) {
     for index in scalars.indices.dropFirst() {
       let scalar = scalars[index]
@@ -54,7 +54,7 @@ package enum NormalizationFormC {
   private static func composeOrdered(_ scalars: UnsafeMutableBufferPointer<UInt32>) -> Int {
     var used = 0
     var starter: Int?
-    // The combining class of the last scalar after the starter; nil if there is none.
+    // The combining class of the last scalar after the starter, or `nil` if there isn't one.
     var last: UInt8?
     for index in scalars.indices {
       let scalar = scalars[index]

@@ -1,32 +1,35 @@
-/// A decoding or encoding error, with its place in the stream.
+/// A decoding or encoding error, with its location in the stream.
 ///
-/// Two errors are equal when their ``code`` is. Holds no byte of the text.
+/// Two errors are equal if their ``code`` is equal. Errors don't contain bytes from the text.
 public struct TextCodingError: Error, Sendable {
-  /// The kind of error, by what the caller can do about it.
+  /// The kind of error, based on how the caller can respond.
   public enum Code: Hashable, Sendable {
-    /// The bytes are not well formed in their encoding: replace them, or repair the input.
+    /// The bytes are invalid in their encoding. Replace them, or repair the input.
     case invalidBytes
-    /// UTF-16 was asked for without an order, and there is no byte order mark: choose `utf-16le` or `utf-16be`.
+    /// A UTF-16 text needs a byte order mark, because the caller didn't specify the byte order. Choose `utf-16le` or
+    /// `utf-16be`.
     case needsMark
-    /// The byte order mark is that of an encoding that is not read here (UTF-32).
+    /// The byte order mark belongs to an unsupported encoding (UTF-32).
     case unsupportedEncoding
-    /// No byte order mark, and not UTF-8 without U+0000: choose an encoding, see ``TextCodingError/suggestions``.
+    /// The text doesn't have a byte order mark, and isn't UTF-8 without U+0000. Choose an encoding. See
+    /// ``TextCodingError/suggestions``.
     case undecidedEncoding
-    /// A character that the output's code page lacks.
+    /// The output's code page doesn't contain a character.
     case unencodableCharacter
   }
 
   public let code: Code
-  /// The offset of the first invalid byte in the stream, the byte order mark included.
+  /// The offset of the first invalid byte in the stream, including the byte order mark.
   ///
-  /// UTF-16: the first byte of the bad unit, or of the part of a unit at the end. UTF-8: the first byte of the bad
-  /// sequence.
+  /// For UTF-16, this is the first byte of the invalid unit, or of the incomplete unit at the end. For UTF-8, it's the
+  /// first byte of the invalid sequence.
   public let byteOffset: Int
-  /// The fault in words: "unpaired surrogate".
+  /// A description of the fault, such as "unpaired surrogate".
   public let reason: String
-  /// Encodings worth trying, the likeliest first; `.utf8` means: with U+0000 let in, or invalid bytes replaced.
+  /// The encodings to try, with the likeliest encoding first. `.utf8` means UTF-8 with U+0000 allowed, or with invalid
+  /// bytes replaced.
   public internal(set) var suggestions: [TextEncoding] = []
-  /// The encoding that the bytes resemble, if it is none of those that are read; there are no suggestions then.
+  /// The unsupported encoding that the bytes resemble, or `nil`. If it's set, ``suggestions`` is empty.
   public internal(set) var lookalike: UnreadEncoding?
 }
 

@@ -1,9 +1,9 @@
-// Finds a text's encoding: by its byte order mark, else by the caller's choice. An encoding is never guessed; the look of
-// the bytes only makes the suggestions of an error.
+// Determines a text's encoding from its byte order mark, or otherwise from the caller's choice. An encoding is never
+// guessed. The bytes' appearance only determines the suggestions in an error.
 extension TextDecoder {
   private struct Mark {
     let bytes: [UInt8]
-    /// Nil for an encoding that is not supported.
+    /// The mark's encoding, or `nil` if it isn't supported.
     let encoding: TextEncoding?
     let name: String
 
@@ -15,7 +15,7 @@ extension TextDecoder {
       (self.bytes, self.encoding, self.name) = (bytes, encoding, name)
     }
 
-    /// UTF-32's come first: one of them begins with UTF-16's.
+    /// The marks for UTF-32 come first, because one of them begins with UTF-16's.
     static let all = [
       Mark(bytes: [0xFF, 0xFE, 0, 0], encoding: nil, name: "UTF-32, little end first"),
       Mark(bytes: [0, 0, 0xFE, 0xFF], encoding: nil, name: "UTF-32, big end first"),
@@ -28,10 +28,9 @@ extension TextDecoder {
     }
   }
 
-  /// Looks for a mark in the pending bytes and the input; drops it and sets the encoding.
+  /// Searches for a mark in the pending bytes and the input. Drops the mark and sets the encoding.
   ///
-  /// - Returns: the number of the input's bytes that belong to the mark; nil, with all of them kept, when more input must
-  ///   decide.
+  /// - Returns: The number of input bytes in the mark, or `nil` if more input is needed. All bytes are then kept.
   mutating func findMark(_ input: UnsafeRawBufferPointer, isFinal: Bool) throws(TextCodingError) -> Int? {
     let (word, count) = pending.joined(with: input)
     let head = (0..<min(count, 4)).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
@@ -68,10 +67,10 @@ extension TextDecoder {
     return max(0, length - kept)
   }
 
-  /// Adds encodings that the bytes resemble to an error.
+  /// Adds the encodings that the bytes resemble to an error.
   func addSuggestions(to error: inout TextCodingError, in input: UnsafeRawBufferPointer) {
     let start = min(max(0, error.byteOffset - bytesConsumed), input.count)
-    // The bytes before the first faulty one are text, too.
+    // The bytes before the first invalid byte are also text.
     let begin = bytesConsumed == 0 ? max(0, start - 4096) & ~3 : start
     let window = UnsafeRawBufferPointer(rebasing: input[begin..<min(input.count, start + 4096)])
     if let wide = UnreadEncoding(wideLookOf: window, isWhole: begin == 0) {
@@ -81,7 +80,7 @@ extension TextDecoder {
     } else if error.code == .needsMark {
       error.suggestions = [.utf16LittleEndian, .utf16BigEndian]
     } else if window.contains(0) {
-      // Other invalid bytes make it no text at all.
+      // With other invalid bytes, the input isn't text.
       if UTF8Validity.isValid(window.withoutCutCharacter) { error.suggestions = [.utf8] }
     } else if Self.isMostlyUTF8(input[max(0, start - 4096)..<min(input.count, start + 4096)]) {
       error.suggestions = [.utf8]
@@ -93,7 +92,7 @@ extension TextDecoder {
     }
   }
 
-  /// Returns whether bytes have more characters beyond ASCII in UTF-8 than faults.
+  /// Returns whether bytes contain more valid UTF-8 characters beyond ASCII than faults.
   private static func isMostlyUTF8(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
     var rest = UnsafeRawBufferPointer(rebasing: bytes).withoutCutCharacter
     var (characters, faults) = (0, 0)
@@ -114,10 +113,10 @@ extension TextDecoder {
     return characters > faults
   }
 
-  /// The byte order of UTF-16, if the bytes look like it.
+  /// Returns the UTF-16 byte order, if the bytes resemble UTF-16.
   ///
-  /// Most text holds ASCII, at least as spaces and line ends; in UTF-16 these have a zero on one side, always the same.
-  /// In UTF-8, zeros are few, and other control characters are fewer.
+  /// Most text contains ASCII, at least as spaces and line endings. In UTF-16, these characters have a zero byte,
+  /// always on the same side. In UTF-8, zeros are rare, and other control characters are even rarer.
   private func utf16Order(of window: UnsafeRawBufferPointer, at offset: Int) -> TextEncoding? {
     var zeros = (even: 0, odd: 0)
     for index in window.indices where window[index] == 0 {
@@ -136,7 +135,7 @@ extension TextDecoder {
     return units >= 8 && 10 * small.high >= 9 * high.count && 4 * small.low < small.high ? order : nil
   }
 
-  /// The high and the low bytes of the whole UTF-16 code units.
+  /// Returns the high and low bytes of the complete UTF-16 code units.
   private static func halves(
     of window: UnsafeRawBufferPointer, at offset: Int, _ order: TextEncoding
   ) -> (high: [UInt8], low: [UInt8]) {
@@ -149,7 +148,7 @@ extension TextDecoder {
 }
 
 extension UInt8 {
-  /// A control character that is neither NUL nor white space nor ESC.
+  /// Whether the byte is a control character other than NUL, whitespace and ESC.
   fileprivate var isUnusualControl: Bool { isControl && self != 0 && !isWhitespace && self != 0x1B }
 
   fileprivate var isControl: Bool { self < 0x20 }
@@ -158,7 +157,7 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The bytes without the beginning of a character at their end, and without the end of one at their beginning.
+  /// The bytes without incomplete characters at both ends.
   fileprivate var withoutCutCharacter: UnsafeRawBufferPointer {
     var rest = self[...]
     while rest.count > count - 3, let first = rest.first, first & 0xC0 == 0x80 { rest.removeFirst() }

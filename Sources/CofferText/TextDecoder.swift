@@ -1,18 +1,18 @@
-/// Decodes bytes to UTF-8, chunk by chunk; the output does not depend on where the chunks end.
+/// A decoder that converts bytes to UTF-8, chunk by chunk. The output doesn't depend on the chunks' boundaries.
 ///
-/// A byte order mark at the beginning is dropped, further ones are text. Allocates nothing per chunk, unless bytes are
-/// replaced.
+/// A byte order mark at the beginning is dropped, and further marks are text. The decoder doesn't allocate memory for a
+/// chunk, unless it replaces bytes.
 public struct TextDecoder: Sendable {
-  /// The smallest output that ``decode(_:into:isFinal:)`` takes, in bytes.
+  /// The minimum output size for ``decode(_:into:isFinal:)``, in bytes.
   public static let minimumOutput = 4
 
-  /// A place where U+FFFD replaced invalid bytes.
+  /// A position at which U+FFFD replaced invalid bytes.
   public struct Replacement: Hashable, Sendable {
-    /// The offset of U+FFFD in that call's output.
+    /// The offset of U+FFFD in the call's output.
     public let outputOffset: Int
     /// The offset of the invalid bytes in the stream.
     public let inputOffset: Int
-    /// The fault in words.
+    /// A description of the fault.
     public var reason: String { fault.words }
 
     let fault: Fault
@@ -21,27 +21,31 @@ public struct TextDecoder: Sendable {
   public let choice: EncodingChoice
   public let errorMode: CodingErrorMode
 
-  /// The text's encoding, known after 4 bytes at most or at the end of a shorter text; UTF-8 for an empty one.
+  /// The text's encoding, which is known after at most 4 bytes or at the end of a shorter text. The encoding of an
+  /// empty text is UTF-8.
   public internal(set) var encoding: TextEncoding?
 
-  /// The text begins with a byte order mark.
+  /// A Boolean value that indicates whether the text begins with a byte order mark.
   public internal(set) var markWasFound = false
 
-  /// Bytes consumed by all calls together.
+  /// The total number of bytes consumed by all calls.
   public private(set) var bytesConsumed = 0
 
-  /// Replacements by the last call, in order; at most one for every 3 bytes of its output.
+  /// The last call's replacements, in order. There is at most one for every 3 bytes of output.
   public private(set) var replacements: [Replacement] = []
 
-  /// How many bytes of the stream have become output; the rest of ``bytesConsumed`` begins a character that is pending.
+  /// The number of bytes in the stream that have become output. The other ``bytesConsumed`` begin a pending character.
   package var bytesDecoded: Int { bytesConsumed - pending.count }
 
   var pending = PendingBytes()
-  /// UTF-8 assumed without a byte order mark: a fault means another encoding, unless enough characters are in UTF-8.
+  /// Whether UTF-8 is assumed without a byte order mark. A fault then indicates another encoding, unless enough
+  /// characters are valid UTF-8.
   var isUndecided = false
-  /// So many characters beyond ASCII make a text UTF-8: others have pairs of bytes that look like them, but not at once.
+  /// The number of characters beyond ASCII that identifies UTF-8. Texts in other encodings contain byte pairs that
+  /// resemble such characters, but not this many before the first fault.
   private static let decisiveCharacters = 4
-  /// The characters beyond ASCII so far, counted until they decide, and only if faults may be replaced.
+  /// The number of characters beyond ASCII so far, counted only until it's decisive, and only if faults may be
+  /// replaced.
   private var longCharacters = 0
   private var table: [UInt32] = []
   private let utf16: UTF16Decoder
@@ -51,7 +55,7 @@ public struct TextDecoder: Sendable {
     self.init(choice, onError: errorMode, usingKernels: true)
   }
 
-  /// - Parameter usingKernels: false decodes as on a processor without a kernel.
+  /// - Parameter usingKernels: Whether to use the kernels. `false` decodes like a processor without a kernel.
   package init(_ choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail, usingKernels: Bool) {
     utf16 = usingKernels ? .fastest : .scalar
     self.choice = choice
@@ -62,19 +66,19 @@ public struct TextDecoder: Sendable {
     }
   }
 
-  /// Decodes as much of the input as fits into the output.
+  /// Decodes as much input as fits into the output.
   ///
-  /// Characters are written whole. The text has ended when a call with `isFinal` consumes all of its input.
+  /// Only complete characters are written. The text has ended when a call with `isFinal` consumes its entire input.
   ///
   /// - Parameters:
-  ///   - input: the bytes that follow those consumed so far.
-  ///   - output: at least ``minimumOutput`` bytes.
-  ///   - isFinal: this input ends the stream.
-  /// - Returns: the bytes consumed and written. An incomplete character at the end counts as consumed: the decoder keeps
-  ///   it.
-  /// - Throws: under ``CodingErrorMode/replace`` only what replacement can't repair: a missing byte order mark, UTF-32's,
-  ///   and under ``EncodingChoice/automatic`` without a mark U+0000, and a fault before four characters beyond ASCII.
-  ///   Every later call throws the same.
+  ///   - input: The bytes after the bytes consumed so far.
+  ///   - output: The output, with at least ``minimumOutput`` bytes.
+  ///   - isFinal: Whether this input ends the stream.
+  /// - Returns: The numbers of consumed and written bytes. An incomplete character at the end counts as consumed,
+  ///   because the decoder keeps it.
+  /// - Throws: An error for invalid bytes. With ``CodingErrorMode/replace``, only faults that replacement can't repair:
+  ///   a missing byte order mark, a UTF-32 byte order mark, and with ``EncodingChoice/automatic`` without a mark,
+  ///   U+0000, or a fault before four characters beyond ASCII. All later calls throw the same error.
   public mutating func decode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isFinal: Bool
   ) throws(TextCodingError) -> (consumed: Int, written: Int) {
@@ -133,7 +137,7 @@ extension TextDecoder: ChunkedCoder {
         return progress
       case .incompleteTail:
         guard isFinal else { return progress }
-        // The whole tail is one fault, also a lead surrogate with half a unit after it.
+        // The entire tail is a single fault, including a lead surrogate with half a unit after it.
         length = input.count - progress.consumed
         fault = encoding == .utf8 ? .truncatedSequence : length == 1 ? .truncatedUnit : .unpairedSurrogate
       case .fault(let found, let size):

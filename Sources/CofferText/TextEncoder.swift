@@ -1,14 +1,14 @@
-/// Encodes UTF-8, chunk by chunk; the output does not depend on where the chunks end.
+/// An encoder for UTF-8, chunk by chunk. The output doesn't depend on the chunks' boundaries.
 ///
-/// UTF-8 output is a checked copy. Allocates nothing per chunk.
+/// UTF-8 output is a validated copy. The encoder doesn't allocate memory for a chunk.
 public struct TextEncoder: Sendable {
-  /// The smallest output that ``encode(_:into:isFinal:)`` takes, in bytes.
+  /// The minimum output size for ``encode(_:into:isFinal:)``, in bytes.
   public static let minimumOutput = 4
 
   public let encoding: TextEncoding
   public let errorMode: CodingErrorMode
 
-  /// Bytes consumed by all calls together.
+  /// The total number of bytes consumed by all calls.
   public private(set) var bytesConsumed = 0
 
   var pending = PendingBytes()
@@ -16,7 +16,7 @@ public struct TextEncoder: Sendable {
   private let table: [UInt8]
   private var failure: TextCodingError?
 
-  /// - Parameter mark: the text begins with a byte order mark; code pages have none.
+  /// - Parameter mark: Whether the text begins with a byte order mark, which code pages don't have.
   public init(_ encoding: TextEncoding, mark: Bool = false, onError errorMode: CodingErrorMode = .fail) {
     self.encoding = encoding
     self.errorMode = errorMode
@@ -24,18 +24,18 @@ public struct TextEncoder: Sendable {
     table = encoding.codePage?.encodingTable ?? []
   }
 
-  /// Encodes as much of the input as fits into the output.
+  /// Encodes as much input as fits into the output.
   ///
-  /// Characters are written whole. The text has ended when a call with `isFinal` consumes all of its input.
+  /// Only complete characters are written. The text has ended when a call with `isFinal` consumes its entire input.
   ///
   /// - Parameters:
-  ///   - input: UTF-8 that follows the bytes consumed so far.
-  ///   - output: at least ``minimumOutput`` bytes.
-  ///   - isFinal: this input ends the stream.
-  /// - Returns: the bytes consumed and written. An incomplete character at the end counts as consumed: the encoder keeps
-  ///   it.
-  /// - Throws: for input that is not UTF-8, and characters that the encoding lacks, with their offset. Every
-  ///   later call throws the same.
+  ///   - input: The UTF-8 bytes after the bytes consumed so far.
+  ///   - output: The output, with at least ``minimumOutput`` bytes.
+  ///   - isFinal: Whether this input ends the stream.
+  /// - Returns: The numbers of consumed and written bytes. An incomplete character at the end counts as consumed,
+  ///   because the encoder keeps it.
+  /// - Throws: An error with the offset if the input isn't UTF-8, or contains a character that isn't in the encoding.
+  ///   All later calls throw the same error.
   public mutating func encode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isFinal: Bool
   ) throws(TextCodingError) -> (consumed: Int, written: Int) {
@@ -103,7 +103,7 @@ extension TextEncoder: ChunkedCoder {
     }
   }
 
-  /// U+FFFD, or a question mark in a code page.
+  /// The replacement, which is U+FFFD, or a question mark in a code page.
   private var replacement: [UInt8] {
     switch encoding {
     case .utf8: [0xEF, 0xBF, 0xBD]

@@ -1,4 +1,4 @@
-/// An encoding of text; the raw value is its name as people write it.
+/// A text encoding. The raw value is its common name.
 public enum TextEncoding: String, CaseIterable, Hashable, Sendable {
   case utf8 = "utf-8"
   case utf16LittleEndian = "utf-16le"
@@ -16,7 +16,7 @@ public enum TextEncoding: String, CaseIterable, Hashable, Sendable {
   case iso88591 = "iso-8859-1"
   case iso885915 = "iso-8859-15"
 
-  /// The bytes of U+FEFF in this encoding; none for a code page.
+  /// The bytes of U+FEFF in this encoding, or an empty array for a code page.
   public var byteOrderMark: [UInt8] {
     switch self {
     case .utf8: [0xEF, 0xBB, 0xBF]
@@ -26,15 +26,15 @@ public enum TextEncoding: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Returns the encoding for a text behind a byte order mark, which is UTF-16BE instead of UTF-16LE if the text begins
-  /// with U+0000. The mark of UTF-16LE would then be read as that of UTF-32.
+  /// Returns the encoding for a text after a byte order mark. This is UTF-16BE instead of UTF-16LE if the text begins
+  /// with U+0000, because the UTF-16LE mark would then be read as UTF-32's.
   package func behindMark(of text: UnsafeRawBufferPointer) -> TextEncoding {
     self == .utf16LittleEndian && text.first == 0 ? .utf16BigEndian : self
   }
 }
 
 extension TextEncoding {
-  /// The encoding's table; nil for the Unicode encodings.
+  /// The encoding's table, or `nil` for Unicode encodings.
   var codePage: CodePage? {
     switch self {
     case .utf8, .utf16LittleEndian, .utf16BigEndian: nil
@@ -54,16 +54,17 @@ extension TextEncoding {
   }
 }
 
-/// The encoding to read a text in.
+/// A choice of encoding for reading a text.
 public enum EncodingChoice: Hashable, Sendable {
-  /// The encoding of the byte order mark; without one, valid UTF-8 without U+0000, or an error: never a guess.
+  /// The byte order mark's encoding. Without a mark, the text must be valid UTF-8 without U+0000. The encoding is never
+  /// guessed.
   case automatic
-  /// UTF-16 in the byte order of its mark; an error without one.
+  /// UTF-16 with the byte order of its mark, which is required.
   case utf16WithMark
-  /// This encoding; its own byte order mark is dropped where there is one.
+  /// A specific encoding, whose byte order mark is dropped if the text has one.
   case fixed(TextEncoding)
 
-  /// Reads a name of ``allNames``, in lower or upper case.
+  /// Creates a choice from a name in ``allNames``, in lowercase or uppercase.
   public init?(name: some StringProtocol) {
     let name = name.lowercased()
     switch name {
@@ -83,17 +84,17 @@ public enum EncodingChoice: Hashable, Sendable {
     }
   }
 
-  /// Every name, `auto` and `utf-16` included, in the order in which help should show them.
+  /// All names, including `auto` and `utf-16`, in the order for help texts.
   public static var allNames: [String] {
     [EncodingChoice.automatic, .fixed(.utf8), .utf16WithMark].map(\.name)
       + TextEncoding.allCases.dropFirst().map(\.rawValue)
   }
 }
 
-/// The treatment of invalid bytes, and of characters that an encoding lacks.
+/// The treatment of invalid bytes, and of characters that aren't in an encoding.
 public enum CodingErrorMode: Hashable, Sendable {
-  /// An error, with the offset of the first bad byte.
+  /// Throws an error with the offset of the first invalid byte.
   case fail
-  /// Decoding writes U+FFFD as WHATWG's decoders do; encoding to a code page writes `?`.
+  /// Decoding writes U+FFFD like WHATWG's decoders, and encoding to a code page writes `?`.
   case replace
 }

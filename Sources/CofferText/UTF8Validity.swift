@@ -1,11 +1,11 @@
-/// Checks text in memory for strict UTF-8 (Unicode, table 3-7), for all modules.
+/// Validates text in memory as strict UTF-8 (Unicode, table 3-7), for all modules.
 package enum UTF8Validity {
   package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let end = endOfASCII(bytes)
     return end == bytes.count || UTF8Validator.isValid(UnsafeRawBufferPointer(rebasing: bytes[end...]))
   }
 
-  /// The offset of the first byte beyond ASCII, or the end: most titles need no further check.
+  /// Returns the offset of the first byte beyond ASCII, or the end. Most titles don't need further validation.
   @inline(__always)
   private static func endOfASCII(_ bytes: UnsafeRawBufferPointer) -> Int {
     var index = 0

@@ -1,6 +1,7 @@
-/// Encodings that are not read here, by the look of their bytes: an error names them, and the program that converts.
+/// An unsupported encoding, detected by the appearance of its bytes. Errors name the encoding and the command that
+/// converts it.
 public enum UnreadEncoding: String, CaseIterable, Hashable, Sendable {
-  /// With a byte order mark.
+  /// UTF-32 with a byte order mark.
   case utf32 = "UTF-32"
   case utf32LittleEndian = "UTF-32LE"
   case utf32BigEndian = "UTF-32BE"
@@ -10,13 +11,13 @@ public enum UnreadEncoding: String, CaseIterable, Hashable, Sendable {
   case gb18030 = "GB18030"
   case big5 = "BIG5"
 
-  /// The next step: a command that makes UTF-8.
+  /// The next step, which is a command that converts the text to UTF-8.
   public var advice: String { "looks like \(rawValue): iconv -f \(rawValue) -t UTF-8" }
 
-  /// Recognizes the bytes of a text, which may end in the middle of a character.
+  /// Detects the encoding of a text, which may end inside a character.
   ///
-  /// Every character must be one of the encoding, and most of its long ones must be frequent there. Texts in code pages
-  /// have single long bytes between letters, or words of letters alone, which are in other places than frequent
+  /// Every character must be in the encoding, and most of its multibyte characters must be frequent. Texts in code
+  /// pages contain single bytes beyond ASCII between letters, or words of only such bytes, which don't match frequent
   /// characters.
   init?(lookOf bytes: UnsafeRawBufferPointer) {
     let double: [UnreadEncoding] = [.eucJP, .shiftJIS, .eucKR, .gb18030, .big5]
@@ -27,7 +28,8 @@ public enum UnreadEncoding: String, CaseIterable, Hashable, Sendable {
     self = first.0
   }
 
-  /// Recognizes UTF-32 without a byte order mark: whole units from the beginning, each of them a character.
+  /// Detects UTF-32 without a byte order mark. The bytes must be complete units from the beginning, each of which is a
+  /// character.
   init?(wideLookOf bytes: UnsafeRawBufferPointer, isWhole: Bool) {
     let units = bytes.count / 4
     guard isWhole, units >= 2 else { return nil }
@@ -43,8 +45,8 @@ public enum UnreadEncoding: String, CaseIterable, Hashable, Sendable {
     self = order
   }
 
-  /// The share of characters of two bytes that are frequent in this encoding; nil if the bytes are not in it, or could as
-  /// well be in a code page.
+  /// Returns the share of two-byte characters that are frequent in this encoding, or `nil` if the bytes aren't in this
+  /// encoding or could also be in a code page.
   private func share(in bytes: UnsafeRawBufferPointer) -> Double? {
     var (all, frequent, kana, together, low) = (0, 0, 0, 0, 0)
     var isBehindLong = false
@@ -57,7 +59,7 @@ public enum UnreadEncoding: String, CaseIterable, Hashable, Sendable {
         continue
       }
       guard let length = length(bytes, index) else { return nil }
-      // The text may be cut off.
+      // The text may be truncated.
       guard index + length <= bytes.count else { break }
       if length > 1 {
         let trail = bytes[index + 1]
@@ -71,13 +73,13 @@ public enum UnreadEncoding: String, CaseIterable, Hashable, Sendable {
       isBehindLong = length > 1
       index += length
     }
-    // In a code page, letters beyond ASCII stand alone between others, or make up words, and these are bytes from C0 on.
+    // In a code page, letters beyond ASCII are single or form words, and their bytes are at least C0.
     guard all > 0, together * 3 >= all, low * 12 >= all, self != .eucJP || kana * 10 >= all else { return nil }
     return Double(frequent) / Double(all)
   }
 
-  /// The number of bytes of the character that begins here with a byte from 80 on; nil if there is none. It may end
-  /// beyond the bytes.
+  /// Returns the length in bytes of the character that begins here with a byte from 80, or `nil` if it isn't a
+  /// character. The character may end beyond the bytes.
   private func length(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Int? {
     let lead = bytes[index]
     guard index + 1 < bytes.count else { return 2 }
@@ -103,7 +105,7 @@ public enum UnreadEncoding: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Whether a character of two bytes is in the rows of punctuation, syllables and frequent characters.
+  /// Returns whether a two-byte character is in the rows of punctuation, syllables and frequent characters.
   private func isFrequent(_ lead: UInt8, _ trail: UInt8) -> Bool {
     switch self {
     case .utf32, .utf32LittleEndian, .utf32BigEndian: false

@@ -1,6 +1,6 @@
-/// Decodes separate short texts, such as the values of a database, one after the other.
+/// A decoder for separate short texts, such as a database's values.
 ///
-/// No byte order mark is looked for: U+FEFF is text like any other.
+/// It doesn't look for a byte order mark, so U+FEFF is text.
 package final class ValueDecoder {
   package let encoding: TextEncoding
   private let errorMode: CodingErrorMode
@@ -19,12 +19,13 @@ package final class ValueDecoder {
     memory.deallocate()
   }
 
-  /// The text in UTF-8: the input itself if it is UTF-8 already, else memory that is valid until the next call.
+  /// Returns the text in UTF-8, which is the input itself if it's already UTF-8, or otherwise memory that's valid until
+  /// the next call.
   ///
   /// - Throws: `invalidBytes` with the offset in this text, unless errors are replaced.
   package func utf8(from input: UnsafeRawBufferPointer) throws(TextCodingError) -> UnsafeRawBufferPointer {
     if encoding == .utf8, UTF8Validity.isValid(input) { return input }
-    // Three bytes for each replaced byte, or for each UTF-16 unit.
+    // Allocate three bytes for each replaced byte or UTF-16 unit.
     let room = encoding == .utf8 ? 3 * input.count : 3 * (input.count / 2 + 1)
     if memory.count < room + 16 {
       memory.deallocate()

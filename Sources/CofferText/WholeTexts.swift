@@ -1,10 +1,10 @@
-// Texts that are in memory as a whole.
+// Decodes and encodes texts that are entirely in memory.
 extension TextDecoder {
-  /// Decodes a whole text to UTF-8.
+  /// Decodes an entire text to UTF-8.
   ///
-  /// - Returns: valid UTF-8, without a byte order mark.
-  /// - Throws: `invalidBytes` in the mode `fail`; `needsMark`, `unsupportedEncoding` and `undecidedEncoding` if the
-  ///   encoding can't be decided.
+  /// - Returns: Valid UTF-8 without a byte order mark.
+  /// - Throws: `invalidBytes` in the mode `fail`. `needsMark`, `unsupportedEncoding` and `undecidedEncoding` if the
+  ///   encoding can't be determined.
   public static func utf8(
     from bytes: [UInt8], in choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail
   ) throws(TextCodingError) -> [UInt8] {
@@ -16,10 +16,10 @@ extension TextDecoder {
 }
 
 extension TextEncoder {
-  /// Encodes a whole text, given in UTF-8.
+  /// Encodes an entire UTF-8 text.
   ///
-  /// - Returns: the bytes of the text, after a byte order mark if `mark` asks for one.
-  /// - Throws: `unencodableCharacter` in the mode `fail`; `invalidBytes` for text that is not UTF-8.
+  /// - Returns: The text's bytes, after a byte order mark if `mark` is `true`.
+  /// - Throws: `unencodableCharacter` in the mode `fail`, or `invalidBytes` for text that isn't UTF-8.
   public static func bytes(
     fromUTF8 text: [UInt8], in encoding: TextEncoding, mark: Bool = false, onError errorMode: CodingErrorMode = .fail
   ) throws(TextCodingError) -> [UInt8] {

@@ -1,9 +1,9 @@
 internal import CofferDocuments
 
-/// An attachment as an export lists it:
+/// An attachment as listed in an export:
 /// `{"name":"photo.png","type":"image/png","date":"2024-05-01T09:30:00.000Z","size":48213,"sha256":"…","file":"Plans.files/photo.png"}`.
 ///
-/// Only the name is needed. The file is a path in the folder of the contents, and other members are ignored.
+/// Only the name is required. The file is a path in the contents folder. Other members are ignored.
 struct AttachmentEntry: Sendable {
   /// The lengths of a name and a media type (FORMAT, "Attachments").
   private static let names = 1...1024
@@ -15,7 +15,7 @@ struct AttachmentEntry: Sendable {
   let sha256: [UInt8]?
   let file: [UInt8]?
 
-  /// Reads the object that begins here.
+  /// Reads the object at the scanner's position.
   init(_ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer) throws(JSONError) {
     let start = scanner.position
     guard scanner.next == JSONByte.openBrace else {

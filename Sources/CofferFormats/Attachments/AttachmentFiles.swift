@@ -1,10 +1,10 @@
 internal import CofferDocuments
 internal import CofferPlatform
 
-/// The folder with the contents of attachments that an export wrote, as an import reads it.
+/// A folder with the attachment contents of an export, which an import reads.
 ///
-/// A file is opened when it's read, and only inside the folder: neither through a symbolic link nor by a path that leads
-/// out of it.
+/// A file is opened when it's read, and only inside the folder. Symbolic links and paths that lead out of the folder
+/// aren't followed.
 public struct AttachmentFiles: Sendable {
   private static let partSize = 256 << 10
 
@@ -28,11 +28,11 @@ public struct AttachmentFiles: Sendable {
     self.path = path.hasSuffix("/") ? path : path + "/"
   }
 
-  /// Returns the attachment of an entry, or `nil` for an entry without a file.
+  /// Returns an entry's attachment, or `nil` if the entry doesn't have a file.
   ///
-  /// - Parameter options: With ``RecordErrorMode/skip``, the file is read for a check, because a record with a file that
-  ///   can't be read is then left out.
-  /// - Throws: `unreadable`, or `malformed` for a content with another SHA-256 than the entry says.
+  /// - Parameter options: With ``RecordErrorMode/skip``, the method reads the file to check it, because a record with
+  ///   an unreadable file is then skipped.
+  /// - Throws: `unreadable`, or `malformed` if the content's SHA-256 differs from the entry's.
   func attachment(_ entry: AttachmentEntry, _ options: ReadingOptions) throws(FormatError) -> DraftAttachment? {
     guard let file = entry.file else { return nil }
     let date = Timestamp(changeOf: try status(file))
@@ -96,7 +96,8 @@ public struct AttachmentFiles: Sendable {
 }
 
 extension [UInt8] {
-  /// True for names separated by slashes: an attacker's index must not choose files elsewhere.
+  /// A Boolean value that indicates whether the bytes are names separated by slashes. An attacker's index must not
+  /// choose files outside the folder.
   var isPathWithinFolder: Bool {
     !contains(0)
       && split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
@@ -106,7 +107,7 @@ extension [UInt8] {
 }
 
 extension FileDescriptor {
-  /// Opens a file in this directory that an index lists, never through a link, because an index of a stranger must not
+  /// Opens a listed file in this directory without following links, because an index from an untrusted source must not
   /// choose files elsewhere.
   func openListed(_ file: [UInt8], path: String) throws(FormatError) -> FileDescriptor {
     var entry = self

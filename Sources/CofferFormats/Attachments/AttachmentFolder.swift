@@ -1,18 +1,18 @@
 internal import CofferDocuments
 internal import CofferPlatform
 
-/// A folder into which a sink writes the contents of attachments: a folder for each document with attachments, and
-/// `index.ndjson`, which lists the files.
+/// A folder for the attachment contents that a sink writes. It contains a folder for each document with attachments,
+/// and `index.ndjson`, which lists the files.
 ///
-/// Names are made safe for any system, and nothing is overwritten. ``AttachmentFiles`` reads the contents back.
+/// Names are safe on any system, and existing files aren't overwritten. ``AttachmentFiles`` reads the contents.
 public struct AttachmentFolder: Sendable {
   private let path: String
   private var state: (directory: FileDescriptor, index: EncodedOutput<FileByteSink>)?
   private var names = FileNames(reserving: DirectorySource.indexName)
   private var dates = DateWriter()
 
-  /// Writes into the directory at `path`, which is made if it's missing, and must be empty otherwise. Nothing is made
-  /// before the sink's `begin()`.
+  /// Creates an attachment folder at `path`, which must be missing or empty. The sink's `begin()` creates a missing
+  /// directory.
   public init(path: String) {
     self.path = path
   }
@@ -45,10 +45,10 @@ public struct AttachmentFolder: Sendable {
 }
 
 extension FileDescriptor {
-  /// Writes the contents of attachments into a new folder of this directory.
+  /// Writes attachment contents to a new folder in this directory.
   ///
   /// - Returns: The files' paths in this directory.
-  /// - Throws: `unwritable`, and errors of reading the contents.
+  /// - Throws: `unwritable`, or an error from reading the contents.
   func write(_ attachments: [OpenedAttachment], to folder: String, for id: DocumentID) throws -> [String] {
     var names = FileNames()
     var files: [String] = []

@@ -24,7 +24,7 @@ struct ContentDigest {
     return bytes
   }
 
-  /// SHA-256 takes any bytes, so only a lack of memory makes it fail.
+  /// Traps on errors, because SHA-256 accepts any bytes and fails only if memory is short.
   private static func trapping<T>(_ work: () throws(SealingError) -> T) -> T {
     do throws(SealingError) {
       return try work()

@@ -1,22 +1,22 @@
 internal import CofferDocuments
 
-/// Takes data out of one record: its bytes become attachments, and the record refers to them by their SHA-256.
+/// The data extracted from one record. Its bytes become attachments, and the record refers to them by their SHA-256.
 ///
-/// Bytes that a record holds several times become one attachment.
+/// Repeated bytes become one attachment.
 final class ExtractedData {
   private static let longestName = 200
   private static let member: StaticString = "$attachment"
 
-  /// The data without a name until now, by the digits of their SHA-256.
+  /// The data that doesn't have a name yet, by the digits of its SHA-256.
   private var unnamed: [String: [UInt8]] = [:]
   private var seen: Set<String> = []
   private(set) var attachments: [DraftAttachment] = []
 
-  /// Appends the reference to bytes as JSON: `{"$attachment":"…"}`, or only the string of digits.
+  /// Appends a JSON reference to bytes, which is `{"$attachment":"…"}` or a bare string of digits.
   ///
   /// - Parameters:
-  ///   - name: The attachment's name, or `nil` to take it from the bytes' place in the record.
-  ///   - isBare: Whether only the string is appended.
+  ///   - name: The attachment's name, or `nil` to derive it from the position of the bytes in the record.
+  ///   - isBare: Whether to append only the string.
   func append(
     _ bytes: UnsafeRawBufferPointer, named name: String? = nil, isBare: Bool = false, to output: inout [UInt8]
   ) {
@@ -28,7 +28,7 @@ final class ExtractedData {
     if let name { attach(Array(bytes), as: name) } else { unnamed[digits] = Array(bytes) }
   }
 
-  /// Names the data by their places in the record, which is JSON: `photos.0.image`.
+  /// Names the data by its path in the JSON record, such as `photos.0.image`.
   func nameByPlace(in record: [UInt8]) throws(JSONError) {
     guard !unnamed.isEmpty else { return }
     let result: Result<Void, JSONError> = record.withUnsafeBytes { bytes in
@@ -67,7 +67,7 @@ final class ExtractedData {
     }
   }
 
-  /// Joins the names of a path, of which the last ones are kept if it becomes too long.
+  /// Joins the names of a path. If the path becomes too long, only the last names are kept.
   private static func joined(_ path: String, _ name: String) -> String {
     let name = name.utf8.count > longestName ? String(name.prefix(longestName / 4)) : name
     return path.isEmpty || path.utf8.count + name.utf8.count >= longestName ? name : "\(path).\(name)"
@@ -80,7 +80,7 @@ final class ExtractedData {
   }
 }
 
-/// The kinds of content that become the extension of a name, by their first bytes.
+/// The kinds of content with a file name extension, detected by their first bytes.
 enum ContentKind: String {
   case png, jpg, gif, pdf, heic, tiff, webp, mp4, mov, zip
 

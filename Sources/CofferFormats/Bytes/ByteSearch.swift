@@ -11,7 +11,7 @@ enum Byte {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The offset of the next `byte` from `start` on.
+  /// Returns the offset of the next `byte`, starting at `start`.
   @inline(__always)
   func firstOffset(of byte: UInt8, from start: Int) -> Int? {
     guard start < count, let base = baseAddress,
@@ -20,7 +20,7 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawPointer(found) - base
   }
 
-  /// The offset of the next of two bytes from `start` on; ``count`` if there is none.
+  /// Returns the offset of the next occurrence of either byte, starting at `start`, or ``count`` if there isn't one.
   @inline(__always)
   func firstOffset(of first: UInt8, or second: UInt8, from start: Int) -> Int {
     guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self), start < count else { return count }
@@ -31,12 +31,12 @@ extension UnsafeRawBufferPointer {
     count { $0 == byte }
   }
 
-  /// The number of Unicode scalars in valid UTF-8, and of those beyond U+FFFF.
+  /// Returns the number of Unicode scalars in valid UTF-8, and the number of scalars beyond U+FFFF.
   func scalarCounts() -> (all: Int, astral: Int) {
     (count { $0 & 0xC0 != 0x80 }, count { $0 >= 0xF0 })
   }
 
-  /// Counts bytes in blocks whose counts fit into a byte, a form that compilers vectorise.
+  /// Counts bytes in blocks whose counts fit into a byte, because compilers can vectorize this form.
   @inline(__always)
   private func count(where matches: (UInt8) -> Bool) -> Int {
     guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
@@ -56,7 +56,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The line that begins at `start`, without its LF or CRLF, and the offset of the next one; nil for an incomplete line.
+  /// Returns the line at `start` without its LF or CRLF, and the offset of the next line, or `nil` if the line is
+  /// incomplete.
   @inline(__always)
   func line(from start: Int, isFinal: Bool) -> (content: Range<Int>, end: Int)? {
     guard let lineFeed = firstOffset(of: Byte.lineFeed, from: start) else {

@@ -2,9 +2,9 @@ internal import CofferPlatform
 
 /// A destination of bytes.
 public protocol ByteSink: Sendable {
-  /// Writes all of the bytes or throws.
+  /// Writes all bytes or throws.
   ///
-  /// - Throws: `unwritable`; a part of the bytes may have been written.
+  /// - Throws: `unwritable`. Part of the bytes may have been written.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError)
 }
 
@@ -13,9 +13,9 @@ public struct FileByteSink: ByteSink {
   private let file: FileDescriptor
   private var shouldStop: (@Sendable () -> Bool)?
 
-  /// Creates a new file with the usual permissions (0666 without the umask).
+  /// Creates a new file with default permissions (0666 without the umask).
   ///
-  /// - Throws: `outputExists` if anything has that name; `unwritable`.
+  /// - Throws: `outputExists` if the name exists, or `unwritable`.
   public init(creating path: String) throws(FormatError) {
     let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard number >= 0 else {
@@ -24,12 +24,13 @@ public struct FileByteSink: ByteSink {
     file = FileDescriptor(owning: number)
   }
 
-  /// Writes to an open descriptor, which the caller closes after the last write.
+  /// Creates a sink for an open descriptor, which the caller closes after the last write.
   public init(descriptor: Int32) {
     file = FileDescriptor(borrowing: descriptor)
   }
 
-  /// Writes to an open descriptor. A signal ends a write that waits for a reader if the closure then returns `true`.
+  /// Creates a sink for an open descriptor. If a signal interrupts a write that waits for a reader, the write ends if
+  /// the closure returns `true`.
   package init(descriptor: Int32, unless shouldStop: @escaping @Sendable () -> Bool) {
     file = FileDescriptor(borrowing: descriptor)
     self.shouldStop = shouldStop
@@ -44,12 +45,12 @@ public struct FileByteSink: ByteSink {
   }
 }
 
-/// Bytes in memory.
+/// A byte sink in memory.
 public struct MemoryByteSink: ByteSink {
-  /// All bytes that were written.
+  /// The written bytes.
   public private(set) var bytes: [UInt8] = []
 
-  /// An empty memory.
+  /// Creates an empty sink.
   public init() {}
 
   public mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {

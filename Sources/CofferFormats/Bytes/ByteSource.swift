@@ -3,9 +3,9 @@ internal import CofferPlatform
 
 /// A source of bytes.
 public protocol ByteSource: Sendable {
-  /// Reads some bytes, as many as are available, and waits for the first.
+  /// Reads the available bytes, and waits until there is at least one.
   ///
-  /// - Returns: their number; 0 only at the end.
+  /// - Returns: The number of bytes, which is 0 only at the end.
   /// - Throws: `unreadable`.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int
 }
@@ -14,7 +14,7 @@ public protocol ByteSource: Sendable {
 public struct FileByteSource: ByteSource {
   private let file: FileDescriptor
 
-  /// Opens a file for reading; it must exist. The file is closed with the last copy of this value.
+  /// Opens an existing file for reading. The file is closed with the last copy of this value.
   ///
   /// - Throws: `unreadable`.
   public init(path: String) throws(FormatError) {
@@ -22,8 +22,8 @@ public struct FileByteSource: ByteSource {
     coffer_read_ahead(file.number)
   }
 
-  /// Opens a pipe or device without waiting for its writer. Wait for input before each read, because a named pipe without
-  /// a writer reads as ended.
+  /// Opens a pipe or device without waiting for its writer. Wait for input before each read, because a named pipe
+  /// without a writer reads as ended.
   ///
   /// - Throws: `unreadable`.
   package init(stream path: String) throws(FormatError) {
@@ -31,7 +31,7 @@ public struct FileByteSource: ByteSource {
     _ = fcntl(file.number, F_SETFL, 0)
   }
 
-  /// Reads from an open descriptor, which the caller closes after the last read.
+  /// Creates a source for an open descriptor, which the caller closes after the last read.
   public init(descriptor: Int32) {
     file = FileDescriptor(borrowing: descriptor)
   }
@@ -40,10 +40,10 @@ public struct FileByteSource: ByteSource {
     self.file = file
   }
 
-  /// The descriptor, which stays open as long as this value.
+  /// The descriptor, which is open for the lifetime of this value.
   package var descriptor: Int32 { file.number }
 
-  /// The date of a regular file's last change; nil for any other.
+  /// The modification date of a regular file, or `nil` for other files.
   public var modified: Timestamp? {
     guard let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Timestamp(changeOf: status)
@@ -55,19 +55,19 @@ public struct FileByteSource: ByteSource {
   }
 }
 
-/// Bytes in memory.
+/// A byte source in memory.
 public struct MemoryByteSource: ByteSource {
   private let bytes: [UInt8]
   private var position = 0
   private let chunk: Int
 
-  /// A copy of these bytes, of which each call reads at most `chunk`.
+  /// Creates a source with a copy of these bytes. Each call reads at most `chunk` bytes.
   public init(_ bytes: some Sequence<UInt8>, chunk: Int = .max) {
     self.bytes = Array(bytes)
     self.chunk = max(1, chunk)
   }
 
-  /// The UTF-8 of a text, of which each call reads at most `chunk` bytes.
+  /// Creates a source with a text's UTF-8 bytes. Each call reads at most `chunk` bytes.
   public init(_ text: String, chunk: Int = .max) {
     self.init(text.utf8, chunk: chunk)
   }
@@ -80,18 +80,18 @@ public struct MemoryByteSource: ByteSource {
   }
 }
 
-/// A source whose first bytes can be inspected before it is read, to detect the format of a pipe.
+/// A source whose first bytes can be inspected before reading, to detect a pipe's format.
 public struct PeekedByteSource: ByteSource {
   private var source: any ByteSource
-  /// The bytes inspected and not yet read.
+  /// The inspected bytes that haven't been read yet.
   public private(set) var head: [UInt8] = []
-  /// Whether ``head`` was the whole input when it was read.
+  /// A Boolean value that indicates whether ``head`` was the entire input when it was read.
   public private(set) var headIsWhole = false
   private var position = 0
 
-  /// Reads up to `count` bytes ahead, which are held in memory; fewer if the input ends before.
+  /// Reads up to `count` bytes ahead into memory, or fewer if the input ends earlier.
   ///
-  /// - Throws: errors of the source.
+  /// - Throws: An error from the source.
   public init(_ source: any ByteSource, peeking count: Int) throws(FormatError) {
     self.source = source
     var buffer = [UInt8](repeating: 0, count: count)
@@ -122,7 +122,7 @@ public struct PeekedByteSource: ByteSource {
 }
 
 extension ByteSource {
-  /// Reads into an array from an index on.
+  /// Reads into an array, starting at an index.
   mutating func read(into array: inout [UInt8], from index: Int) throws(FormatError) -> Int {
     var result: Result<Int, FormatError> = .success(0)
     array.withUnsafeMutableBytes { buffer in

@@ -27,23 +27,23 @@ final class FileDescriptor: Sendable {
     self.init(owning: number)
   }
 
-  /// Reads some bytes, 0 at the end; read(2), repeated after a signal.
+  /// Reads some bytes with read(2), which is repeated after a signal. Returns 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
     let count = FileBytes.readSome(of: number, into: buffer)
     guard count >= 0 else { throw .system(.unreadable, "cannot read the file") }
     return count
   }
 
-  /// Metadata; fstat(2).
+  /// Returns the file's metadata from fstat(2).
   func status() throws(FormatError) -> stat {
     var status = stat()
     guard fstat(number, &status) == 0 else { throw .system(.unreadable, "cannot look at the file") }
     return status
   }
 
-  /// Writes all bytes; write(2), repeated as needed.
+  /// Writes all bytes with write(2), which is repeated as needed.
   ///
-  /// - Parameter shouldStop: Asked after each write(2) that a signal ended. Returns whether to throw `unwritable`.
+  /// - Parameter shouldStop: Called after a signal interrupts write(2). Returns whether to throw `unwritable`.
   func write(_ bytes: UnsafeRawBufferPointer, unless shouldStop: (() -> Bool)? = nil) throws(FormatError) {
     guard FileBytes.writeAll(bytes, to: number, unless: shouldStop) else {
       throw .system(.unwritable, "cannot write the file")
@@ -52,7 +52,7 @@ final class FileDescriptor: Sendable {
 }
 
 extension FormatError {
-  /// An error for the current errno.
+  /// Creates an error for the current `errno`.
   static func system(_ code: Code, _ reason: String, path: String? = nil) -> FormatError {
     let number = errno
     var error = FormatError(code, "\(reason): \(String(cString: strerror(number)))", path: path)
@@ -62,7 +62,7 @@ extension FormatError {
 }
 
 extension Timestamp {
-  /// When a file was changed; the nearest date that a store takes.
+  /// Creates the file's modification date, or the nearest date that a store accepts.
   init(changeOf status: stat) {
     self.init(seconds: Int64(status.modified.tv_sec), nanoseconds: Int64(status.modified.tv_nsec))
   }

@@ -17,7 +17,7 @@ struct ColumnLayout: Sendable {
   /// The columns that become attributes, in canonical order.
   let attributes: [Int]
   let columns: [ColumnUse]
-  /// The names of the columns with document parts, for tables without a text column.
+  /// The column names of document parts, for tables without a text column.
   let parts: [ColumnMapping.Part: String]
   /// Whether the title is in the column `name` without a mapping.
   let isUsualTitle: Bool
@@ -26,7 +26,7 @@ struct ColumnLayout: Sendable {
 
   /// - Parameters:
   ///   - given: The header row, or numbers for a table without a header.
-  ///   - keepsIDs: Whether to keep IDs. Otherwise, the column of IDs becomes an attribute, except in an exported table.
+  ///   - keepsIDs: Whether to keep IDs. Otherwise, the ID column becomes an attribute, except in an exported table.
   init(names given: [String], mapping: ColumnMapping, keepsIDs: Bool) throws(FormatError) {
     let own = mapping.isEmpty ? TableColumns.parts(inHeader: given) : []
     isOwn = !own.isEmpty
@@ -72,7 +72,7 @@ struct ColumnLayout: Sendable {
     attributes = others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
   }
 
-  /// Returns the names with a number after repeated names.
+  /// Returns the names, and appends a number to repeated names.
   private static func unique(_ names: [String]) -> [String] {
     var taken: Set<[UInt8]> = []
     // The number to try next, because a header can repeat one name a hundred thousand times.

@@ -1,24 +1,24 @@
 public import CofferDocuments
 
-/// A row for each document, under a header row; rows end at LF, quoting is RFC 4180's.
+/// A sink that writes a header row, and a row for each document. Rows end with LF, and quoting follows RFC 4180.
 ///
-/// ``TableColumns`` decides which columns there are. Dates are ISO 8601. An attribute is a string as it is, another value
-/// as JSON. A title or attribute that a document hasn't is an empty field, an empty one a quoted field, so that
-/// ``DelimitedSource`` reads equal ones back.
+/// ``TableColumns`` determines the columns. Dates are ISO 8601. String attributes are written unchanged, and other
+/// attributes as JSON. A missing title or attribute is an empty field, and an empty string is a quoted field, so
+/// ``DelimitedSource`` reads equal documents.
 public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: EncodedOutput<Output>
   private let delimiter: UInt8
   /// Whether numbers and dates may contain the delimiter.
   private let quotesNumbers: Bool
   private let columns: [TableColumns.Column]
-  /// The places of attributes in `values`.
+  /// The positions of attributes in `values`.
   private let places: [[UInt8]: Int]
   private var values: [[UInt8]?] = []
   private var dates = DateWriter()
 
-  /// Writes rows into `sink`.
+  /// Creates a sink that writes rows to `sink`.
   ///
-  /// `options` has the encoding and the byte order mark.
+  /// `options` contains the encoding and the byte order mark.
   public init(
     _ sink: Output, dialect: DelimitedDialect, columns: TableColumns = TableColumns(),
     options: WritingOptions = WritingOptions()
@@ -35,9 +35,9 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   /// The destination, complete after ``finish()``.
   public var sink: Output { output.sink }
 
-  /// Writes the header row, and the byte order mark before it if the options ask for one.
+  /// Writes the header row, preceded by the byte order mark if the options ask for it.
   ///
-  /// - Throws: `unencodable` for the name of an attribute with a character that the encoding lacks, and errors of the
+  /// - Throws: `unencodable` if an attribute's name has a character that isn't in the encoding, or an error from the
   ///   destination.
   public mutating func begin() throws(FormatError) {
     for (index, column) in columns.enumerated() {
@@ -47,10 +47,10 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     output.buffer.append(Byte.lineFeed)
   }
 
-  /// Writes one document as a row.
+  /// Writes a document as a row.
   ///
-  /// - Throws: `unencodable` for a key that is not text: a table can't hold it, NDJSON can. `unencodable` also for a
-  ///   character that the encoding lacks, and errors of the destination.
+  /// - Throws: `unencodable` if the key isn't text, because tables can't represent it (NDJSON can), or if a character
+  ///   isn't in the encoding. Also throws errors from the destination.
   public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
     if !places.isEmpty { collect(document.header.attributes) }
     for (index, column) in columns.enumerated() {
@@ -86,7 +86,7 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     }
   }
 
-  /// Collects the values of attributes that have a column.
+  /// Collects the values of the attributes with a column.
   private mutating func collect(_ attributes: Attributes) {
     values.removeAll(keepingCapacity: true)
     values += repeatElement(nil, count: places.count)
@@ -114,7 +114,8 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     }
   }
 
-  /// Appends a short value; nil is an empty field. The only field of a row is quoted then, because a blank line is none.
+  /// Appends a short value, or an empty field for `nil`. If the field is the row's only field, it's quoted, because
+  /// blank lines aren't rows.
   private mutating func append(_ value: [UInt8]?, quotingEmpty: Bool = false) {
     guard let value, !value.isEmpty else {
       if value != nil && quotingEmpty || columns.count == 1 { output.buffer += [Byte.quote, Byte.quote] }

@@ -1,26 +1,27 @@
 public import CofferDocuments
 
-/// A document for each row of a CSV or TSV file.
+/// A document source for a CSV or TSV file, with a document for each row.
 ///
-/// Rows end at LF or CRLF, and blank lines are skipped; quoting is RFC 4180's. The columns `id`, `title`, `text` (else
-/// `txt`, else `body`) and `key`, in any case, become those parts of the document; every other one becomes an attribute,
-/// a string, and so does `id` where ids are not kept, except under the header of ``DelimitedSink``, where `created`,
-/// `modified`, `parent` and `json` are parts, too. If no column is the text, each row is a value: a JSON object in the
-/// order of its columns, without attributes; the title is then `title` or else `name`. An
-/// empty field means no title, a quoted one (`""`) an empty title. Columns with the same name get a number: `note`,
-/// `note_2`. A first line `sep=;` names the delimiter and is no row.
+/// Rows end with LF or CRLF, blank lines are skipped, and quoting follows RFC 4180. The columns `id`, `title`, `text`
+/// (otherwise `txt`, otherwise `body`) and `key` become the corresponding document parts, regardless of case. Other
+/// columns become string attributes, and so does `id` if IDs aren't kept. Under a ``DelimitedSink`` header, `id` isn't
+/// an attribute, and `created`, `modified`, `parent` and `json` are also parts. Without a text column, each row is a
+/// value, which is a JSON object in column order without attributes. Its title is `title`, or otherwise `name`. An
+/// empty field means that the title is missing, and a quoted field (`""`) is an empty title. Repeated column names get
+/// a number: `note`, `note_2`. A first line `sep=;` declares the delimiter and isn't a row.
 public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
   private var reader: ParsedRecords<RowParser>
 
-  /// Reads rows from `source`, from its first byte on.
+  /// Creates a source that reads rows, starting with the first byte of `source`.
   ///
   /// - Parameters:
-  ///   - source: the bytes of the file; nothing is read before the first ``read(into:)``.
-  ///   - dialect: nil takes the delimiter that a `sep=` line names; without one the comma, unless it gives the first
-  ///     row a single field and exactly one of `;`, tab and `|` gives the first 100 rows the same number above one.
-  ///   - mapping: the columns of the parts; other columns are found by their usual names.
-  ///   - header: the meaning of the first row.
-  ///   - options: encoding, bad records, kept ids.
+  ///   - source: The file's bytes. The source doesn't read until the first ``read(into:)``.
+  ///   - dialect: The dialect, or `nil` to use the delimiter from a `sep=` line. Without such a line, the delimiter is
+  ///     the comma, unless the comma gives the first row a single field and exactly one of `;`, tab and `|` gives the
+  ///     first 100 rows the same number of fields above one.
+  ///   - mapping: The columns for the document's parts. Unmapped parts come from columns with the usual names.
+  ///   - header: The meaning of the first row.
+  ///   - options: The encoding, the treatment of invalid records, and whether to keep IDs.
   public init(
     _ source: any ByteSource, dialect: DelimitedDialect?, mapping: ColumnMapping = ColumnMapping(),
     header: HeaderMode = .automatic, options: ReadingOptions = ReadingOptions()
@@ -44,15 +45,16 @@ public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
   }
 }
 
-/// The variant of the format: CSV, TSV and others.
+/// A variant of the format, such as CSV or TSV.
 public struct DelimitedDialect: Hashable, Sendable {
-  /// An ASCII character other than the quote and the line ends.
+  /// The delimiter, which is an ASCII character except the quote and the line endings.
   public let delimiter: UInt8
-  /// A quote in a field that does not begin with one makes a bad record, as RFC 4180 has it, instead of being text.
+  /// A Boolean value that indicates whether a quote inside an unquoted field makes the record invalid, as RFC 4180
+  /// requires, instead of being text.
   public let refusesStrayQuotes: Bool
 
-  /// A dialect with this delimiter: an ASCII character other than the quote and the line ends. Another one ends the
-  /// program.
+  /// Creates a dialect with a delimiter, which must be an ASCII character except the quote and the line endings. Other
+  /// characters trap.
   public init(delimiter: UInt8, refusesStrayQuotes: Bool = false) {
     precondition(
       Self.isDelimiter(delimiter),
@@ -61,7 +63,7 @@ public struct DelimitedDialect: Hashable, Sendable {
     self.refusesStrayQuotes = refusesStrayQuotes
   }
 
-  /// Whether a byte can be a delimiter: an ASCII character other than the quote and the line ends.
+  /// Returns whether a byte can be a delimiter, which is an ASCII character except the quote and the line endings.
   package static func isDelimiter(_ byte: UInt8) -> Bool {
     byte < 0x80 && ![Byte.quote, Byte.lineFeed, Byte.carriageReturn].contains(byte)
   }
@@ -74,10 +76,10 @@ public struct DelimitedDialect: Hashable, Sendable {
 
 /// The meaning of the first row.
 public enum HeaderMode: Hashable, Sendable {
-  /// It names the columns, unless the mapping uses numbers.
+  /// The first row contains the column names, unless the mapping uses numbers.
   case automatic
-  /// It names the columns, also if the mapping uses numbers.
+  /// The first row contains the column names, even if the mapping uses numbers.
   case yes
-  /// It is a record; columns have numbers only.
+  /// The first row is a record, and columns only have numbers.
   case no
 }

@@ -1,13 +1,13 @@
-/// Finds the delimiter of a table that is not told: the table's own `sep=;` line, else its first rows.
+/// Detects a table's delimiter from its `sep=;` line, or otherwise from its first rows.
 enum DelimiterChoice {
-  /// Rows that are looked at.
+  /// The maximum number of examined rows.
   private static let rowCount = 100
   private static let alternatives = [UInt8(ascii: ";"), Byte.tab, UInt8(ascii: "|")]
 
-  /// The comma, unless it gives the first row a single field, and exactly one other delimiter gives each of the first
-  /// rows the same number above one.
+  /// Returns the comma, unless it gives the first row a single field, and exactly one other delimiter gives each of the
+  /// first rows the same number of fields above one.
   ///
-  /// - Returns: nil if the first row continues beyond the buffer.
+  /// - Returns: The delimiter, or `nil` if the first row continues beyond the buffer.
   static func delimiter(of bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool) -> UInt8? {
     var scanner = RowScanner(.csv)
     switch scanner.scan(bytes, from: start, isFinal: isFinal) {
@@ -21,11 +21,11 @@ enum DelimiterChoice {
     return fitting.count == 1 ? fitting[0] : Byte.comma
   }
 
-  /// True if each of the first rows has the same number of fields, above one, blank lines aside. Quoted fields may hold
-  /// line ends.
+  /// Returns whether each of the first rows has the same number of fields above one, ignoring blank lines. Quoted
+  /// fields may contain line endings.
   ///
-  /// - Parameter needsHeader: a first row without empty fields, and a row behind it: one line, or indented lines, are no
-  ///   table.
+  /// - Parameter needsHeader: Whether the first row must not have empty fields and another row must follow, because a
+  ///   single line or indented lines aren't a table.
   static func isTable(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, _ dialect: DelimitedDialect,
     needsHeader: Bool = false
@@ -51,7 +51,7 @@ enum DelimiterChoice {
     return count > 1 && (!needsHeader || rows > 1)
   }
 
-  /// The delimiter that a first line `sep=;` names, as spreadsheets write and read it, and the end of that line.
+  /// Returns the delimiter from a first line `sep=;`, as spreadsheets write and read it, and the end of the line.
   static func named(
     in bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool
   ) -> (delimiter: UInt8, end: Int)? {

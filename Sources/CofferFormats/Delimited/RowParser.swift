@@ -1,9 +1,9 @@
 internal import CofferDocuments
 
-/// Makes documents of rows.
+/// A parser that creates documents from rows.
 struct RowParser: RecordParser {
   private var scanner: RowScanner
-  /// The delimiter is chosen with the first row.
+  /// Whether the delimiter is detected with the first row.
   private let choosesDelimiter: Bool
   private var hasBegun = false
   private let mapping: ColumnMapping
@@ -14,7 +14,7 @@ struct RowParser: RecordParser {
   private var unquoted: [UInt8] = []
   private var dates: DateReader
 
-  /// - Parameter dialect: nil chooses the delimiter.
+  /// - Parameter dialect: The dialect, or `nil` to detect the delimiter.
   init(dialect: DelimitedDialect?, mapping: ColumnMapping, hasHeader: Bool, keepsIDs: Bool) {
     scanner = RowScanner(dialect ?? .csv)
     choosesDelimiter = dialect == nil
@@ -36,10 +36,10 @@ struct RowParser: RecordParser {
     case .needsMore:
       return .needsMore
     case .bad(let fault, let fieldStart):
-      // A faulty quote may have swallowed sound rows: only the line in which it began is rejected.
+      // Reject only the line in which an invalid quote began, because the field may include valid rows.
       guard let line = bytes.line(from: start, isFinal: isFinal) else { return .needsMore }
       if needsHeader { return .badHeader(fault) }
-      // The reported place must lie in the rejected line.
+      // The reported position must be in the rejected line.
       if fault.position >= line.end {
         return .bad(RecordFault(position: fieldStart, reason: "a quote that is not closed in its field"), end: line.end)
       }
@@ -65,7 +65,7 @@ struct RowParser: RecordParser {
     return .record(end: end)
   }
 
-  /// Settles the delimiter; nil if the first row can be parsed.
+  /// Determines the delimiter. Returns `nil` if the first row can be parsed.
   private mutating func begin(_ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool) -> RecordOutcome? {
     if let line = bytes.line(from: start, isFinal: isFinal), line.content.isEmpty { return .nothing(end: line.end) }
     if let named = DelimiterChoice.named(in: bytes, from: start, isFinal: isFinal) {
@@ -81,10 +81,11 @@ struct RowParser: RecordParser {
     return nil
   }
 
-  /// Nil until the first row is parsed.
+  /// The delimiter, or `nil` until the first row is parsed.
   var delimiter: UInt8? { hasBegun ? scanner.delimiter : nil }
 
-  /// Refuses lines that end in CR alone: the whole input would be the header, and every row be lost silently.
+  /// Rejects lines that end with CR alone. Otherwise, the entire input would be the header, and all rows would be lost
+  /// silently.
   private func bareCarriageReturn(in bytes: UnsafeRawBufferPointer) -> RecordFault? {
     for field in scanner.fields where !field.isQuoted {
       if let position = bytes[field.range].firstIndex(of: Byte.carriageReturn) {
@@ -113,7 +114,7 @@ struct RowParser: RecordParser {
     return String(decoding: name, as: UTF8.self)
   }
 
-  /// Makes the document of a row with the right number of fields.
+  /// Creates the document for a row with the right number of fields.
   private mutating func fill(_ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer) -> RecordFault? {
     guard let layout else { return nil }
     let fields = scanner.fields
@@ -148,7 +149,7 @@ struct RowParser: RecordParser {
       if !fields[column].range.isEmpty || fields[column].isQuoted {
         output.draft.text = value(of: fields[column], in: bytes, &output)
       }
-      // An empty field is no attribute, a quoted one an empty string.
+      // An empty field isn't an attribute, but a quoted empty field is an empty string.
       let columns = layout.attributes.filter { !fields[$0].range.isEmpty || fields[$0].isQuoted }
       if !columns.isEmpty {
         output.draft.attributes = object(of: columns, fields, bytes, &output)
@@ -159,11 +160,12 @@ struct RowParser: RecordParser {
     return nil
   }
 
-  /// Fills the parts that only tables of ``DelimitedSink`` have.
+  /// Fills the additional parts in ``DelimitedSink`` tables.
   private func fillOwn(
     _ layout: ColumnLayout, _ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer
   ) -> RecordFault? {
-    // A table of ours has no column of parents if no document has one. Other columns are missing if it was narrowed.
+    // An exported table doesn't have a parent column if its documents don't have parents. Other columns are missing
+    // only from a narrowed table.
     output.draft.knowsParent = layout.isOwn && layout.created != nil && layout.modified != nil
     if let column = layout.parent, !scanner.fields[column].range.isEmpty {
       let range = scanner.fields[column].range
@@ -174,7 +176,7 @@ struct RowParser: RecordParser {
     }
     if let column = layout.json, !scanner.fields[column].range.isEmpty {
       let range = scanner.fields[column].range
-      // Spreadsheets write it in capitals.
+      // Spreadsheets write Booleans in capitals.
       output.draft.isJSON = String(decoding: bytes[range], as: UTF8.self).lowercased() == "true"
     }
     return nil
@@ -189,7 +191,7 @@ struct RowParser: RecordParser {
     return RecordFault(position: field.range.lowerBound, reason: "an id that is not a positive integer")
   }
 
-  /// The field's range, or that of a copy without doubled quotes.
+  /// Returns the field's range, or the range of a copy without doubled quotes.
   private func value(
     of field: RowScanner.Field, in bytes: UnsafeRawBufferPointer, _ output: inout RecordOutput
   ) -> Range<Int> {
@@ -199,7 +201,7 @@ struct RowParser: RecordParser {
     return output.range(generatedSince: count)
   }
 
-  /// A JSON object of columns, each value a string.
+  /// Returns a JSON object with a string for each column.
   private mutating func object(
     of columns: some Sequence<Int>, _ fields: [RowScanner.Field], _ bytes: UnsafeRawBufferPointer,
     _ output: inout RecordOutput

@@ -1,20 +1,20 @@
-/// Splits one row into fields, by RFC 4180 and the practice of spreadsheets.
+/// A scanner that splits a row into fields by RFC 4180 and spreadsheets' conventions.
 ///
-/// A field that begins with a quote is quoted: it may hold delimiters and line ends, and quotes that are doubled.
+/// A field that begins with a quote is quoted. It may contain delimiters, line endings and doubled quotes.
 struct RowScanner: Sendable {
   struct Field: Sendable {
-    /// The content between the quotes or delimiters.
+    /// The range of the content between the quotes or delimiters.
     let range: Range<Int>
     let isQuoted: Bool
-    /// The content has doubled quotes, each of which means one.
+    /// Whether the content has doubled quotes, each of which represents a single quote.
     let hasDoubledQuotes: Bool
   }
 
   enum Outcome {
-    /// The fields are in ``fields``; the next row begins here.
+    /// A row whose fields are in ``fields``. The next row begins at `end`.
     case row(end: Int)
     case needsMore
-    /// - Parameter start: the beginning of the faulty field.
+    /// - Parameter start: The beginning of the invalid field.
     case bad(RecordFault, start: Int)
   }
 
@@ -27,7 +27,7 @@ struct RowScanner: Sendable {
     refusesStrayQuotes = dialect.refusesStrayQuotes
   }
 
-  /// The row that was scanned last is an empty line, or a line of spaces in a table of several columns.
+  /// Returns whether the last scanned row is an empty line, or a line of spaces in a table with several columns.
   func isBlank(in bytes: UnsafeRawBufferPointer, of fieldCount: Int = 0) -> Bool {
     guard fields.count == 1, !fields[0].isQuoted else { return false }
     let range = fields[0].range

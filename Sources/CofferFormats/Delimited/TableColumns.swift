@@ -1,15 +1,16 @@
 public import CofferDocuments
 
-/// The columns of a table that ``DelimitedSink`` writes.
+/// The columns of an exported table (``DelimitedSink``).
 ///
-/// The usual columns hold all of a document but its collection and position: `id`, `title`, `text`, `key`, `created`
-/// and `modified`, then `parent` and `json` where a document has such a part, then a column for each attribute.
+/// The usual columns contain the entire document except its collection and position: `id`, `title`, `text`, `key`,
+/// `created` and `modified`, followed by `parent` and `json` if a document has these parts, and a column for each
+/// attribute.
 public struct TableColumns: Sendable {
-  /// A part of a document, and the name of its column.
+  /// A document part with its column name.
   public enum Part: String, CaseIterable, Hashable, Sendable {
-    /// A part of that name.
+    /// The part with this name.
     case id, title, text, key, created, modified, parent
-    /// `true` for a stored value, else empty.
+    /// The text `true` for a stored value, or an empty field.
     case json
   }
 
@@ -18,30 +19,30 @@ public struct TableColumns: Sendable {
     case attribute([UInt8])
   }
 
-  /// The parts that begin every usual table.
+  /// The first parts of every usual table.
   private static let first: [Part] = [.id, .title, .text, .key]
 
   private var parts = Set(Part.allCases).subtracting([.parent, .json])
   private var attributes: Set<[UInt8]> = []
   private var chosen: [Column]?
 
-  /// The usual columns of a table without documents.
+  /// Creates the usual columns for a table without documents.
   public init() {}
 
-  /// Adds the columns that a document needs, if they are missing.
+  /// Adds a document's columns if they're missing.
   public mutating func insert(columnsOf header: DocumentHeader) {
     if header.parent != nil { parts.insert(.parent) }
     if header.isJSON { parts.insert(.json) }
     header.attributes.forEachMember { name, _, _ in
       guard attributes.insert(name).inserted else { return }
-      // The column of the part comes first, so that of the attribute isn't taken for it.
+      // The part's column comes first, so the attribute's column isn't mistaken for it.
       if let part = Part(rawValue: String(decoding: name, as: UTF8.self)) { parts.insert(part) }
     }
   }
 
-  /// Narrows the table to columns of these names, in their order. A name is that of a ``Part``, else of an attribute.
+  /// Limits the table to the named columns, in this order. A name refers to a ``Part``, or otherwise to an attribute.
   ///
-  /// - Throws: `missingColumn` for an attribute that no document has.
+  /// - Throws: `missingColumn` for an attribute that isn't in any document.
   public mutating func narrow(to names: [String]) throws(FormatError) {
     var columns: [Column] = []
     for name in names {
@@ -59,15 +60,15 @@ public struct TableColumns: Sendable {
     chosen = columns
   }
 
-  /// The columns in the order in which they are written.
+  /// The columns in the order of writing.
   var columns: [Column] {
     chosen ?? Part.allCases.filter(parts.contains).map { .part($0) } + sortedAttributes.map { .attribute($0) }
   }
 
-  /// The names of attributes in the order of canonical JSON.
+  /// The attribute names in canonical JSON order.
   private var sortedAttributes: [[UInt8]] { attributes.sorted { JSONOrder.precedes($0, $1) } }
 
-  /// The parts at the beginning of a header that ``DelimitedSink`` wrote; none for another header.
+  /// Returns the parts at the beginning of a ``DelimitedSink`` header, or an empty array for other headers.
   static func parts(inHeader names: [String]) -> [Part] {
     guard names.starts(with: first.map(\.rawValue)) else { return [] }
     var parts = first
@@ -89,7 +90,7 @@ extension TableColumns.Column {
 }
 
 extension Attributes {
-  /// Calls `body` with each name, and with its value's content and place in ``canonicalJSON``.
+  /// Calls `body` with each name, and with its value's content and position in ``canonicalJSON``.
   func forEachMember(_ body: (_ name: [UInt8], _ value: ScannedValue, _ scanner: JSONScanner) -> Void) {
     guard !isEmpty else { return }
     canonicalJSON.withUnsafeBytes { bytes in

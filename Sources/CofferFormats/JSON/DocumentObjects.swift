@@ -7,10 +7,10 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   /// The collection of the last document, and the beginning of its objects.
   private var collection: String?
   private var opening: [UInt8] = []
-  /// The last document's place among those of its collection, from 1, and the last places in the other collections.
+  /// The last document's position in its collection, from 1, and the last positions in the other collections.
   private var place: Int64 = 0
   private var places: [[UInt8]: Int64] = [:]
-  /// Receives the contents of attachments; without it, only what a list shows of them is written.
+  /// Receives attachment contents. Otherwise, only the metadata of attachments is written.
   private var folder: AttachmentFolder?
 
   init(_ sink: Output, attachments folder: AttachmentFolder? = nil) {
@@ -27,12 +27,12 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
     try output.finish()
   }
 
-  /// Appends the object of a document.
+  /// Appends a document's object.
   ///
   /// - Parameters:
-  ///   - file: the file of the text, in whose place it is named first; there is no position then.
-  ///   - withAttributes: false leaves the attributes out.
-  ///   - written: The document's attachments, if their contents are in files already.
+  ///   - file: The text file's path, which is written first, instead of the text and the position.
+  ///   - withAttributes: Whether to include the attributes.
+  ///   - written: The document's attachments, if their contents are already in files.
   mutating func append(
     _ document: OpenedDocument, inCollection name: String, file: String? = nil, withAttributes: Bool = true,
     _ written: (attachments: [OpenedAttachment], files: [String])? = nil

@@ -1,18 +1,18 @@
 internal import CofferDocuments
 
-// The parts of a draft out of the members that hold them.
+// Converts object members to the parts of a draft.
 extension JSONDocumentParser {
-  /// Fills the parts of a document. A member with a value that its part can't have is a fault, which names it.
+  /// Fills a document's parts. Returns a fault that names the member if its value is invalid for the part.
   mutating func fillParts(
     isExport: Bool, _ output: inout RecordOutput, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
   ) -> RecordFault? {
     if let fault = fillID(isUsed: uses(.id, isExport: isExport), &output, scanner, bytes) { return fault }
-    // An array or object is not text: its strings are searched, as those of any value.
+    // An array or object isn't text, so its strings are searched like the strings of a value.
     if let text = self[.text] {
       output.draft.text = output.scalar(text, scanner) ?? text.source
       output.draft.isJSON = !text.isScalar
     }
-    // Only there an absent title means none.
+    // Only in an export, a missing title means that the document is untitled.
     output.draft.isComplete = isExport
     if let value = self[.title] {
       guard let title = output.scalar(value, scanner) else { return fault(.title, "not text", value) }
@@ -59,7 +59,7 @@ extension JSONDocumentParser {
     return nil
   }
 
-  /// Makes a value of the whole object: it has an id, a title and a key, as a row of a table without a text has.
+  /// Makes the whole object a value, which has an ID, a title and a key, like a table row without a text.
   mutating func fillValue(
     _ source: Range<Int>, _ output: inout RecordOutput, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
   ) -> RecordFault? {
@@ -87,13 +87,13 @@ extension JSONDocumentParser {
     return output.draft.id == nil && isUsed ? fault(.id, "not a positive integer", value) : nil
   }
 
-  /// Fills the parts that tables have in a mapping only: the dates and the collection.
+  /// Fills the dates and the collection, which tables have only in a mapping.
   private mutating func fillMapped(
     isExport: Bool, _ output: inout RecordOutput, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
   ) -> RecordFault? {
     if let value = self[.collection], uses(.collection, isExport: isExport) {
       guard let name = output.scalar(value, scanner) else { return fault(.collection, "not text", value) }
-      // A column in a mapping that is empty names none.
+      // An empty column in a mapping doesn't name a collection.
       if !roles.isMapped || !name.isEmpty { output.draft.collection = name }
     }
     for (part, target) in [(DocumentMember.created, \DraftBatch.Draft.created), (.modified, \.modified)] {
@@ -125,7 +125,7 @@ extension JSONDocumentParser {
     return output.setKey(range, at: position)?.naming("member", roles.name(of: .key))
   }
 
-  /// A positive integer, as a number or as a string of its digits; nil for anything else.
+  /// Returns a positive integer from a number or a string of digits, or `nil` for other values.
   private func documentID(
     _ value: ScannedValue, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
   ) -> DocumentID? {
@@ -173,20 +173,20 @@ extension ScannedValue {
 }
 
 extension RecordOutput {
-  /// Makes the draft a value of this JSON.
+  /// Makes the draft a value with this JSON.
   mutating func setValue(_ source: Range<Int>) {
     draft.text = source
     draft.isJSON = true
     draft.isWholeRecord = true
   }
 
-  /// The characters of a string, number or Boolean; nil for anything else.
+  /// Returns the characters of a string, number or Boolean, or `nil` for other values.
   fileprivate mutating func scalar(_ value: ScannedValue, _ scanner: JSONScanner) -> Range<Int>? {
     if case .string(let token) = value.content { return self.value(of: token, scanner) }
     return value.isScalar ? value.source : nil
   }
 
-  /// The value of a string: its own range, or that of a copy without escapes.
+  /// Returns a string's range, or the range of a copy without escapes.
   mutating func value(of token: JSONScanner.StringToken, _ scanner: JSONScanner) -> Range<Int> {
     guard token.hasEscapes else { return token.range }
     let count = generated.count
@@ -194,7 +194,8 @@ extension RecordOutput {
     return range(generatedSince: count)
   }
 
-  /// The object at the scanner in canonical form, with the digits of long integers as strings; nil for `{}`.
+  /// Returns the object at the scanner's position in canonical form, with long integers as strings of digits, or `nil`
+  /// for `{}`.
   mutating func canonicalObject(_ scanner: JSONScanner) throws(JSONError) -> Range<Int>? {
     var scanner = scanner
     let count = generated.count

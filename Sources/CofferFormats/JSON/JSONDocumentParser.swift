@@ -1,9 +1,9 @@
 internal import CofferDocuments
 
-/// Makes a document of a JSON value.
+/// A parser that creates a document from a JSON value.
 ///
-/// An object with a text is a document, whose other members are its parts or become attributes. Any other JSON is stored
-/// as a value. `null` is an absent part.
+/// An object with a text is a document, and its other members become its parts or attributes. Other JSON is stored as a
+/// value. `null` means that a part is missing.
 struct JSONDocumentParser: Sendable {
   /// A member of an object, scanned but not parsed.
   struct Member: Sendable {
@@ -11,33 +11,33 @@ struct JSONDocumentParser: Sendable {
     let value: ScannedValue
   }
 
-  /// Records of an export have all of these, others hardly ever.
+  /// The parts that all records of an export have. Other records rarely have all of them.
   private static let exported: MemberRoles.Parts =
     [DocumentMember.collection, .id, .position, .created, .modified].reduce(0) { $0 | $1.bit }
 
   let roles: MemberRoles
   let keepsIDs: Bool
-  /// The parts that become attributes in documents that are no records of an export.
+  /// The parts that become attributes in documents outside of exported records.
   private let attributeParts: MemberRoles.Parts
-  /// A record without a text is read as the parts of a document.
+  /// Whether a record without a text is read as a document's parts.
   private var readsParts = false
-  /// An empty string is an absent part, as an empty field of a table.
+  /// Whether an empty string means that a part is missing, like an empty field in a table.
   private var ignoresEmptyParts = false
   private let valuesNameCollections: Bool
   /// The options, for reading the contents of attachments.
   let options: ReadingOptions
   /// The number of attachments whose content isn't in the input.
   var attachmentsWithoutContent = 0
-  /// A member to ignore: it is no part and no attribute.
+  /// The name of a member to ignore, which is neither a part nor an attribute.
   var passedOver: StaticString?
   var dates: DateReader
-  /// The members of the parts; ``found`` has a bit for each that isn't null.
+  /// The members of the parts. ``found`` has a bit for each member that isn't null.
   private var parts = [Member?](repeating: nil, count: DocumentMember.allCases.count)
   private var found: MemberRoles.Parts = 0
-  /// The parts whose member is there, null or not.
+  /// The parts with a member, including null.
   private var present: MemberRoles.Parts = 0
   private var isRepeated = false
-  /// The members that are no parts.
+  /// The members that aren't parts.
   private(set) var others: [Member] = []
   private var report = MemberReport()
   private var object: [UInt8] = []
@@ -55,7 +55,7 @@ struct JSONDocumentParser: Sendable {
     attributeParts = attributes
   }
 
-  /// A parser of rows of a table as JSON objects.
+  /// Creates a parser for table rows as JSON objects.
   init(parts: [ColumnMapping.Part: String], dates: ColumnMapping.NumericDates?, _ options: ReadingOptions) {
     var mapping = ColumnMapping(parts.mapValues { ColumnMapping.Column($0) })
     mapping.dates = dates
@@ -87,10 +87,10 @@ struct JSONDocumentParser: Sendable {
     }
   }
 
-  /// What the members became so far.
+  /// The uses of the members so far.
   var columns: [ColumnUse] { report.columns(roles, attributes: attributeParts) }
 
-  /// The fault of an input whose records have nothing of the mapping, or never the text.
+  /// The fault in an input whose records don't have any mapped member, or never have the text.
   var endFault: FormatError? {
     guard roles.isMapped, report.objects > 0 else { return nil }
     let columns = columns
@@ -103,7 +103,7 @@ struct JSONDocumentParser: Sendable {
     return error
   }
 
-  /// Scans the value that begins here into the draft of `output`.
+  /// Scans the value at the scanner's position into the draft of `output`.
   mutating func read(
     _ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer, into output: inout RecordOutput
   ) throws(JSONError) -> RecordFault? {
@@ -169,7 +169,7 @@ struct JSONDocumentParser: Sendable {
     }
   }
 
-  /// With a mapping, takes the first of the usual names for the text.
+  /// Finds the text under its other usual names if there's a mapping, and uses the first match.
   private mutating func findOtherText(_ scanner: JSONScanner) {
     for name in roles.otherTexts {
       let index = others.firstIndex { member in
@@ -185,7 +185,8 @@ struct JSONDocumentParser: Sendable {
     }
   }
 
-  /// Whether the object is a complete record of an export, in which an absent title means none.
+  /// Returns whether the object is a complete record of an export, in which a missing title means that the document is
+  /// untitled.
   private func isExport(_ scanner: JSONScanner) -> Bool {
     guard !roles.isMapped, found & Self.exported == Self.exported,
       case .number(let token)? = self[.position]?.content
@@ -193,7 +194,7 @@ struct JSONDocumentParser: Sendable {
     return scanner.integer(of: token) != nil
   }
 
-  /// The value of a part; nil if it is absent.
+  /// The value of a part, or `nil` if it's missing.
   subscript(part: DocumentMember) -> ScannedValue? {
     found & part.bit != 0 ? parts[Int(part.rawValue)]?.value : nil
   }
@@ -205,18 +206,18 @@ struct JSONDocumentParser: Sendable {
     return DocumentMember.allCases.filter { unused & $0.bit != 0 }.compactMap { parts[Int($0.rawValue)] }
   }
 
-  /// Whether a part of a document is used, and doesn't become an attribute.
+  /// Returns whether a document's part is used, and doesn't become an attribute.
   func uses(_ part: DocumentMember, isExport: Bool) -> Bool {
     isExport || attributeParts & part.bit == 0
   }
 
-  /// Notes the members of a value, of which `title` became its title.
+  /// Notes the members of a value, whose title came from `title`.
   mutating func noteValue(title: JSONScanner.StringToken?, _ scanner: JSONScanner) {
     report.inValues |= present
     for member in others { report.note(member.name, as: member.name == title ? .title : .value, scanner) }
   }
 
-  /// Sets the attributes: the members, and those of the part `attributes`.
+  /// Sets the attributes from the other members and the members of `attributes`.
   private mutating func fillAttributes(
     _ members: [Member], at start: Int, _ output: inout RecordOutput, _ scanner: JSONScanner,
     _ bytes: UnsafeRawBufferPointer
@@ -238,13 +239,13 @@ struct JSONDocumentParser: Sendable {
         return error
       }
     }
-    // The object was assembled here, so that only the record's beginning can be reported.
+    // The object was assembled here, so only the record's beginning can be reported.
     return failure.map { RecordFault(position: start, reason: "\($0.reason), as attributes") }
   }
 }
 
 extension JSONScanner {
-  /// The members of the object that begins here.
+  /// Returns the members of the object at the scanner's position.
   fileprivate func members() throws(JSONError) -> [JSONDocumentParser.Member] {
     var scanner = self
     var members: [JSONDocumentParser.Member] = []
@@ -255,7 +256,7 @@ extension JSONScanner {
     return members
   }
 
-  /// Writes members as an object in canonical order, in which parsing it costs least.
+  /// Writes members as an object in canonical order, which is the fastest order to parse.
   fileprivate func assemble(_ members: inout [JSONDocumentParser.Member], into object: inout [UInt8]) {
     func source(_ range: Range<Int>) -> UnsafeRawBufferPointer {
       UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)

@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// The members of our own records, in the order in which they are written.
+/// The members of exported records, in the order of writing.
 enum DocumentMember: UInt8, CaseIterable {
   case collection, id, position, title, text, key, created, modified, attributes, parent, json, attachments
 
@@ -34,7 +34,7 @@ struct ScannedValue: Sendable {
   }
 
   let content: Content
-  /// Its range in the input.
+  /// The value's range in the input.
   let source: Range<Int>
 }
 
@@ -72,7 +72,7 @@ extension JSONScanner {
     return ScannedValue(content: content, source: start..<position)
   }
 
-  /// True if a value without white space is or holds null.
+  /// Returns whether a value without whitespace is or contains null.
   func holdsNull(in value: ScannedValue) -> Bool {
     switch value.content {
     case .null: return true
@@ -82,7 +82,7 @@ extension JSONScanner {
     let json = UnsafeRawBufferPointer(start: base + value.source.lowerBound, count: value.source.count)
     var isInString = false
     var isEscaped = false
-    // Outside of strings, no other literal has an n.
+    // Outside of strings, no other literal contains an n.
     return json.contains { byte in
       if isEscaped {
         isEscaped = false
@@ -97,7 +97,7 @@ extension JSONScanner {
     }
   }
 
-  /// The member of ours with that name.
+  /// Returns the exported record's member with this name.
   func documentMember(_ name: StringToken) -> DocumentMember? {
     switch name.hasEscapes ? -1 : name.range.count {
     case 2: return equals(name, "id") ? .id : nil
@@ -114,7 +114,7 @@ extension JSONScanner {
     }
   }
 
-  /// The string of `{"$base64":"…"}`; nil for any other object.
+  /// Returns the string of `{"$base64":"…"}`, or `nil` for other objects.
   func base64Token(in range: Range<Int>) -> StringToken? {
     var scanner = JSONScanner(UnsafeRawBufferPointer(start: base, count: range.upperBound), in: range)
     do throws(JSONError) {

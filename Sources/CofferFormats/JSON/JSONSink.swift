@@ -1,13 +1,13 @@
 public import CofferDocuments
 
-/// One JSON array with an object for each document, as ``NDJSONSink`` writes them.
+/// A sink that writes a JSON array with an object for each document, in the same form as ``NDJSONSink``.
 ///
-/// ``JSONSource`` reads equal documents back.
+/// ``JSONSource`` reads equal documents.
 public struct JSONSink<Output: ByteSink>: DocumentSink, Sendable {
   private var objects: DocumentObjects<Output>
   private var isFirst = true
 
-  /// Writes the array into `sink`, in UTF-8, and the contents of attachments into a folder, or nowhere.
+  /// Creates a sink that writes the array to `sink` in UTF-8, and attachment contents to a folder, if there is one.
   public init(_ sink: Output, attachments: AttachmentFolder? = nil) {
     objects = DocumentObjects(sink, attachments: attachments)
   }

@@ -41,7 +41,7 @@ struct MemberReport: Sendable {
     next += 1
   }
 
-  /// Returns the index of a name's entry, which is added if it's missing, or `nil` if the report is full.
+  /// Returns the index of a name's entry, adding a missing entry, or `nil` if the report is full.
   private mutating func index(of name: [UInt8]) -> Int? {
     let print = name.prefix(7).reduce(UInt64(name.count & 0xFF)) { $0 << 8 | UInt64($1) }
     if let index = entries.firstIndex(where: { $0.print == print && $0.name == name }) { return index }

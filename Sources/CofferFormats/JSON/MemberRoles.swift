@@ -1,17 +1,17 @@
 internal import CofferDocuments
 
-/// The parts of a document that members of an object hold, by their names.
+/// The document parts for an object's members, by the members' names.
 ///
-/// Without a mapping, these are the members of our own records. A mapping names members for its parts; of the others,
-/// id, title, text and key are found by their usual names then, as in a table.
+/// Without a mapping, these are the members of exported records. With a mapping, mapped members become the parts.
+/// Unmapped IDs, titles, texts and keys then come from members with the usual names, as in a table.
 struct MemberRoles: Sendable {
-  /// Members of our own records, one bit for each.
+  /// A bit for each member of exported records.
   typealias Parts = UInt16
 
   private static let usual = [DocumentMember.id, .title, .text, .key]
 
   let mapping: ColumnMapping
-  /// The names in the mapping, and the part of each.
+  /// The names in the mapping, each with its part.
   private let mapped: [(name: [UInt8], part: DocumentMember)]
   private let unmapped: Parts
 
@@ -23,10 +23,10 @@ struct MemberRoles: Sendable {
   }
 
   var isMapped: Bool { !mapped.isEmpty }
-  /// The parts that the mapping names.
+  /// The mapped parts.
   var mappedParts: Parts { mapped.reduce(0) { $0 | $1.part.bit } }
 
-  /// The parts that the member of that name holds; 0 for none.
+  /// Returns the parts for the member with this name, or 0.
   @inline(__always)
   func parts(of name: JSONScanner.StringToken, _ scanner: JSONScanner) -> Parts {
     if isMapped {
@@ -36,12 +36,12 @@ struct MemberRoles: Sendable {
     return (scanner.documentMember(name)?.bit ?? 0) & unmapped
   }
 
-  /// The name of the member that holds a part.
+  /// Returns the name of the member for a part.
   func name(of part: DocumentMember) -> String {
     mapping[part]?.name ?? part.name.description
   }
 
-  /// Names at which a mapping looks for the text, where it doesn't name one.
+  /// The other names to try for the text if a mapping doesn't contain it.
   var otherTexts: [StaticString] { isMapped && mapping[.text] == nil ? ["txt", "body"] : [] }
 }
 

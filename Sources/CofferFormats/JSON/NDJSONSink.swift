@@ -1,14 +1,15 @@
 public import CofferDocuments
 
-/// Writes a line of JSON for each document, with all its fields.
+/// A sink that writes each document as a line of JSON with all its fields.
 ///
-/// Members: `collection`, `id`, `position`, `title`, `text`, `key` (`{"$base64":…}` if it is not text), `created`,
-/// `modified`, `attributes`, `parent`, `json`, `attachments`; absent ones are left out. `position` counts the documents of
-/// a collection. ``NDJSONSource`` reads equal documents back, with their attachments if a folder has the contents.
+/// The members are `collection`, `id`, `position`, `title`, `text`, `key` (`{"$base64":…}` if it isn't text),
+/// `created`, `modified`, `attributes`, `parent`, `json` and `attachments`. Missing parts are omitted. `position`
+/// counts the documents in a collection. ``NDJSONSource`` reads equal documents, with their attachments if a folder
+/// contains the contents.
 public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
   private var objects: DocumentObjects<Output>
 
-  /// Writes the lines into `sink`, in UTF-8, and the contents of attachments into a folder, or nowhere.
+  /// Creates a sink that writes the lines to `sink` in UTF-8, and attachment contents to a folder, if there is one.
   public init(_ sink: Output, attachments: AttachmentFolder? = nil) {
     objects = DocumentObjects(sink, attachments: attachments)
   }
@@ -31,7 +32,7 @@ public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
 }
 
 extension JSONWriter {
-  /// Appends a key as a string, or as `{"$base64":"…"}` where its bytes are not text.
+  /// Appends a key as a string, or as `{"$base64":"…"}` if its bytes aren't text.
   static func append(_ key: DocumentKey, to output: inout [UInt8]) {
     key.bytes.withUnsafeBytes { bytes in
       if key.text != nil {

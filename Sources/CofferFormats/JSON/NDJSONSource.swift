@@ -1,23 +1,25 @@
 public import CofferDocuments
 
-/// A document for each line of JSON; blank lines are skipped.
+/// A document source with a document for each line of JSON. Blank lines are skipped.
 ///
-/// An object with a `text` is a document: `title`, `key`, `collection`, `created`, `modified`, `attributes` and `json`
-/// are its parts, and so are `id` and `parent` where ids are kept, or in a record of an export, which also has
-/// `position`. So is `attachments` in such a record, or with ``ReadingOptions/attachments``. All other members become attributes. `null` is an absent part; a part with a value that it can't have
-/// makes a bad record, whose error names the member.
+/// An object with a `text` is a document whose parts are `title`, `key`, `collection`, `created`, `modified`,
+/// `attributes` and `json`. `id` and `parent` are parts if IDs are kept, or in an exported record, which also has
+/// `position`. `attachments` is a part in an exported record, or with ``ReadingOptions/attachments``. Other members
+/// become attributes. `null` means that a part is missing. If a part's value is invalid, the record is invalid, and its
+/// error names the member.
 ///
-/// Any other JSON is a value: a document with the JSON, unchanged, as text, marked as a value, and with its `title` or
-/// else `name` as title. It has the object's `key`, and its `id` where ids are kept.
+/// Other JSON is a value. The document's text is the unchanged JSON, and its title is `title`, or otherwise `name`. It
+/// has the object's `key`, and its `id` if IDs are kept.
 ///
-/// With a mapping, members are columns, as in ``DelimitedSource``; a record that is no object is bad, and an input in
-/// which no record has the mapped text, or nothing of the mapping, ends with `missingColumn`.
+/// With a mapping, members are columns, as in ``DelimitedSource``. A record is then invalid if it isn't an object, and
+/// an input whose records never have the mapped text, or any mapped member, ends with `missingColumn`.
 public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: ParsedRecords<JSONLineParser>
 
-  /// Reads lines from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  /// Creates a source that reads lines, starting with the first byte of `source`. The source doesn't read until the
+  /// first ``read(into:)``.
   ///
-  /// With a `mapping`, members of objects become the parts that they are mapped to.
+  /// With a `mapping`, object members become the parts in the mapping.
   public init(
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {

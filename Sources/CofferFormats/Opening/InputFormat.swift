@@ -1,28 +1,29 @@
 internal import CofferDocuments
 public import CofferText
 
-/// The formats of inputs; the raw value is the usual name.
+/// The formats of inputs. The raw value is the usual name.
 public enum InputFormat: String, CaseIterable, Hashable, Sendable {
-  /// The whole input is one text.
+  /// A single text.
   case text
-  /// A document for each line; never detected.
+  /// A document for each line. This format is never detected.
   case lines
   /// A table with commas or another delimiter.
   case csv
   /// A table with tabs.
   case tsv
-  /// One JSON value, or an array of them.
+  /// A JSON value, or an array of JSON values.
   case json
   /// A JSON value in each line.
   case ndjson
-  /// A property list, XML or binary.
+  /// An XML or binary property list.
   case plist
-  /// A keyed archive, which is a property list of archived objects.
+  /// A keyed archive, which is a property list with archived objects.
   case keyedArchive = "keyed-archive"
   /// A SQLite database.
   case sqlite
 
-  /// The usual format for an extension: `csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`; nil for others.
+  /// Creates the usual format for an extension (`csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`), or returns `nil` for
+  /// other extensions.
   public init?(pathExtension: some StringProtocol) {
     switch pathExtension.lowercased() {
     case "csv": self = .csv
@@ -35,17 +36,17 @@ public enum InputFormat: String, CaseIterable, Hashable, Sendable {
 }
 
 extension InputFormat {
-  /// The number of bytes that detection inspects at most.
+  /// The maximum number of bytes for detection.
   static let detectionByteCount = 64 << 10
 
-  /// Detects a format by the first bytes, then by the extension. Never answers `lines`.
+  /// Detects a format by the first bytes, then by the extension. Never returns `lines`.
   ///
   /// - Parameters:
-  ///   - head: the first 64 KiB, or the whole input.
-  ///   - headIsWhole: whether the head is the whole input.
-  ///   - pathExtension: without its dot; nil for an input without a name, such as standard input.
-  ///   - encoding: the encoding of texts, if it is known.
-  /// - Returns: nil if the content is undecided and there is no name: the user must decide.
+  ///   - head: The first 64 KiB, or the entire input.
+  ///   - headIsWhole: Whether the head is the entire input.
+  ///   - pathExtension: The extension without its dot, or `nil` for an input without a name, such as standard input.
+  ///   - encoding: The encoding of texts, if it's known.
+  /// - Returns: The format, or `nil` if the content is ambiguous and there isn't a name, so the user must decide.
   public static func detect(
     head: [UInt8], headIsWhole: Bool, pathExtension: String?, encoding: EncodingChoice = .automatic
   ) -> InputFormat? {
@@ -58,31 +59,31 @@ extension InputFormat {
       return text.holds("NSKeyedArchiver") ? .keyedArchive : .plist
     }
     if let json = detectJSON(text, isWhole: headIsWhole) {
-      // One object in one line is both; its name says which.
+      // A single object in one line matches both formats, so its name decides.
       return pathExtension?.lowercased() == "json" && text.isOneLine && headIsWhole ? .json : json
     }
     guard let pathExtension else { return nil }
     if let usual = InputFormat(pathExtension: pathExtension) { return usual }
-    // A spreadsheet saves its "Unicode Text" under that name.
+    // Spreadsheets save "Unicode Text" with this extension.
     let isTable = text.withUnsafeBytes {
       DelimiterChoice.isTable($0, from: 0, isFinal: headIsWhole, .tsv, needsHeader: true)
     }
     return isTable && pathExtension.lowercased() == "txt" ? .tsv : .text
   }
 
-  /// The head in UTF-8 as far as it can be decoded.
+  /// Returns the head in UTF-8, with invalid bytes replaced.
   private static func decoded(_ head: [UInt8], isWhole: Bool, _ encoding: EncodingChoice) -> [UInt8] {
     var reader = DecodedReader(
       MemoryByteSource(head), encoding: encoding, onError: .replace, maximum: 4 * head.count + 64,
       capacity: 3 * head.count + 128)
     _ = reader.fill()
     var text = Array(reader.bytes[reader.start..<reader.end])
-    // An incomplete last character counts as replaced; it is not needed here.
+    // An incomplete last character counts as replaced. Detection doesn't need it.
     if !isWhole, let last = reader.replacements.last, last.position == text.count - 3 { text.removeLast(3) }
     return text
   }
 
-  /// NDJSON if each line is a value, JSON if one value spans several; nil for anything else.
+  /// Returns NDJSON if each line is a value, JSON if a value spans several lines, or `nil` for other texts.
   private static func detectJSON(_ text: [UInt8], isWhole: Bool) -> InputFormat? {
     text.withUnsafeBytes { bytes in
       var scanner = JSONScanner(bytes)
@@ -92,7 +93,7 @@ extension InputFormat {
       do throws(JSONError) {
         try scanner.skipValue()
       } catch {
-        // An incomplete value is noticed at the very end, an incomplete escape at most 12 bytes before.
+        // An incomplete value is detected at the very end, and an incomplete escape at most 12 bytes before the end.
         guard !isWhole, error.code == .malformed || error.code == .loneSurrogate,
           error.byteOffset + 12 >= bytes.count
         else { return nil }

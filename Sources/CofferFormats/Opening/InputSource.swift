@@ -1,25 +1,24 @@
 public import CofferDocuments
 internal import CofferPlatform
 
-/// Any input: a file, a directory of texts, or an open stream, in a given or detected format.
+/// A source for any input: a file, a directory of texts, or an open stream, in a given or detected format.
 public struct InputSource: DraftSource, ReportingSource, Sendable {
-  /// The format of the input; a directory counts as text. A property list may turn out to be a keyed archive only when
-  /// it is read.
+  /// The input's format, which is text for a directory. A property list may become a keyed archive when it's read.
   public private(set) var format: InputFormat
   private var source: any DraftSource & ReportingSource & Sendable
 
   /// Opens a file or directory.
   ///
   /// - Parameters:
-  ///   - path: an existing file, or a directory, which is read as texts.
-  ///   - format: nil detects it by content, then by the path's extension.
-  ///   - table: the table of a database; nil finds it.
-  ///   - mapping: for tables, JSON and property lists.
-  ///   - header: for tables.
-  ///   - delimiter: for CSV and TSV; nil is the format's own, which for CSV may be another than the comma.
-  ///   - options: encoding, bad records, kept ids.
-  /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`. `locked` for a file of a store or database that
-  ///   this process has open.
+  ///   - path: The path of an existing file, or of a directory, whose files are read as texts.
+  ///   - format: The format, or `nil` to detect it by content, then by the path's extension.
+  ///   - table: The name of the database table, or `nil` to find the table.
+  ///   - mapping: The mapping for tables, JSON and property lists.
+  ///   - header: The meaning of a table's first row.
+  ///   - delimiter: The delimiter for CSV and TSV, or `nil` for the format's default, which is detected for CSV.
+  ///   - options: The encoding, the treatment of invalid records, and whether to keep IDs.
+  /// - Throws: `unreadable`, `unsupportedFormat` or `undecidedFormat`. `locked` if the file belongs to a store or
+  ///   database that this process has open.
   public init(
     opening path: String, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
     header: HeaderMode = .automatic, delimiter: UInt8? = nil, options: ReadingOptions = ReadingOptions()
@@ -40,8 +39,8 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     }
   }
 
-  /// Requires a path not to lead to a file of a store or database that this process has open. Closing such a file would
-  /// end SQLite's locks.
+  /// Verifies that a path doesn't lead to a file of a store or database that this process has open. Closing such a file
+  /// would release SQLite's locks.
   ///
   /// - Throws: `locked`.
   package static func requireClosed(_ path: String) throws(FormatError) {
@@ -59,22 +58,22 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     source = try DirectorySource(path: path, options: options)
   }
 
-  /// Reads a stream. To detect a format it reads up to 64 KiB ahead.
+  /// Creates a source for a stream. To detect a format, it reads up to 64 KiB ahead.
   ///
   /// - Parameters:
-  ///   - source: the bytes, from the first one on.
-  ///   - name: the title of a text and a hint to the format; nil if there is none.
-  ///   - path: the file of the bytes, in which a database is read instead of a copy; before the first ``read(into:)``,
-  ///     nothing else in this process may have it open, and `source` must be gone.
-  ///   - modified: the date of the file's last change, which becomes the date of a text.
-  ///   - sizeHint: the approximate number of bytes, if known, which saves memory.
-  ///   - format: nil detects it by content, then by the extension of `name`.
-  ///   - table: the table of a database; nil finds it.
-  ///   - mapping: for tables, JSON and property lists.
-  ///   - header: for tables.
-  ///   - delimiter: for CSV and TSV; nil is the format's own, which for CSV may be another than the comma.
-  ///   - options: encoding, bad records, kept ids.
-  /// - Throws: `undecidedFormat` if the format can't be detected, and errors of `source`.
+  ///   - source: The bytes, starting with the first byte.
+  ///   - name: The title of a text and a hint to the format, or `nil` for an unnamed stream.
+  ///   - path: The path of the stream's file. A database is then read from the file instead of a copy. Before the first
+  ///     ``read(into:)``, nothing else in this process may have the file open, and `source` must be gone.
+  ///   - modified: The file's modification date, which becomes the date of a text.
+  ///   - sizeHint: The approximate number of bytes, if known, which saves memory.
+  ///   - format: The format, or `nil` to detect it by content, then by the extension of `name`.
+  ///   - table: The name of the database table, or `nil` to find the table.
+  ///   - mapping: The mapping for tables, JSON and property lists.
+  ///   - header: The meaning of a table's first row.
+  ///   - delimiter: The delimiter for CSV and TSV, or `nil` for the format's default, which is detected for CSV.
+  ///   - options: The encoding, the treatment of invalid records, and whether to keep IDs.
+  /// - Throws: `undecidedFormat` if the format can't be detected, or an error from `source`.
   public init(
     _ source: some ByteSource, name: String? = nil, file path: String? = nil, modified: Timestamp? = nil,
     sizeHint: Int? = nil, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
@@ -137,7 +136,7 @@ extension String {
     split(separator: "/").last.map(String.init) ?? self
   }
 
-  /// The extension without its dot; empty for a name that only begins with a dot.
+  /// The extension without its dot, which is empty for a name that only begins with a dot.
   var pathExtension: String {
     guard let dot = lastIndex(of: "."), dot > startIndex else { return "" }
     return String(self[index(after: dot)...])

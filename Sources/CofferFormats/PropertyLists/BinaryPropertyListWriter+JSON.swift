@@ -1,10 +1,10 @@
 internal import CofferDocuments
 
-// From the JSON that reading a property list made, back to its values.
+// Converts JSON from a property list to the property list's values.
 extension BinaryPropertyListWriter {
-  /// Appends the JSON value that begins here as the value that reads as this JSON.
+  /// Appends the JSON value at the scanner's position as the property list value that reads as this JSON.
   ///
-  /// - Throws: `JSONError` for null, which other readers of property lists do not take, and for what is not JSON.
+  /// - Throws: `JSONError` for invalid JSON, or for null, which other property list readers don't accept.
   mutating func append(json scanner: inout JSONScanner, depth: Int = 0) throws -> UInt32 {
     switch scanner.next {
     case JSONByte.quote:
@@ -31,7 +31,7 @@ extension BinaryPropertyListWriter {
     }
   }
 
-  /// Appends a JSON value that holds no null.
+  /// Appends a JSON value without null.
   mutating func append(json bytes: [UInt8]) throws(FormatError) -> UInt32 {
     let result: Result<UInt32, any Error> = bytes.withUnsafeBytes { buffer in
       var scanner = JSONScanner(buffer)
@@ -52,7 +52,7 @@ extension BinaryPropertyListWriter {
     let source = scanner.position..<behind.position
     if let token = scanner.base64Token(in: source) {
       var data: [UInt8] = []
-      // Any other string stays a member of a dictionary.
+      // Other strings remain dictionary members.
       if scanner.value(of: token).withUnsafeBytes({ Base64.append(decoding: $0, to: &data) }) {
         scanner = behind
         return try append(data: data)
@@ -89,7 +89,7 @@ extension Result where Success == UInt32, Failure == FormatError {
 }
 
 extension Timestamp {
-  /// Reads the one form that ``description`` writes.
+  /// Parses the form that ``description`` writes.
   fileprivate init?(iso8601 text: [UInt8]) {
     guard text.count == 24, text.last == UInt8(ascii: "Z") else { return nil }
     self.init(iso8601: String(decoding: text, as: UTF8.self))

@@ -1,16 +1,16 @@
 internal import CofferDocuments
 internal import CofferPropertyLists
 
-/// Writes a binary property list front to back: objects in the order they are appended, then their offset table.
+/// A writer for a binary property list. It writes objects in the order of appending, followed by their offset table.
 ///
-/// References have four bytes, because the number of objects is unknown when the first ones are written.
+/// References have four bytes, because the number of objects is unknown when the first references are written.
 struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
   private(set) var output: EncodedOutput<Output>
   /// The offset of each object.
   private var offsets: [UInt64] = []
   /// Bytes already passed to the sink.
   private var written: UInt64 = 0
-  /// Cache of written keys, limited in size; most tables have few.
+  /// A cache of written keys, limited in size, because most tables have few keys.
   private var keys: [[UInt8]: UInt32] = [:]
   private static var mostKeys: Int { 256 }
 
@@ -34,7 +34,7 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
     return try result.get()
   }
 
-  /// Appends a string, in ASCII if it can be, else in big-endian UTF-16.
+  /// Appends a string, in ASCII if possible, or otherwise in big-endian UTF-16.
   mutating func append(utf8 text: UnsafeRawBufferPointer) throws(FormatError) -> UInt32 {
     let object = try beginObject()
     let (scalars, astral) = text.scalarCounts()
@@ -48,7 +48,7 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
     return object
   }
 
-  /// Appends a string that is likely to recur.
+  /// Appends a string that's likely to recur.
   mutating func append(key: [UInt8]) throws(FormatError) -> UInt32 {
     if let object = keys[key] { return object }
     let object = try append(String(decoding: key, as: UTF8.self))
@@ -64,7 +64,7 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
     return object
   }
 
-  /// - Parameter integer: of 64 bits, or up to `UInt64.max` where no sign is needed; wider ones take 16 bytes.
+  /// - Parameter integer: An integer that fits `Int64` or `UInt64`. Integers beyond `Int64` take 16 bytes.
   mutating func append(integer: Int128) throws(FormatError) -> UInt32 {
     let object = try beginObject()
     if let small = UInt8(exactly: integer) {
@@ -140,7 +140,7 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
     return number
   }
 
-  /// The kind of an object with its count, which follows as an integer when it is 15 or more.
+  /// Appends an object's kind and count. A count of 15 or more follows as an integer.
   private mutating func appendMarker(_ kind: UInt8, count: Int) {
     if count < 15 {
       output.buffer.append(kind | UInt8(count))

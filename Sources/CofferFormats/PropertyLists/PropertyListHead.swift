@@ -1,9 +1,9 @@
 internal import CofferPropertyLists
 internal import CofferText
 
-/// The first bytes of a property list, which tell its form and its encoding.
+/// A property list's first bytes, which determine its form and encoding.
 struct PropertyListHead {
-  /// Enough for any XML declaration.
+  /// The number of bytes, which is enough for any XML declaration.
   static let byteCount = 1024
 
   private let bytes: [UInt8]
@@ -14,14 +14,14 @@ struct PropertyListHead {
 
   var isBinary: Bool { PropertyList.isBinary(bytes) }
 
-  /// An archive of NSArchiver, which is no property list.
+  /// A Boolean value that indicates whether the bytes are an NSArchiver archive, which isn't a property list.
   var isTypedStream: Bool {
     bytes.starts(with: [0x04, 0x0B]) && ["streamtyped", "typedstream"].contains { bytes[2...].starts(with: $0.utf8) }
   }
 
-  /// The encoding of XML: the given one, else that of its byte order mark, else that of its declaration.
+  /// Returns the XML encoding: the given encoding, otherwise the byte order mark's, otherwise the declaration's.
   ///
-  /// - Throws: `undecodable` for a declaration of an encoding that is not read, or that the bytes contradict.
+  /// - Throws: `undecodable` if the declared encoding isn't supported or contradicts the bytes.
   func encoding(given: EncodingChoice) throws(FormatError) -> EncodingChoice {
     guard case .automatic = given, !isBinary else { return given }
     // XML begins with `<`, which UTF-16 writes with a zero on one side, followed by another such character.
@@ -43,11 +43,11 @@ struct PropertyListHead {
     return .fixed(encoding)
   }
 
-  /// The declaration's value of `encoding`, in lower case.
+  /// The declaration's value of `encoding`, in lowercase.
   private var declaredEncoding: String? {
     let word = Array("encoding".utf8)
     let declaration = bytes.prefix { $0 != UInt8(ascii: ">") }
-    // A declaration that is cut off is a different error, reported by the XML reader.
+    // The XML reader reports a truncated declaration as a different error.
     guard declaration.count < bytes.count,
       let place = declaration.indices.first(where: { declaration[$0...].starts(with: word) })
     else { return nil }

@@ -1,7 +1,8 @@
 internal import CofferDocuments
 internal import CofferPropertyLists
 
-/// Makes documents of a property list. It is one record to its reader until it is whole, and then as many as it holds.
+/// A parser that creates documents from a property list. The list is a single record until it's complete, and then
+/// contains the actual records.
 struct PropertyListParser: RecordParser {
   static let keepsRejectedBytes = false
   static let generatesEverything = true
@@ -19,7 +20,7 @@ struct PropertyListParser: RecordParser {
   private let attachesData: Bool
   private var documents: JSONDocumentParser
   private var state = State.unread
-  /// nil until the property list is read.
+  /// A Boolean value that indicates whether the property list is a keyed archive, or `nil` until it's read.
   private(set) var isKeyedArchive: Bool?
   private(set) var highestID: Int64?
   private var isTable = false
@@ -38,7 +39,7 @@ struct PropertyListParser: RecordParser {
     documents = JSONDocumentParser(mapping: mapping, options: options)
   }
 
-  /// What the members became; the id of a table's row is the first.
+  /// The uses of the members, starting with the ID of a table's row.
   var columns: [ColumnUse] {
     let id = ColumnUse(name: PropertyList.rowIDName.description, use: keepsIDs ? .id : .key)
     return (isTable ? [id] : []) + documents.columns
@@ -68,7 +69,7 @@ struct PropertyListParser: RecordParser {
     return record(next, of: list, bytes, from: start, &output)
   }
 
-  /// Nothing is kept of a property list that is too long.
+  /// Discards an oversized property list entirely.
   mutating func skipRest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isDone: Bool) {
     state = .done
     return (bytes.count, false)
@@ -85,7 +86,7 @@ struct PropertyListParser: RecordParser {
     return list
   }
 
-  /// Makes the document of one record.
+  /// Creates the document for one record.
   private mutating func record(
     _ number: Int, of list: PropertyList, _ bytes: UnsafeRawBufferPointer, from start: Int,
     _ output: inout RecordOutput
@@ -97,7 +98,7 @@ struct PropertyListParser: RecordParser {
       ofRecord: number, in: bytes, from: start, to: &json, data: extracted.map { data in { data.append($0, to: &$1) } })
     output.source = range
     state = .records(list, next: number + 1)
-    // The reader keeps the whole input until the last record is made, so that faults can point into it.
+    // The reader keeps the entire input until the last record is created, so faults can refer to it.
     if let fault = fault.map(RecordFault.init) ?? fill(&output, list.rowID(ofRecord: number)) {
       return .bad(fault, end: start)
     }
@@ -112,7 +113,7 @@ struct PropertyListParser: RecordParser {
     return .record(end: start)
   }
 
-  /// Makes the draft of the value in `json`.
+  /// Creates the draft for the value in `json`.
   private mutating func fill(_ output: inout RecordOutput, _ rowID: [UInt8]?) -> RecordFault? {
     let place = output.source?.lowerBound ?? 0
     scratch.draft = output.draft
@@ -127,7 +128,7 @@ struct PropertyListParser: RecordParser {
       }
     }
     let listed = scratch.takeAttachments()
-    // An offset in the generated JSON means nothing in the input.
+    // Report the position in the input, because the offset refers to the generated JSON.
     if var fault {
       fault.position = place
       return fault

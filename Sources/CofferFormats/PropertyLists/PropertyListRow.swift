@@ -1,9 +1,9 @@
 internal import CofferDocuments
 internal import CofferPropertyLists
 
-/// Recognises documents that were rows of an ordered table and can be written as those rows again.
+/// Recognizes documents that were rows of an ordered table and can be restored as rows.
 enum PropertyListRow {
-  /// True when reading the text as a row gives back the same value: id, text and title.
+  /// Returns whether reading the text as a row restores the ID, the text and the title.
   static func restores(_ document: OpenedDocument) -> Bool {
     let text = document.utf8
     guard document.header.isJSON, text.first == JSONByte.openBrace, let id = id(in: text),
@@ -18,7 +18,7 @@ enum PropertyListRow {
     return isNamed(document)
   }
 
-  /// The row's id, if it is a string.
+  /// Returns the row's ID, if it's a string.
   private static func id(in text: UnsafeRawBufferPointer) -> [UInt8]? {
     var scanner = JSONScanner(text)
     var id: [UInt8]?
@@ -31,7 +31,7 @@ enum PropertyListRow {
     return id
   }
 
-  /// Reading the row gives the document's title, and no other key.
+  /// Returns whether reading the row restores the document's title without adding a key.
   private static func isNamed(_ document: OpenedDocument) -> Bool {
     var parser = JSONDocumentParser(mapping: ColumnMapping(), options: ReadingOptions(keepsIDs: true))
     parser.passedOver = PropertyList.rowIDName

@@ -1,27 +1,28 @@
 public import CofferDocuments
 internal import CofferPropertyLists
 
-/// A binary property list with the documents of one collection as an ordered table `{autoincrement, data, index}`.
+/// A sink that writes the documents of one collection to a binary property list, as an ordered table
+/// `{autoincrement, data, index}`.
 ///
-/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, its `title` if there is one, and `json` if the
-/// text is that of a value; but a value that is the JSON of a row, with the same id and title, is written as that row
-/// again. The index maps ids to rows,
-/// from 0; autoincrement is the highest id ever assigned. If attributes are wanted, a row with any has a dictionary of
-/// them under `attributes`; a value that holds null is a string of JSON there. ``PropertyListSource`` reads ids,
-/// titles, texts and order back. Texts are written at once: memory grows by some 50 bytes for each document.
+/// A row contains its ID as a string under `wgFileDbSecretId`, its `text`, its `title` if it has one, and `json` if the
+/// text is a value. A value that is the JSON of a row with the same ID and title is restored as that row. The index
+/// maps IDs to rows, from 0, and autoincrement is the highest ID ever assigned. If attributes are requested, a row's
+/// attributes are a dictionary under `attributes`, in which a value that contains null is a JSON string.
+/// ``PropertyListSource`` reads the IDs, titles, texts and order. Texts are written immediately, so memory grows by
+/// about 50 bytes for each document.
 public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   private var writer: BinaryPropertyListWriter<Output>
-  /// The objects of the members' names.
+  /// The objects for the members' names.
   private var names: (id: UInt32, title: UInt32, text: UInt32) = (0, 0, 0)
   private var rows: [UInt32] = []
   private var ids: [UInt32] = []
   private var highestID: Int64
   private let writesAttributes: Bool
 
-  /// Writes the list into `sink`.
+  /// Creates a sink that writes the list to `sink`.
   ///
-  /// `highestID` is the highest id ever assigned, if known; ids of documents may be higher. Attributes are left out
-  /// unless `writesAttributes`.
+  /// `highestID` is the highest ID ever assigned, if known. Documents may have higher IDs. Attributes are omitted
+  /// unless `writesAttributes` is `true`.
   public init(_ sink: Output, highestID: Int64 = 0, writesAttributes: Bool = false) {
     self.highestID = highestID
     self.writesAttributes = writesAttributes
@@ -74,7 +75,7 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     rows.append(try writer.append(keys: keys, values: values))
   }
 
-  /// A value that holds null is a string, because a property list has none.
+  /// Writes a value that contains null as a string, because a property list can't represent null.
   private mutating func append(_ attributes: Attributes) throws(FormatError) -> UInt32 {
     var members: [(name: [UInt8], json: [UInt8], holdsNull: Bool)] = []
     attributes.forEachMember { name, value, scanner in

@@ -1,27 +1,27 @@
 public import CofferDocuments
 internal import CofferText
 
-/// The documents of a property list, XML or binary, or of a keyed archive in one.
+/// A document source for an XML or binary property list, or for a keyed archive.
 ///
-/// Each dictionary of an array is a document. So is each row of an ordered table `{autoincrement, data, index}`, in the
-/// order of its index, with the row's id as key, or as id if ids are kept. Each top object of a keyed archive is a
-/// document, or each element of one that is an array of objects; any other value is one document. A value becomes JSON
-/// first: in its order, without spaces, integers exact, bytes as `{"$base64":…}`, dates in ISO 8601, reals that JSON
-/// has no number for as `{"$real":"nan"}`, an archived object as `{"$class":…}` with its fields. ``NDJSONSource``
-/// describes how JSON becomes a document.
+/// Each dictionary in an array is a document. Each row of an ordered table `{autoincrement, data, index}` is also a
+/// document, in the order of the index. The row's ID is the key, or the ID if IDs are kept. Each top object of a keyed
+/// archive is a document, or each element if it's an array of objects. Any other value is a single document. A value
+/// becomes JSON first, in its order and without spaces. Integers are exact, bytes become `{"$base64":…}`, dates ISO
+/// 8601, reals without a JSON number `{"$real":"nan"}`, and archived objects `{"$class":…}` with their fields.
+/// ``NDJSONSource`` describes how JSON becomes a document.
 ///
-/// A property list is read as a whole: it may be as long as ``ReadingOptions/maximumRecordByteCount`` allows, 1 GiB if
-/// that is nil. At most 512 arrays and dictionaries may be nested. Nothing is ever fetched, no entity expanded; a file
-/// whose shared objects expand to far more than it holds is refused. XML is decoded by its byte order mark, or by its
-/// declaration, unless the options name an encoding.
+/// The source reads the entire property list, with a length up to ``ReadingOptions/maximumRecordByteCount``, or 1 GiB
+/// if that's `nil`. At most 512 arrays and dictionaries may be nested. The source never fetches external data or
+/// expands entities, and rejects a file whose shared objects expand far beyond its size. The byte order mark or the
+/// declaration determines the XML encoding, unless the options specify an encoding.
 public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   /// The expected content.
   public enum Content: Hashable, Sendable {
-    /// A keyed archive if it is one, otherwise values.
+    /// A keyed archive if the property list contains one, otherwise values.
     case automatic
-    /// Values, even those of a keyed archive.
+    /// Values, even for a keyed archive.
     case values
-    /// A keyed archive; anything else is an error.
+    /// A keyed archive. Other property lists are an error.
     case keyedArchive
   }
 
@@ -36,14 +36,15 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   private let sizeHint: Int?
   private var state: State
 
-  /// Reads a property list from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  /// Creates a source that reads a property list, starting with the first byte of `source`. The source doesn't read
+  /// until the first ``read(into:)``.
   ///
   /// - Parameters:
-  ///   - source: the bytes of the list.
-  ///   - content: values or archived objects; `automatic` detects which.
-  ///   - mapping: the members of dictionaries that become parts of documents.
-  ///   - sizeHint: the approximate number of bytes, if known, which saves memory.
-  ///   - options: encoding, bad records, kept ids, the longest list.
+  ///   - source: The property list's bytes.
+  ///   - content: Values or archived objects. With `automatic`, the source detects the content.
+  ///   - mapping: The dictionary members for the document's parts.
+  ///   - sizeHint: The approximate number of bytes, if known, which saves memory.
+  ///   - options: The encoding, the treatment of invalid records, whether to keep IDs, and the maximum length.
   public init(
     _ source: any ByteSource, content: Content = .automatic, mapping: ColumnMapping = ColumnMapping(),
     sizeHint: Int? = nil, options: ReadingOptions = ReadingOptions()
@@ -64,7 +65,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     return report
   }
 
-  /// Whether the input is a keyed archive; nil before the first read.
+  /// A Boolean value that indicates whether the input is a keyed archive, or `nil` before the first read.
   var isKeyedArchive: Bool? {
     if case .open(let reader) = state { reader.parser.isKeyedArchive } else { nil }
   }

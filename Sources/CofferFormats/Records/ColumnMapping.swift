@@ -1,24 +1,23 @@
-/// Assigns columns of a table, or members of JSON objects, to the parts of a document.
+/// A mapping of document parts to a table's columns, or to the members of JSON objects.
 ///
-/// Id, title, text and key are found by their usual names if they are not mapped; dates and collection only if they
-/// are.
+/// Unmapped IDs, titles, texts and keys come from columns with the usual names. Dates and collections must be mapped.
 public struct ColumnMapping: Hashable, Sendable {
-  /// A part of a document. The raw value is its name in ``init(parsing:)``.
+  /// A document part. The raw value is its name in ``init(parsing:)``.
   public enum Part: String, CaseIterable, Hashable, Sendable {
-    /// A part of that name; ids are used only if the reader keeps them, and dates are ISO 8601 or numbers.
+    /// The part with this name. IDs are used only if the reader keeps them, and dates are ISO 8601 or numbers.
     case id, title, text, key, created, modified
-    /// The name of the collection that the document goes to, such as a folder.
+    /// The name of the document's collection, such as a folder.
     case collection
   }
 
-  /// A column by name, or by number from 1.
+  /// A column, identified by name or by number from 1.
   public struct Column: Hashable, Sendable {
     /// The column's name, or the digits of its number.
     public let name: String
-    /// The column's number, if the name is a decimal number; members of JSON objects have names only.
+    /// The column's number, if the name is a decimal number. Members of JSON objects only have names.
     public let number: Int?
 
-    /// The column of that name; a name of decimal digits is a number, too.
+    /// Creates a column with a name. A name that consists of decimal digits is also a number.
     public init(_ name: some StringProtocol) {
       self.name = String(name)
       let isNumber = !name.isEmpty && name.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -26,19 +25,19 @@ public struct ColumnMapping: Hashable, Sendable {
     }
   }
 
-  /// The columns of the mapped parts.
+  /// The columns of mapped parts.
   public var columns: [Part: Column]
-  /// The unit of dates that are numbers. Without one, a number is seconds since 1970, from 1990 to 2100; any other
-  /// number makes a bad record, and eight digits are a day.
+  /// The unit of numeric dates, or `nil` to read numbers as seconds since 1970, from 1990 to 2100. Without a unit,
+  /// other numbers make the record invalid, and eight digits are a day.
   public var dates: NumericDates?
 
-  /// A mapping of these parts; without any, parts are found by their usual names.
+  /// Creates a mapping. Without parts, the reader finds columns by their usual names.
   public init(_ columns: [Part: Column] = [:]) {
     self.columns = columns
   }
 
-  /// Reads `id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL,dates=UNIT`, any of them, each at
-  /// most once; nil for anything else. Units are those of ``NumericDates``.
+  /// Parses `id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL,dates=UNIT`. Each part is
+  /// optional, and can occur once. Returns `nil` for other texts. The units are the ``NumericDates`` cases.
   public init?(parsing text: some StringProtocol) {
     columns = [:]
     for item in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -53,12 +52,13 @@ public struct ColumnMapping: Hashable, Sendable {
     }
   }
 
-  /// Whether no part is mapped.
+  /// A Boolean value that indicates whether the mapping is empty.
   public var isEmpty: Bool { columns.isEmpty }
-  /// Whether a column is given by its number: then the first row is a record, unless the caller says otherwise.
+  /// Whether a column is identified by its number. The first row is then a record, unless the caller specifies
+  /// otherwise.
   var usesNumbers: Bool { columns.values.contains { $0.number != nil } }
 
-  /// The names at the places of parts.
+  /// Returns the names at the parts' positions.
   static func names(of places: [Part: Int?], in names: [String]) -> [Part: String] {
     places.compactMapValues { place in place.map { names[$0] } }
   }

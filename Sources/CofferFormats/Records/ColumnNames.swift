@@ -1,9 +1,9 @@
 internal import CofferText
 
-/// The names of a table's columns, to find one by its name.
+/// The names of a table's columns, for finding a column by name.
 ///
-/// A name that is equal byte by byte is preferred. Otherwise neither case counts, nor how characters are composed, nor
-/// spaces around a name.
+/// A name with the same bytes is preferred. Otherwise, names match regardless of case, Unicode composition and
+/// surrounding spaces.
 struct ColumnNames {
   private let names: [String]
   private let folded: [String]
@@ -13,7 +13,7 @@ struct ColumnNames {
     folded = names.map(Self.folded)
   }
 
-  /// The first column of that name that isn't excluded.
+  /// Returns the index of the first column with this name that isn't excluded.
   func index(of name: String, excluding excluded: Set<Int> = []) -> Int? {
     let wanted = Self.folded(name)
     return names.indices.first { names[$0].utf8.elementsEqual(name.utf8) && !excluded.contains($0) }

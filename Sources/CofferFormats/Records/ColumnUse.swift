@@ -1,27 +1,27 @@
-/// One column of a table, or one member of JSON objects or dictionaries, and what it became.
+/// A column of a table, or a member of JSON objects or dictionaries, with its use.
 public struct ColumnUse: Hashable, Sendable {
-  /// The use of a column: a part of the document by that name, or one of the others.
+  /// The use of a column, such as a document part.
   public enum Use: String, Hashable, Sendable {
-    /// The part of the document of that name.
+    /// The document part with this name.
     case id, title, text, key, collection, created, modified, attributes, parent, json, position, attachments
-    /// An attribute by the column's name.
+    /// An attribute with the column's name.
     case attribute
-    /// A member of a value, which is a whole record without a text.
+    /// A member of a value, which is an entire record without a text.
     case value
-    /// An id in a file of ours, while new ids are given.
+    /// An unused ID in an exported file, because documents get new IDs.
     case dropped
-    /// A member in the mapping that no record has.
+    /// A mapped member that isn't in any record.
     case missing
   }
 
-  /// The column's name as the input has it.
+  /// The column's name in the input.
   public let name: String
-  /// What the column became. Members of different records may differ: a name can come more than once.
+  /// The column's use. A member can have several uses in different records, so a name can occur several times.
   public let use: Use
 
   /// - Parameters:
-  ///   - parts: the columns of each part; the first one counts.
-  ///   - others: the use of all other columns.
+  ///   - parts: The columns for each part. The first column counts.
+  ///   - others: The use of other columns.
   static func list(_ names: [String], parts: [(Use, Int?)], others: Use) -> [ColumnUse] {
     names.indices.map { index in
       ColumnUse(name: names[index], use: parts.first { $0.1 == index }?.0 ?? others)

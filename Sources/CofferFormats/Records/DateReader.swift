@@ -1,13 +1,13 @@
 internal import CofferDocuments
 
-/// Reads the dates of documents from every format: the one rule of which texts and numbers are dates.
+/// A reader for the dates of documents in all formats.
 ///
-/// A date is ISO 8601 in any form that ``Timestamp/init(iso8601:)`` reads, or a number in the unit given. Without a
-/// unit, a number is seconds since 1970, from 1990 to 2100. Records that were written together mostly share a day, so
-/// that the calendar is computed once for each day of the usual form.
+/// A date is ISO 8601 in any form that ``Timestamp/init(iso8601:)`` reads, or a number in the given unit. Without a
+/// unit, a number is seconds since 1970, from 1990 to 2100. Neighboring records usually share a day, so the calendar is
+/// computed once for each day in the usual form.
 struct DateReader: Sendable {
   private let unit: ColumnMapping.NumericDates?
-  /// The 10 bytes of the day last read, as two words.
+  /// The last day's 10 bytes, as two words.
   private var day: (UInt64, UInt16) = (0, 0)
   private var dayStart: Int64 = 0
 
@@ -15,7 +15,7 @@ struct DateReader: Sendable {
     self.unit = unit
   }
 
-  /// Reads a date from the characters of a string or number; spaces around it don't count.
+  /// Reads a date from a string's or number's characters, ignoring surrounding spaces.
   mutating func read(_ text: UnsafeRawBufferPointer) throws(DateFault) -> Timestamp {
     guard let clock = Self.clock(in: text) else { return try readSlowly(text.trimmingSpaces) }
     let day = (text.loadUnaligned(as: UInt64.self), text.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
@@ -43,7 +43,7 @@ struct DateReader: Sendable {
   }
 
   private func readSlowly(_ text: Slice<UnsafeRawBufferPointer>) throws(DateFault) -> Timestamp {
-    // Eight digits are a day, unless numbers are given a unit.
+    // Without a unit, eight digits are a day.
     if unit != nil, let date = try readNumber(text) { return date }
     switch Timestamp.parse(iso8601: text) {
     case .date(let date): return date
@@ -54,7 +54,7 @@ struct DateReader: Sendable {
     return date
   }
 
-  /// The date of a decimal number; nil for anything else.
+  /// Returns the date for a decimal number, or `nil` for other texts.
   private func readNumber(_ text: Slice<UnsafeRawBufferPointer>) throws(DateFault) -> Timestamp? {
     guard text.count <= 64, text.contains(where: { (0x30...0x39).contains($0) }),
       text.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) })
@@ -65,7 +65,7 @@ struct DateReader: Sendable {
     return try read(number)
   }
 
-  /// The milliseconds since midnight of `yyyy-MM-ddThh:mm:ss.SSSZ`; nil for any other form.
+  /// Returns the milliseconds since midnight for `yyyy-MM-ddThh:mm:ss.SSSZ`, or `nil` for other forms.
   private static func clock(in text: UnsafeRawBufferPointer) -> Int64? {
     guard text.count == 24, text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"),
       text[16] == UInt8(ascii: ":"), text[19] == UInt8(ascii: "."), text[23] == UInt8(ascii: "Z"),
@@ -86,12 +86,12 @@ struct DateReader: Sendable {
   }
 }
 
-/// The reason why a value is no date.
+/// A reason that a value isn't a date.
 enum DateFault: Error, Equatable {
   case notADate
-  /// A date that no store takes.
+  /// A date outside a store's range.
   case outOfRange
-  /// A number beyond the years in which numbers are taken as seconds; the units in which it would be a date of them.
+  /// A number that's out of range for seconds without a unit, with the units that would make it a date in this range.
   case needsUnit([ColumnMapping.NumericDates])
 
   var reason: String {
@@ -102,7 +102,7 @@ enum DateFault: Error, Equatable {
     }
   }
 
-  /// The option that makes it a date, if one does.
+  /// The option that makes the value a date, if there is one.
   var advice: String? {
     guard case .needsUnit(let units) = self, !units.isEmpty else { return nil }
     return "name the unit of dates that are numbers: --map "
@@ -111,7 +111,7 @@ enum DateFault: Error, Equatable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The bytes without spaces and tabs at both ends.
+  /// The bytes without leading and trailing spaces and tabs.
   var trimmingSpaces: Slice<UnsafeRawBufferPointer> {
     func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == Byte.tab }
     let rest = drop(while: isSpace)

@@ -1,8 +1,9 @@
 internal import CofferDocuments
 
-/// Writes dates as ISO 8601 in UTC with milliseconds. A date outside the years 0000 to 9999 becomes the nearest one.
+/// Writes dates as ISO 8601 in UTC with milliseconds. A date outside the years 0000 to 9999 becomes the nearest valid
+/// date.
 ///
-/// Documents written together mostly share a day, so that the calendar is computed once for each day.
+/// Neighboring documents usually share a day, so the calendar is computed once for each day.
 struct DateWriter: Sendable {
   private static let dayLength: Int64 = 86_400_000
 
@@ -11,7 +12,7 @@ struct DateWriter: Sendable {
   private var day: [UInt8] = []
 
   mutating func append(_ date: Timestamp, to output: inout [UInt8]) {
-    // Any other date is never a document's, and the beginning of its day may be no number.
+    // Documents don't have dates outside the range, and the beginning of such a day may overflow.
     let milliseconds = Timestamp(clampingMilliseconds: date.millisecondsSince1970).millisecondsSince1970
     let number = milliseconds >= 0 ? milliseconds / Self.dayLength : (milliseconds + 1) / Self.dayLength - 1
     let midnight = number * Self.dayLength

@@ -1,11 +1,11 @@
-// Hands the buffer over, compacts it and lets it grow.
+// Transfers, compacts and extends the buffer.
 extension DecodedReader {
   /// Moves the consumed bytes to the empty `replacement`, and keeps the rest.
   ///
-  /// Either the buffer itself is handed over or its front is copied, whichever copies fewer bytes, so that no more bytes
-  /// are ever copied than were consumed.
+  /// The buffer is either transferred or its front is copied, whichever copies fewer bytes, so this never copies more
+  /// bytes than were consumed.
   ///
-  /// - Returns: the number to subtract from a position in the buffer to get one in `replacement`.
+  /// - Returns: The distance to subtract from a position in the buffer to get the position in `replacement`.
   mutating func handOver(into replacement: inout [UInt8], consumed: Int) -> Int {
     let front = start..<consumed
     discard(to: consumed)
@@ -20,10 +20,10 @@ extension DecodedReader {
     return 0
   }
 
-  /// Moves the remaining bytes to the beginning of the buffer, and lengthens it up to its limit.
+  /// Moves the remaining bytes to the beginning of the buffer, and extends it up to its limit.
   mutating func compact() {
     guard start > 0 || bytes.count < limit else { return }
-    // The buffer of a huge record is not kept for small ones.
+    // Don't keep the buffer of a huge record for small records.
     if bytes.count > 4 * limit {
       let old = bytes
       bytes = []
@@ -39,7 +39,7 @@ extension DecodedReader {
     shift(by: start)
   }
 
-  /// Fills the beginning of the buffer with the rest of an earlier one.
+  /// Fills the beginning of the buffer with the rest of a previous buffer.
   private mutating func moveRest(from old: [UInt8]) {
     if bytes.capacity > 4 * max(limit, end - start) { bytes = [] }
     bytes.lengthen(to: max(limit, end - start))
@@ -61,7 +61,7 @@ extension DecodedReader {
 extension [UInt8] {
   private static let zeros = [UInt8](repeating: 0, count: 64 << 10)
 
-  /// Lengthens the array to `wanted`, by whole blocks: single elements would cost as much as decoding.
+  /// Extends the array to `wanted` in whole blocks, because adding single elements would cost as much as decoding.
   mutating func lengthen(to wanted: Int) {
     reserveCapacity(wanted)
     while count < wanted { append(contentsOf: Self.zeros.prefix(wanted - count)) }

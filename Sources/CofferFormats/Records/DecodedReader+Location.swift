@@ -1,10 +1,10 @@
 internal import CofferText
 
-// Maps positions in the buffer to places in the input. Nothing is recorded while decoding: the end of the buffer is the
-// end of the decoded input, and every supported encoding has a fixed size for a given character, so that the distance
-// from there, or from the next replaced byte, determines the place.
+// Maps positions in the buffer to locations in the input. Decoding doesn't record anything, because the end of the
+// buffer is the end of the decoded input, and every supported encoding has a fixed size for each character. So the
+// distance from the end, or from the next replaced byte, determines the location.
 extension DecodedReader {
-  /// The line, column and byte of the input for a position in `start...end`.
+  /// Returns the line, column and byte offset in the input for a position in `start...end`.
   mutating func location(of position: Int, record: Int? = nil) -> InputLocation {
     guard isText else {
       return InputLocation(record: record, line: nil, column: nil, byteOffset: inputOffset(of: position))
@@ -15,8 +15,8 @@ extension DecodedReader {
       byteOffset: inputOffset(of: position))
   }
 
-  /// Moves the count of line feeds, and of characters behind the last, forward or back to a position, so that several
-  /// places in one long line cost no more than one.
+  /// Moves the count of line feeds, and of characters after the last line feed, to a position in either direction, so
+  /// several locations in one long line cost no more than one.
   mutating func countLines(to position: Int) {
     let counted = countedLines.position
     let forward = position >= counted
@@ -36,11 +36,11 @@ extension DecodedReader {
     countedLines.position = position
   }
 
-  /// The offset in the input of the byte at `position`.
+  /// Returns the offset in the input for the byte at `position`.
   mutating func inputOffset(of position: Int) -> Int {
     let offset: Int
     let anchor = firstReplacement(from: position)
-    // The last place is cached, or each of many bad records in a buffer would count to its end.
+    // Cache the last location. Otherwise, each of many invalid records in a buffer would count to its end.
     if let known = knownOffset, (start...position).contains(known.position),
       firstReplacement(from: known.position)?.position == anchor?.position
     {
@@ -54,7 +54,7 @@ extension DecodedReader {
     return offset
   }
 
-  /// The undecoded bytes for a range of the buffer; empty unless they are kept.
+  /// Returns the undecoded bytes for a range of the buffer, or an empty array if they aren't kept.
   mutating func input(of range: Range<Int>) -> [UInt8] {
     guard kept != nil else { return [] }
     let lower = inputOffset(of: range.lowerBound) - keptOffset
@@ -62,7 +62,7 @@ extension DecodedReader {
     return kept.map { Array($0[lower..<upper]) } ?? []
   }
 
-  /// The byte order mark and all bytes before `position`; must be called before anything is discarded.
+  /// Returns the byte order mark and all bytes before `position`. Call this method before discarding bytes.
   mutating func inputHead(before position: Int) -> [UInt8] {
     guard kept != nil, keptOffset == 0 else { return [] }
     let offset = inputOffset(of: position)

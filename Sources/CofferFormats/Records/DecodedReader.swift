@@ -1,14 +1,14 @@
 internal import CofferDocuments
 internal import CofferText
 
-/// An input decoded to UTF-8 in one buffer, whose front is consumed record by record.
+/// An input that's decoded to UTF-8 in a buffer, and consumed record by record from the front.
 ///
-/// The buffer is swapped with that of a batch, so that text is decoded once to its final place. It grows only for a
-/// record that does not fit. The place of a fault is computed only for an error.
+/// The buffer is swapped with a batch's buffer, so text is decoded once, directly to its final location. The buffer
+/// grows only for a record that doesn't fit. A fault's location is computed only for errors.
 struct DecodedReader: Sendable {
   static let usualCapacity = 256 << 10
   private static let rawCapacity = 64 << 10
-  /// The least free room for decoding.
+  /// The minimum free space for decoding.
   static let leastRoom = 64
 
   struct Replacement: Sendable {
@@ -19,42 +19,43 @@ struct DecodedReader: Sendable {
 
   private var source: any ByteSource
   var decoder: TextDecoder
-  /// False for a binary input, whose bytes are passed on unchanged.
+  /// Whether the input is text. The bytes of a binary input are passed on unchanged.
   let isText: Bool
-  /// The number of bytes passed on unchanged.
+  /// The number of unchanged bytes that were passed on.
   private(set) var passedOn = 0
   private var raw: [UInt8]
   private var rawStart = 0
   private var rawEnd = 0
   private var sourceHasEnded = false
-  /// The first bytes, kept while the encoding is not given, to name a file that is no text.
+  /// The first bytes, kept while the encoding isn't known, to identify files that aren't text.
   private var head: [UInt8]?
   let capacity: Int
   private let maximum: Int
-  /// The buffer's current limit: the usual capacity, unless one record needs more.
+  /// The buffer's current limit, which is the usual capacity unless a record needs more.
   var limit = 0
 
-  /// Decoded bytes are at `start..<end`; free room follows.
+  /// The buffer, with decoded bytes at `start..<end` followed by free space.
   var bytes: [UInt8] = []
   var start = 0
   var end = 0
-  /// The input's last byte is decoded.
+  /// Whether the input's last byte is decoded.
   var isAtEnd = false
-  /// The error that ended decoding; bytes decoded before it can still be consumed.
+  /// The error that ended decoding. Previously decoded bytes can still be consumed.
   var failure: FormatError?
-  /// Places in the buffer where U+FFFD replaced invalid bytes, in order.
+  /// The positions in the buffer where U+FFFD replaced invalid bytes, in order.
   var replacements: [Replacement] = []
 
-  /// The position of the line count, with the line feeds before it and the characters since the last one.
+  /// The position up to which lines are counted, with the number of line feeds before it and of characters since the
+  /// last line feed.
   var countedLines = (position: 0, lineFeeds: 0, characters: 0)
   var knownOffset: (position: Int, inputOffset: Int)?
-  /// The undecoded bytes from `keptOffset` to the last one read, if they are kept.
+  /// The undecoded bytes from `keptOffset` to the last read byte, if they're kept.
   var kept: [UInt8]?
   var keptOffset = 0
 
   /// - Parameters:
-  ///   - maximum: the largest size of the buffer, which is the longest record.
-  ///   - keepsInput: keeps the undecoded bytes for the buffer's content.
+  ///   - maximum: The maximum size of the buffer, which is the maximum length of a record.
+  ///   - keepsInput: Whether to keep the undecoded bytes for the buffer's content.
   init(
     _ source: any ByteSource, encoding: EncodingChoice, onError: CodingErrorMode, maximum: Int,
     capacity: Int = usualCapacity, keepsInput: Bool = false, isText: Bool = true
@@ -69,19 +70,19 @@ struct DecodedReader: Sendable {
     head = encoding == .automatic ? [] : nil
   }
 
-  /// Nothing is consumed yet.
+  /// Whether the input is still unconsumed.
   private(set) var isAtStart = true
 
-  /// The input has ended and the buffer is consumed.
+  /// Whether the input has ended and the buffer is consumed.
   var isExhausted: Bool { isAtEnd && start == end }
 
-  /// The first replacement at or behind `position`.
+  /// Returns the first replacement at or after `position`.
   func firstReplacement(from position: Int) -> Replacement? {
     let index = replacements.indices.partitionPoint { replacements[$0].position < position }
     return index < replacements.count ? replacements[index] : nil
   }
 
-  /// Discards everything before `position`.
+  /// Discards the bytes before `position`.
   mutating func discard(to position: Int) {
     guard position > start else { return }
     isAtStart = false
@@ -95,14 +96,14 @@ struct DecodedReader: Sendable {
     replacements.removeAll { $0.position < position }
   }
 
-  /// It is time to decode more.
+  /// Whether to decode more input.
   var isLow: Bool { end - start < capacity / 2 }
 
-  /// Makes room and decodes more input.
+  /// Makes space in the buffer and decodes more input.
   ///
   /// Sets ``isAtEnd`` or ``failure`` if the input ends or is invalid.
   ///
-  /// - Returns: false if the buffer is full and may not grow.
+  /// - Returns: `false` if the buffer is full and must not grow.
   mutating func fill() -> Bool {
     guard !isAtEnd, failure == nil else { return true }
     let count = end - start
@@ -147,7 +148,7 @@ struct DecodedReader: Sendable {
         failure.advice = foreign.advice
         throw failure
       }
-      // Valid bytes before the fault are still decoded, so that its place can be computed.
+      // Decode the valid bytes before the fault, because its location depends on them.
       decoder = before
       let good = rawStart + error.byteOffset - before.bytesConsumed
       if good > rawStart, good <= rawEnd { _ = decodeOnce(upTo: good, isFinal: false) }

@@ -1,19 +1,20 @@
 internal import CofferDocuments
 
-/// Checks documents against the limits of a store while their place in the input is still known.
+/// Checks documents against a store's limits while their location in the input is known.
 enum DraftLimits {
   private static let titleByteCount = 1 << 16
-  /// The most bytes of key and attributes together: a head without its title has 900 KiB, 70 of them for other parts
-  /// (FORMAT, "Head").
+  /// The maximum size of the key and attributes. Without its title, a head has 900 KiB, including 70 bytes for other
+  /// parts (FORMAT, "Head").
   private static let headByteCount = (900 << 10) - 70
   private static let collectionByteCounts = 1...1024
-  /// The store's id counter continues behind every given id; when bad records are skipped, later ones need ids too.
+  /// The highest ID that still leaves IDs for the following records. A store's ID counter continues after each given
+  /// ID, so records after an invalid record also need IDs.
   private static let surelyFollowedID = Int64.max - 1 << 32
 
-  /// The reason to refuse a document; nil if the store will accept it.
+  /// Returns the reason to reject a document, or `nil` if the store will accept it.
   ///
-  /// When bad records are skipped, every document that passes must be acceptable to any store, since a refusal by the
-  /// store would end the import; otherwise the store may still decide.
+  /// If invalid records are skipped, any store must accept the remaining documents, because a rejection by the store
+  /// would end the import. Otherwise, the store may still reject documents.
   static func refusal(
     of draft: DraftBatch.Draft, _ options: ReadingOptions
   ) -> (code: FormatError.Code, reason: String)? {

@@ -1,15 +1,15 @@
-/// Well-known files that are no text, by their first bytes.
+/// A well-known kind of file that isn't text, detected by its first bytes.
 package struct ForeignContent: Sendable {
-  /// First bytes that are looked at.
+  /// The number of bytes to examine.
   package static let headCount = 4096
 
-  /// With its article: `a PNG image`.
+  /// The name with its article, such as `a PNG image`.
   package let name: String
-  /// Advice in place of reading it.
+  /// The advice to users who want to import the content.
   package let advice: String
 
-  /// - Parameter head: the file's first ``headCount`` bytes, or all of a shorter one.
-  /// - Returns: nil for anything else.
+  /// - Parameter head: The file's first ``headCount`` bytes, or the entire file if it's shorter.
+  /// - Returns: `nil` for other content.
   package init?(head: [UInt8]) {
     guard let (kind, _) = Self.kinds.first(where: { head.starts(with: $0.1) }) else { return nil }
     switch kind {
@@ -40,7 +40,8 @@ package struct ForeignContent: Sendable {
     }
   }
 
-  /// The names of the entries whose headers are in the first bytes of a ZIP archive, which may have any order.
+  /// Returns the names of the entries whose headers are in the first bytes of a ZIP archive. Entries can have any
+  /// order.
   private static func entryNames(_ head: [UInt8]) -> [String] {
     head.indices.compactMap { start in
       guard head[start...].starts(with: [0x50, 0x4B, 0x03, 0x04]), start + 30 <= head.count else { return nil }
@@ -49,7 +50,7 @@ package struct ForeignContent: Sendable {
     }
   }
 
-  /// Whether an entry is one that every office document has, or one in the folders of texts, sheets and slides.
+  /// Returns whether all office documents have this entry, or the entry is in the folders of texts, sheets and slides.
   private static func isOfOffice(_ name: String) -> Bool {
     ["[Content_Types].xml", "_rels/.rels", "META-INF/manifest.xml"].contains(name)
       || ["xl/", "word/", "ppt/", "docProps/", "Index/"].contains { name.hasPrefix($0) }

@@ -1,17 +1,17 @@
 internal import CofferDocuments
 
 extension ColumnMapping {
-  /// The unit of dates that are numbers.
+  /// The unit of numeric dates.
   public enum NumericDates: String, CaseIterable, Hashable, Sendable {
     /// Seconds since 1970.
     case unix
-    /// Milliseconds since 1970, as JavaScript and Java count.
+    /// Milliseconds since 1970, as in JavaScript and Java.
     case unixMilliseconds = "unix-ms"
-    /// Microseconds since 1970, as Firefox and PostgreSQL count.
+    /// Microseconds since 1970, as in Firefox and PostgreSQL.
     case unixMicroseconds = "unix-us"
-    /// Microseconds since 1601, as Chrome counts.
+    /// Microseconds since 1601, as in Chrome.
     case chrome
-    /// Seconds since 2001, as Foundation and Core Data count.
+    /// Seconds since 2001, as in Foundation and Core Data.
     case apple
 
     private var unitsPerSecond: Int64 {
@@ -22,7 +22,7 @@ extension ColumnMapping {
       }
     }
 
-    /// The moment that is 0, in milliseconds since 1970.
+    /// The unit's zero, in milliseconds since 1970.
     private var start: Int64 {
       switch self {
       case .unix, .unixMilliseconds, .unixMicroseconds: 0
@@ -31,7 +31,7 @@ extension ColumnMapping {
       }
     }
 
-    /// The unit of a number whose unit isn't given: seconds since 1970, if it lies from 1990 to 2100.
+    /// Returns the unit of a number without a known unit, which is seconds since 1970 if the date is from 1990 to 2100.
     static func plausible(_ number: Double) throws(DateFault) -> NumericDates {
       guard number.isFinite else { throw .notADate }
       if unix.isPlausible(number) { return unix }
@@ -39,12 +39,12 @@ extension ColumnMapping {
     }
 
     private func isPlausible(_ number: Double) -> Bool {
-      // From 1990-01-01 up to 2100-01-01.
+      // The range is from 1990-01-01 up to 2100-01-01.
       guard let date = try? timestamp(number) else { return false }
       return (631_152_000_000...4_102_444_800_000).contains(date.millisecondsSince1970)
     }
 
-    /// The date of a number, to the nearest millisecond.
+    /// Returns a number's date, to the nearest millisecond.
     func timestamp(_ number: Int64) throws(DateFault) -> Timestamp {
       let thousandfold = Int128(number) * 1000
       let (half, units) = (Int128(unitsPerSecond / 2), Int128(unitsPerSecond))
@@ -52,7 +52,7 @@ extension ColumnMapping {
       return try storable(milliseconds + Int128(start))
     }
 
-    /// The date of a number, to the nearest millisecond.
+    /// Returns a number's date, to the nearest millisecond.
     func timestamp(_ number: Double) throws(DateFault) -> Timestamp {
       let milliseconds = (number / Double(unitsPerSecond) * 1000).rounded()
       guard !number.isNaN else { throw .notADate }
@@ -72,6 +72,6 @@ extension ColumnMapping {
 extension Timestamp {
   static var millisecondsTo2001: Int64 { 978_307_200_000 }
 
-  /// Seconds since 2001, as `JSONEncoder` writes a date.
+  /// The seconds since 2001, as `JSONEncoder` writes dates.
   var secondsSince2001: Double { (Double(millisecondsSince1970) - Double(Self.millisecondsTo2001)) / 1000 }
 }

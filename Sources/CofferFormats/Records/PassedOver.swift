@@ -1,14 +1,15 @@
-/// Entries of a folder that are not read, by the reason.
+/// The directory entries that the reader skipped, counted by reason.
 public struct PassedOver: Hashable, Sendable {
-  /// Symbolic links, which are not followed unless the caller wants it, and loops of them.
+  /// The number of symbolic links, unless the caller follows them, and of link loops.
   public internal(set) var links = 0
-  /// Names with a dot in front.
+  /// The number of names that begin with a dot.
   public internal(set) var hidden = 0
-  /// Pipes, sockets and devices.
+  /// The number of pipes, sockets and devices.
   public internal(set) var special = 0
-  /// Files of databases and stores that this process has open, whose locks reading them would end.
+  /// The number of files that belong to databases and stores that this process has open. Reading them would release
+  /// their locks.
   public internal(set) var databases = 0
 
-  /// None passed over.
+  /// Creates counts of zero.
   public init() {}
 }

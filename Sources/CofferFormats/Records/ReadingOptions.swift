@@ -111,7 +111,7 @@ public struct Rejection: Sendable {
 public struct ReadingReport: Hashable, Sendable {
   /// The current number of documents.
   public internal(set) var documents = 0
-  /// The number of documents that are values because their records don't have a text.
+  /// The number of documents that are values, because their records don't have a text.
   public internal(set) var values = 0
   /// The number of attachments in these documents.
   public internal(set) var attachments = 0
@@ -134,7 +134,7 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var highestID: Int64?
   /// The name of the database table.
   public internal(set) var table: String?
-  /// The generated columns of a database table, which the reader skips.
+  /// The generated columns of the database table, which the reader skips.
   public internal(set) var generatedColumns: [String] = []
   /// The reason for reading a private copy of a database, or `nil` if the reader used the original.
   public internal(set) var privateCopy: String?

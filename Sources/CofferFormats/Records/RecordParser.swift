@@ -107,7 +107,7 @@ struct RecordOutput: Sendable {
   /// Whether the entire record is a value, because it doesn't have a text.
   var isValue: Bool { draft.isWholeRecord }
 
-  /// Adds attachments to the draft, after those that it has.
+  /// Adds attachments to the draft, after its existing attachments.
   mutating func attach(_ new: [DraftAttachment]) {
     let first = draft.attachments.isEmpty ? attachments.count : draft.attachments.lowerBound
     draft.attachments = first..<attachments.count + new.count

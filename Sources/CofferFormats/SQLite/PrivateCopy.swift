@@ -1,17 +1,17 @@
 internal import CofferPlatform
 
-/// A copy of a database and its journal or log in a new directory that only this user may enter (mode 0700).
+/// A copy of a database and its journal or log, in a new directory that only this user can access (mode 0700).
 ///
-/// The names are removed as soon as SQLite has opened the files; open files stay readable. A process that is killed before
-/// leaves the directory until the next copy is made beside it.
+/// The names are removed as soon as SQLite has opened the files, which remain readable. If the process is killed before
+/// that, the directory remains until the next copy is made next to it.
 final class PrivateCopy {
   /// The path of the database.
   let path: String
   private let directory: TemporaryEntry
 
-  /// Copies a database and the files beside it.
+  /// Copies a database and its adjacent files.
   ///
-  /// - Parameter options: the directory, and the stop flag, polled between pieces.
+  /// - Parameter options: The directory, and the stop flag, which is polled between pieces.
   init(_ options: ReadingOptions, _ copy: (Files) throws(FormatError) -> Void) throws(FormatError) {
     let usual = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
     let parent = options.temporaryDirectory ?? usual
@@ -35,14 +35,14 @@ final class PrivateCopy {
 
   func removeNames() { directory.removeFolder() }
 
-  /// Writes the files of the copy.
+  /// Writes the copy's files.
   struct Files {
     private static let pieceSize = 1 << 20
 
     fileprivate let path: String
     fileprivate let shouldStop: (() -> Bool)?
 
-    /// The error for the present errno.
+    /// The error for the current `errno`.
     private var failure: FormatError {
       var error = FormatError.system(.unwritable, "cannot write a private copy at \(path)")
       error.advice = "name a folder with more room in TMPDIR"
@@ -50,8 +50,8 @@ final class PrivateCopy {
     }
 
     /// - Parameters:
-    ///   - suffix: the end of the name, behind that of the database.
-    ///   - limit: the most bytes to copy.
+    ///   - suffix: The suffix to append to the database's name.
+    ///   - limit: The maximum number of bytes to copy.
     func write(_ suffix: String, from source: some ByteSource, limit: Int = .max) throws(FormatError) {
       var source = source
       let number = open(path + suffix, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -75,7 +75,7 @@ final class PrivateCopy {
 }
 
 extension FileDescriptor {
-  /// Writes the first bytes of an array.
+  /// Writes an array's first bytes.
   fileprivate func write(_ bytes: [UInt8], count: Int) throws(FormatError) {
     let result: Result<Void, FormatError> = bytes.withUnsafeBytes { buffer in
       Result { () throws(FormatError) in try write(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }

@@ -2,15 +2,15 @@ internal import CofferPlatform
 
 /// The end of a rollback journal, which names a super-journal if the transaction spanned several files.
 ///
-/// SQLite checks whether that file exists, and deletes it in the end, and a foreign journal could name any file. So it is
-/// checked here, and the name left out of the copy.
+/// SQLite checks whether the super-journal exists, and eventually deletes it, but an untrusted journal could name any
+/// file. So Coffer checks the name and omits it from the copy.
 enum RollbackJournal {
-  /// The first eight bytes of a journal, and the last eight behind such a name.
+  /// The first eight bytes of a journal, and the last eight bytes after a super-journal's name.
   private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
-  /// SQLite's longest path, with room to spare.
+  /// A length above SQLite's longest path.
   private static let longestName = 4096
 
-  /// The number of the journal's bytes to copy; 0 if the transaction was committed.
+  /// Returns the number of journal bytes to copy, or 0 if the transaction was committed.
   static func usableByteCount(of file: FileDescriptor, byteCount: Int) throws(FormatError) -> Int {
     let tail = try file.bytes(at: max(0, byteCount - 16 - longestName), upTo: byteCount)
     guard tail.count > 16, tail.suffix(8).elementsEqual(magic) else { return byteCount }
@@ -30,7 +30,7 @@ enum RollbackJournal {
 }
 
 extension FileDescriptor {
-  /// The bytes from one offset to another, fewer where the file ends.
+  /// Returns the bytes between two offsets, or fewer if the file ends.
   fileprivate func bytes(at offset: Int, upTo end: Int) throws(FormatError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(0, end - offset))
     let count = bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, offset) }

@@ -10,7 +10,7 @@ final class SQLiteFile {
   let database: Database
   /// The reason for reading a private copy, or `nil` if the original is read.
   private(set) var copyReason: String?
-  /// The bytes of the database and the log that is read with it. A table can't have more rows without row IDs.
+  /// The size of the database and its log in bytes. A table without row IDs can't have more rows.
   let byteCount: Int
   private let copy: PrivateCopy?
   /// The file's state when it was opened, if it's read without locks.
@@ -228,7 +228,7 @@ private struct FileSetState: Equatable {
   var usesLog: Bool { header[19] == 2 }
   /// Whether the database has a rollback journal. The write version (byte 18) or the read version is then 1.
   var keepsRollbackJournal: Bool { header[18] == 1 || header[19] == 1 }
-  /// The bytes of the database and its log.
+  /// The size of the database and its log in bytes.
   var byteCount: Int { (files[0]?.size ?? 0) + (usesLog ? files[2]?.size ?? 0 : 0) }
   var hasJournal: Bool { (files[1]?.size ?? 0) > 0 }
   var hasLog: Bool { (files[2]?.size ?? 0) > 0 }

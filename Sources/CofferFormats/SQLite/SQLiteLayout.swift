@@ -1,37 +1,39 @@
 internal import CofferDocuments
 internal import CofferSQLite
 
-/// The columns of a table for the parts of a document, and the statement that reads them.
+/// The columns for a document's parts in a table, and the statement that reads them.
 struct SQLiteLayout {
   static let textNames = ["text", "txt", "body"]
-  /// The columns of the tables that ``SQLiteSink`` makes, in their order.
+  /// The column names of ``SQLiteSink`` tables, in order.
   static let own = [
     "id", "title", "text", "key", "created", "modified", "attributes", "parent", "json", "position",
   ]
 
   let id: Int?
   let title: Int?
-  /// Nil if the text is the whole row.
+  /// The text column, or `nil` if the text is the entire row.
   let text: Int?
   let key: Int?
   let collection: Int?
   let created: Int?
   let modified: Int?
-  /// Set only in tables of ``SQLiteSink``.
+  /// The attributes' column. It and the next three columns are set only in ``SQLiteSink`` tables.
   let attributes: Int?
   let parent: Int?
   let json: Int?
   let position: Int?
-  /// Columns that become attributes, in canonical order; without a text column, all columns in the table's order.
+  /// The columns that become attributes, in canonical order. Without a text column, these are all columns in the
+  /// table's order.
   let members: [(column: Int, prefix: [UInt8])]
   let columns: [ColumnUse]
-  /// The names of the columns of a row without a text that are parts of a document.
+  /// The column names of the document parts in rows without a text.
   let parts: [ColumnMapping.Part: String]
-  /// The title is in the column `name`, which a mapping doesn't name.
+  /// Whether the title is in the column `name` without a mapping.
   let isUsualTitle: Bool
   let isOwn: Bool
 
-  /// - Parameter keepsIDs: otherwise a column of ids becomes an attribute, except in a table of ours.
+  /// - Parameter keepsIDs: Whether to keep IDs. Otherwise, the ID column becomes an attribute, except in an exported
+  ///   table.
   init(_ table: SQLiteTable, mapping: ColumnMapping, keepsIDs: Bool) throws(FormatError) {
     var places: [ColumnMapping.Part: Int] = [:]
     for (part, column) in mapping.columns {
@@ -84,7 +86,7 @@ struct SQLiteLayout {
     }
   }
 
-  /// Selects all rows in order: the columns in the table's order, then the row id.
+  /// Returns the statement that selects all rows in order. It returns the table's columns, followed by the row ID.
   static func statement(for table: SQLiteTable, isOwn: Bool) -> String {
     let columns = table.columns.map(\.quoted).joined(separator: ",")
     let order = isOwn ? " ORDER BY position,id" : table.rowID.map { " ORDER BY \($0)" } ?? ""

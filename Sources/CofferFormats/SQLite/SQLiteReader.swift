@@ -20,7 +20,7 @@ final class SQLiteReader: @unchecked Sendable {
   private enum State {
     case unopened
     case reading(SQLiteFile, SQLiteRows)
-    /// Documents before a fault are returned first.
+    /// The error to throw after the previous documents are returned.
     case failed(FormatError)
     case ended
   }

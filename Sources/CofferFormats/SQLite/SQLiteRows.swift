@@ -27,8 +27,8 @@ final class SQLiteRows {
   private var last: (Int64, Int64)?
   /// The maximum number of remaining rows if the table doesn't have row IDs.
   private var rowsLeft: Int64
-  /// The size that the remaining rows may have. This limits the work, because all rows of a malicious file can have the
-  /// same pages or default values.
+  /// The maximum size of the remaining rows. It limits the work, because all rows in a malicious file can share pages
+  /// or default values.
   private var bytesLeft: Int
 
   init(
@@ -43,7 +43,7 @@ final class SQLiteRows {
     readParts = layout.text == nil ? JSONDocumentParser(parts: layout.parts, dates: dateUnit, options).readParts : nil
     let limit = ReadingOptions.maximumTextByteCount
     maximum = min(options.maximumRecordByteCount ?? ReadingOptions.usualRecordByteCount, limit)
-    // Far more than a file of that size holds, even with long defaults of added columns.
+    // The limit far exceeds the content of a file with this size, even with long defaults for added columns.
     bytesLeft = (16 << 20) + 64 * file.byteCount
     let sql = SQLiteLayout.statement(for: table, isOwn: layout.isOwn)
     do throws(SQLiteError) {
@@ -107,7 +107,8 @@ final class SQLiteRows {
     return count
   }
 
-  /// Verifies the size of all rows if SQLite collects them to sort them, because the table has no index in that order.
+  /// Verifies the size of all rows if SQLite collects the rows to sort them, because the table doesn't have an index in
+  /// that order.
   private func checkSizeBeforeSorting(_ database: Database, _ sql: String) throws(FormatError) {
     var left = bytesLeft
     do throws(SQLiteError) {

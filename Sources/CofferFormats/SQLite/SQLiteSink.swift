@@ -2,13 +2,14 @@ public import CofferDocuments
 internal import CofferPlatform
 internal import CofferSQLite
 
-/// A plain SQLite database with a table for each collection:
+/// A sink that writes a plain SQLite database with a table for each collection:
 /// `(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, modified TEXT, attributes TEXT,
-/// parent INTEGER, json INTEGER NOT NULL, position INTEGER NOT NULL)`, with an index on `position`, the order.
+/// parent INTEGER, json INTEGER NOT NULL, position INTEGER NOT NULL)`. An index on `position` determines the order.
 ///
-/// Dates are ISO 8601, attributes JSON, a key that is not text a blob; `json` is 1 for a stored value, else 0. A table has its collection's name; if SQLite
-/// reserves that name, or it differs from another only in the case of ASCII letters, the collection's number precedes
-/// it. Without documents, the only table is `documents`. ``SQLiteSource`` reads equal documents back.
+/// Dates are ISO 8601, attributes are JSON, and keys are blobs if they aren't text. `json` is 1 for a stored value, or
+/// otherwise 0. A table has its collection's name. If SQLite reserves the name, or it differs from another name only in
+/// the case of ASCII letters, the collection's number precedes the name. Without documents, the only table is
+/// `documents`. ``SQLiteSource`` reads equal documents.
 public struct SQLiteSink: DocumentSink {
   private let database: Database
   private var inserts: [[UInt8]: Statement] = [:]
@@ -19,13 +20,14 @@ public struct SQLiteSink: DocumentSink {
   private var dates = DateWriter()
   private var scratch: [UInt8] = []
 
-  /// Writes into an existing empty file at `path`, without a journal: an unfinished file is of no use.
+  /// Creates a sink that writes to an existing empty file at `path`. It doesn't use a journal, because an unfinished
+  /// file is useless.
   ///
-  /// - Throws: `unwritable` if the file can't be opened; it is unchanged then.
+  /// - Throws: `unwritable` if the file can't be opened. The file is then unchanged.
   public init(path: String) throws(FormatError) {
     do throws(SQLiteError) {
       database = try Database(path, mode: .readWrite, configuration: .init(busyTimeout: .zero))
-      // No other process has the file, and it is discarded on failure: no journal, no sync.
+      // Omit the journal and sync, because other processes don't use the file, and it's discarded on failure.
       for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "temp_store=MEMORY"] {
         try database.statement("PRAGMA \(pragma)").run()
       }
@@ -45,9 +47,9 @@ public struct SQLiteSink: DocumentSink {
     }
   }
 
-  /// Writes one document as a row, and makes its collection's table first if it is missing.
+  /// Writes a document as a row, and creates its collection's table if it's missing.
   ///
-  /// - Throws: `unwritable`; also for a document that is written a second time.
+  /// - Throws: `unwritable`, including when a document is written twice.
   public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
     let header = document.header
     do throws(SQLiteError) {
@@ -123,7 +125,7 @@ public struct SQLiteSink: DocumentSink {
   private mutating func tableName(for name: String, _ collection: CollectionID) -> String {
     let plain = name.replacing("\0", with: "\u{FFFD}")
     var candidate = plain
-    // An index is named after its table, and must not have the name of another table.
+    // An index has its table's name with a suffix, which must differ from other tables' names.
     while candidate.asciiLowercased.hasPrefix("sqlite_") || tables.contains(candidate.asciiLowercased)
       || tables.contains("\(candidate) order".asciiLowercased)
     {

@@ -1,7 +1,7 @@
 internal import CofferDocuments
 internal import CofferSQLite
 
-/// The Swift type that a column's declaration names, as apps that store Codable models declare them.
+/// The Swift type for a column's declaration, as in apps that store Codable models.
 enum DeclaredType {
   case boolean, date, uuid, other
 
@@ -16,19 +16,19 @@ enum DeclaredType {
   }
 }
 
-/// A table of a foreign database: the facts needed to read its rows.
+/// A table in an untrusted database, with the information needed to read its rows.
 struct SQLiteTable {
   let name: String
-  /// Column names in the table's order, without generated ones.
+  /// The column names in the table's order, without generated columns.
   let columns: [String]
-  /// The names of generated columns. They're never read, because SQLite would run an expression from the file.
+  /// The generated columns' names. These columns are never read, because SQLite would run an expression from the file.
   let generated: [String]
-  /// The type that each column is declared for.
+  /// The columns' declared types.
   let types: [DeclaredType]
-  /// The name of the row id; nil for a table WITHOUT ROWID, or if columns have all three names.
+  /// The name of the row ID, or `nil` if the table is declared WITHOUT ROWID or has columns with all three names.
   let rowID: String?
 
-  /// All ordinary tables, in the order of their creation, without views and virtual tables.
+  /// Returns all ordinary tables in the order of their creation, without views and virtual tables.
   static func all(in database: Database) throws(FormatError) -> [SQLiteTable] {
     var tables: [SQLiteTable] = []
     for name in try names(of: "table", in: database) {
@@ -37,10 +37,10 @@ struct SQLiteTable {
     return tables
   }
 
-  /// The names of all schema objects of a type; names that are not text are skipped.
+  /// Returns the names of all schema objects with a type, and skips names that aren't text.
   static func names(of type: String, in database: Database) throws(FormatError) -> [String] {
     do throws(SQLiteError) {
-      // A virtual table has no root page.
+      // Virtual tables don't have a root page.
       let statement = try database.statement(
         "SELECT name FROM sqlite_schema WHERE type=? AND (type<>'table' OR rootpage>0) ORDER BY rowid")
       try statement.bind(type, at: 1)
@@ -58,7 +58,7 @@ struct SQLiteTable {
     }
   }
 
-  /// Nil if the schema has no such table.
+  /// Returns `nil` if the table isn't in the schema.
   private init?(_ name: String, in database: Database) throws(FormatError) {
     self.name = name
     do throws(SQLiteError) {
@@ -68,7 +68,7 @@ struct SQLiteTable {
       var types: [DeclaredType] = []
       var generated: [String] = []
       while try statement.step() {
-        // Hidden columns: 1 occurs in virtual tables only; generated columns are 2 and 3.
+        // For hidden columns, 1 occurs only in virtual tables, and 2 and 3 are generated columns.
         let hidden = statement.int64(at: 6)
         guard hidden != 1, let column = try statement.text(at: 1) else { continue }
         guard hidden == 0 else {
@@ -90,7 +90,7 @@ struct SQLiteTable {
     }
   }
 
-  /// True if the table has that column, which a table WITHOUT ROWID has not.
+  /// Returns whether the table has this column. A table declared WITHOUT ROWID doesn't have a row ID.
   private static func hasColumn(_ column: String, in table: String, of database: Database) throws(SQLiteError) -> Bool {
     do throws(SQLiteError) {
       _ = try database.statement("SELECT \(column) FROM \(table.quoted)")
@@ -103,7 +103,7 @@ struct SQLiteTable {
 }
 
 extension SQLiteTable {
-  /// The table to read: the named one, or the only one with suitable columns.
+  /// Returns the table to read, which is the named table or the only table with suitable columns.
   static func find(
     named wanted: String?, mapping: ColumnMapping, in database: Database
   ) throws(FormatError) -> SQLiteTable {
@@ -144,7 +144,7 @@ extension SQLiteTable {
     mapping.columns.values.allSatisfy { index(of: $0) != nil }
   }
 
-  /// The index of a mapping's column.
+  /// Returns the index of a mapped column.
   func index(of column: ColumnMapping.Column) -> Int? {
     if let number = column.number { return columns.indices.contains(number - 1) ? number - 1 : nil }
     return index(of: column.name)
@@ -156,10 +156,10 @@ extension SQLiteTable {
 }
 
 extension String {
-  /// A quoted SQL identifier.
+  /// The text as a quoted SQL identifier.
   var quoted: String { "\"" + replacing(ascii: "\"", with: "\"\"") + "\"" }
 
-  /// The form in which SQLite compares names.
+  /// The text in the form that SQLite uses to compare names.
   var asciiLowercased: String {
     String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
   }

@@ -1,12 +1,13 @@
-/// Makes file names from the names of attachments, unique in one folder, by the rule of a folder's export.
+/// A generator of file names from attachment names. The names are unique in a folder, and follow the rules for exported
+/// folders.
 package struct AttachmentFileNames: Sendable {
   private var names = FileNames()
 
   package init() {}
 
-  /// Returns a name that is valid on any system, with the ending of the attachment's name.
+  /// Returns a name that's valid on any system, with the extension of the attachment's name.
   ///
-  /// - Parameter number: The attachment's number, for a name of which nothing can stay.
+  /// - Parameter number: The attachment's number, which replaces a name without usable characters.
   package mutating func name(for name: String, number: Int64) -> String {
     names.name(ofAttachment: name, number: Int(number))
   }

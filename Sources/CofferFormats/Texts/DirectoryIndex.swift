@@ -2,11 +2,11 @@ internal import CofferDocuments
 internal import CofferPlatform
 internal import CofferText
 
-/// The index of exported texts, which describes the document of each file in order.
+/// The index of an export, which describes each file's document in order.
 ///
 /// Each document has a line with the members of its JSON except its position and text, such as
 /// `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`. Only `file` is required. ``AttachmentEntry`` describes
-/// the lines of attachments.
+/// attachment lines.
 struct DirectoryIndex {
   struct Entry: Sendable {
     /// The file's path, which doesn't lead out of the directory.
@@ -51,7 +51,7 @@ struct DirectoryIndex {
 
   /// Appends the result of `parse` for each line of an index.
   ///
-  /// - Throws: `malformed` for a line without a result, `unreadable`, and errors of lines that aren't valid text.
+  /// - Throws: `malformed` for a line without a result, `unreadable`, or an error for a line that isn't valid text.
   static func read<Line>(
     _ file: FileDescriptor, in path: String, into lines: inout [Line],
     _ parse: (UnsafeRawBufferPointer, Range<Int>) -> Line?
@@ -149,7 +149,7 @@ extension DirectoryIndex.Entry {
 }
 
 extension JSONScanner {
-  /// Returns the bytes of a key, which is a string or `{"$base64":"…"}`, or `nil` for other values.
+  /// Returns a key's bytes. The value must be a string or `{"$base64":"…"}`. Returns `nil` for other values.
   fileprivate func key(_ value: ScannedValue, _ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     if case .string(let token) = value.content { return self.value(of: token) }
     guard case .object = value.content, let token = base64Token(in: value.source) else { return nil }

@@ -1,26 +1,25 @@
 public import CofferDocuments
 internal import CofferPlatform
 
-/// A document for each file of a directory and of those below, in the order of the names' bytes.
+/// A document source for a directory's files, including subdirectories, in the order of the names' bytes.
 ///
-/// A file's content is the text, its name the title, its date that of creation and change, and its path within the
-/// directory the key if the options want that. Links, devices and names that begin with a dot are passed over and
-/// counted. The `index.ndjson` of an export restores the documents that it lists, with their attachments, and they
-/// precede other files. A file that is no text, or can't be read, is a bad record.
+/// A file's content is the text, its name is the title, and its date is the date of creation and change. Its path
+/// relative to the directory is the key if the options ask for it. Links, devices and names that begin with a dot are
+/// skipped and counted. An export's `index.ndjson` restores the listed documents with their attachments, which precede
+/// other files. A file that isn't text or can't be read is an invalid record.
 public struct DirectorySource: DraftSource, ReportingSource, Sendable {
-  /// The name of the index that an export of texts writes.
+  /// The name of an export's index.
   static let indexName = "index.ndjson"
 
   public private(set) var report = ReadingReport()
   private let options: ReadingOptions
   private var walk: FolderWalk
-  /// Files found so far, bad ones included.
+  /// The number of files so far, including invalid records.
   private var recordCount = 0
-  /// The error to throw once the documents before it are returned.
+  /// The error to throw after the previous documents are returned.
   private var failure: FormatError?
 
-  /// Reads the directory at `path`, which must exist. Its files are opened one after the other while documents are
-  /// read.
+  /// Creates a source for the existing directory at `path`. Its files are opened one by one as documents are read.
   ///
   /// - Throws: `unreadable`.
   public init(path: String, options: ReadingOptions = ReadingOptions()) throws(FormatError) {
@@ -63,12 +62,12 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
     if options.shouldStop?() == true { throw FormatError(.unreadable, "reading was stopped", path: options.path) }
     let status = try found.file.status()
     var parser = TextParser(readsFrontMatter: options.readsFrontMatter)
-    // A name may be any bytes, a title is text.
+    // A name can have any bytes, but a title is text.
     parser.title = found.path.split(separator: UInt8(ascii: "/")).last.map {
       Array(String(decoding: $0, as: UTF8.self).utf8)
     }
     parser.modified = Timestamp(changeOf: status)
-    // An id identifies a document as well: a key that it did not have would be a change.
+    // An ID identifies the document already, so adding a key would be a change.
     if options.givesPathKeys, !(found.entry.isListed && options.keepsIDs) { parser.key = found.path }
     var source = ParsedRecords(
       FileByteSource(found.file), options: options, parser: parser,
@@ -113,7 +112,7 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
       draft.isUsualTitle = false
       draft.key = add(entry.key) ?? draft.key
       draft.collection = add(entry.collection)
-      // An export with front matter has none in its index.
+      // The index of an export with front matter doesn't contain attributes.
       draft.attributes = add(entry.attributes) ?? draft.attributes
       draft.parent = entry.parent
       draft.created = entry.created ?? draft.created

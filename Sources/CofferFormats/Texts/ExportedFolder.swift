@@ -1,8 +1,8 @@
 internal import CofferDocuments
 internal import CofferPlatform
 
-/// The files of a folder that an export wrote, as its `index.ndjson` lists them: texts with their attachments, or the
-/// contents of attachments alone.
+/// An exported folder's files, as listed in its `index.ndjson`. These are texts with their attachments, or only
+/// attachment contents.
 package struct ExportedFolder {
   /// The paths within the folder.
   private var files: Set<[UInt8]> = [Array(DirectorySource.indexName.utf8)]
@@ -17,7 +17,7 @@ package struct ExportedFolder {
   package static func foreignEntry(in folder: Int32, at path: String) throws(FormatError) -> String? {
     let directory = FileDescriptor(borrowing: folder)
     if let export = try ExportedFolder(directory, path) { return try export.foreignEntry(in: directory, path) }
-    // An export of several collections has a folder for each.
+    // An export of several collections has a folder for each collection.
     for name in try directory.names(path: path) where !directory.isLeft(byFileManager: name) {
       let entry = Self.entry(name, in: path)
       guard let inner = try directory.folder(name, path: entry), let export = try ExportedFolder(inner, entry) else {
@@ -28,7 +28,7 @@ package struct ExportedFolder {
     return nil
   }
 
-  /// Reads the index of a folder. Returns `nil` if there's none, or no export wrote it.
+  /// Reads a folder's index. Returns `nil` if the index is missing, or isn't from an export.
   private init?(_ directory: FileDescriptor, _ path: String) throws(FormatError) {
     let name = Array(DirectorySource.indexName.utf8)
     guard directory.kind(of: name) == S_IFREG,
@@ -47,8 +47,8 @@ package struct ExportedFolder {
     }
   }
 
-  /// Returns the files that a line of an index lists, or `nil` for a line that no export writes: each has the date of
-  /// the text, or the number of the document that the attachments belong to.
+  /// Returns the files in an index line, or `nil` if the line isn't from an export. Exported lines have either the
+  /// text's date or the number of the attachments' document.
   private static func listedFiles(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) -> [[UInt8]]? {
     var scanner = JSONScanner(bytes, in: range)
     var files: [[UInt8]] = []
@@ -88,14 +88,14 @@ package struct ExportedFolder {
 }
 
 extension FileDescriptor {
-  /// Returns whether a file manager writes a file of this name into each folder that a person opens.
+  /// Returns whether a file manager creates a file with this name in each folder that a user opens.
   fileprivate func isLeft(byFileManager name: [UInt8]) -> Bool {
     let names = [".DS_Store", ".localized", ".directory", "Thumbs.db", "desktop.ini"]
     return (names.contains { name.elementsEqual($0.utf8) } || name.starts(with: "._".utf8)) && kind(of: name) == S_IFREG
   }
 
-  /// Returns the kind of an entry of this directory, such as `S_IFREG`, or 0 if it can't be examined. Doesn't follow a
-  /// link.
+  /// Returns the type of an entry in this directory, such as `S_IFREG`, or 0 if it can't be examined. Doesn't follow
+  /// links.
   fileprivate func kind(of name: [UInt8]) -> mode_t {
     var status = stat()
     let result = (name + [0]).withUnsafeBufferPointer { buffer in
@@ -104,7 +104,7 @@ extension FileDescriptor {
     return result == 0 ? status.st_mode & S_IFMT : 0
   }
 
-  /// Opens a folder in this directory, or returns `nil` for anything else.
+  /// Opens a folder in this directory, or returns `nil` for other entries.
   fileprivate func folder(_ name: [UInt8], path: String) throws(FormatError) -> FileDescriptor? {
     guard kind(of: name) == S_IFDIR, case .file(let folder) = try openEntry(name, followsLinks: false, path: path)
     else { return nil }

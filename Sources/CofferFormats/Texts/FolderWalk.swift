@@ -1,22 +1,23 @@
 internal import CofferDocuments
 internal import CofferPlatform
 
-/// The files of a folder one by one, in the order of their names' bytes, each sub-folder in the place of its name.
+/// A walk through a folder's files in the order of their names' bytes. Subfolders are visited at the position of their
+/// names.
 ///
-/// The files that an `index.ndjson` of an export lists come before the others of its folder.
+/// Files in an export's `index.ndjson` precede the folder's other files.
 struct FolderWalk: Sendable {
   struct Found: Sendable {
     let file: FileDescriptor
     /// The path within the folder.
     let path: [UInt8]
     let entry: DirectoryIndex.Entry
-    /// The folder whose index lists the file, or which holds it, and its path within the first folder.
+    /// The folder that contains the file or whose index lists it, and its path within the first folder.
     let folder: (directory: FileDescriptor, prefix: [UInt8])
   }
 
   private struct Folder: Sendable {
     let directory: FileDescriptor
-    /// The path within the first folder, and a slash; empty for that folder.
+    /// The path within the first folder with a trailing slash, or an empty path for the first folder.
     let prefix: [UInt8]
     let identity: [UInt64]
     let entries: [DirectoryIndex.Entry]
@@ -25,7 +26,7 @@ struct FolderWalk: Sendable {
 
   private let options: ReadingOptions
   private var folders: [Folder] = []
-  /// Paths of files that an index lists.
+  /// The paths of files in an index.
   private var listed: Set<[UInt8]> = []
   private(set) var passedOver = PassedOver()
 
@@ -34,13 +35,13 @@ struct FolderWalk: Sendable {
     try enter(try FileDescriptor(opening: path), prefix: [])
   }
 
-  /// The name of a file for messages.
+  /// Returns a file's name for messages.
   func name(of path: [UInt8]) -> String {
     let name = String(decoding: path, as: UTF8.self)
     return options.path.map { $0.hasSuffix("/") ? $0 + name : "\($0)/\(name)" } ?? name
   }
 
-  /// The next file; nil after the last. After an error the walk goes on with the entry behind.
+  /// Returns the next file, or `nil` at the end. After an error, the next call continues with the following entry.
   mutating func next() throws(FormatError) -> Found? {
     while let folder = folders.last {
       guard folder.next < folder.entries.count else {
@@ -66,7 +67,7 @@ struct FolderWalk: Sendable {
     return nil
   }
 
-  /// Opens an entry; nil if it is passed over.
+  /// Opens an entry, or returns `nil` if it's skipped.
   private mutating func open(
     _ entry: DirectoryIndex.Entry, in directory: FileDescriptor, _ name: String
   ) throws(FormatError) -> FileDescriptor? {
@@ -118,13 +119,13 @@ extension FileDescriptor {
     case missing
     /// A socket or a device without a driver.
     case special
-    /// A file of a database or store that this process has open.
+    /// A file that belongs to a database or store that this process has open.
     case database
   }
 
-  /// Opens an entry of this directory.
+  /// Opens an entry in this directory.
   func openEntry(_ name: [UInt8], followsLinks: Bool, path: String) throws(FormatError) -> Entry {
-    // Non-blocking, or opening a pipe without a writer would wait for ever.
+    // Without O_NONBLOCK, opening a pipe without a writer would wait indefinitely.
     let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
     let entry = name + [0]
     var status = stat()
@@ -146,7 +147,7 @@ extension FileDescriptor {
     }
   }
 
-  /// The names of this directory's entries, in the order of their bytes.
+  /// Returns the names of this directory's entries, in the order of their bytes.
   func names(path: String) throws(FormatError) -> [[UInt8]] {
     let number = openat(self.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0, let stream = fdopendir(number) else {

@@ -1,9 +1,9 @@
 internal import CofferDocuments
 
-/// Attributes at the beginning of a text: YAML's scalars, and lists of them, between two lines `---`.
+/// Attributes at the beginning of a text, as YAML scalars and lists of scalars between two `---` lines.
 ///
-/// A number or word is taken for a string unless it is written as JSON writes it, so that `1.10` stays as it is. Maps,
-/// texts of several lines, tags, anchors and comments are faults, since attributes cannot hold them.
+/// An unquoted number or word is a string unless it's written as in JSON, so `1.10` is unchanged. Maps, multiline
+/// texts, tags, anchors and comments are faults, because attributes can't represent them.
 enum FrontMatter {
   struct Fault: Error {
     let position: Int
@@ -14,9 +14,10 @@ enum FrontMatter {
 
   private static let fence = Array("---".utf8)
 
-  /// Reads the front matter of a text.
+  /// Reads a text's front matter.
   ///
-  /// - Returns: the attributes, and where the text goes on; nil if it begins without front matter.
+  /// - Returns: The attributes and the position of the remaining text, or `nil` if the text doesn't begin with front
+  ///   matter.
   static func read(
     _ bytes: UnsafeRawBufferPointer, from start: Int
   ) throws(Fault) -> (attributes: Attributes, end: Int)? {
@@ -25,7 +26,7 @@ enum FrontMatter {
     }
     // Names are bytes, as in attributes.
     var members: [[UInt8]: (name: String, value: AttributeValue)] = [:]
-    // The member of the last line without a value, which a list may follow.
+    // The last line's member without a value, which a list can follow.
     var open: (name: String, list: [AttributeValue])?
     var position = first.end
     while position < bytes.count, let line = bytes.line(from: position, isFinal: true) {
@@ -70,7 +71,7 @@ enum FrontMatter {
 
   // MARK: Lines
 
-  /// A name, and what follows its colon.
+  /// Returns a name and the text after its colon.
   private static func member(_ line: Bytes) -> (name: String, rest: Bytes)? {
     var rest: Bytes
     let name: [UInt8]
@@ -89,14 +90,14 @@ enum FrontMatter {
     return (String(decoding: name, as: UTF8.self), trimmed(rest))
   }
 
-  /// The content of a line `- item`, indented or not.
+  /// Returns the content of a line `- item`, which can be indented.
   private static func listItem(_ line: Bytes) -> Bytes? {
     var item = trimmed(line)
     guard item.popFirst() == UInt8(ascii: "-"), item.isEmpty || item.first == Self.space else { return nil }
     return trimmed(item)
   }
 
-  /// A list `[a, b]` in one line.
+  /// Returns a list `[a, b]` in one line.
   private static func list(_ text: Bytes) -> AttributeValue? {
     var rest = trimmed(text.dropFirst())
     if rest.elementsEqual([JSONByte.closeBracket]) { return .array([]) }
@@ -142,7 +143,7 @@ enum FrontMatter {
     return .string(string)
   }
 
-  /// A quoted string at the beginning: `"…"` with JSON's escapes, or `'…'` with doubled quotes.
+  /// Returns the quoted string at the beginning, which is `"…"` with JSON escapes, or `'…'` with doubled quotes.
   private static func quoted(_ text: Bytes) -> (value: [UInt8], rest: Bytes)? {
     if text.first == JSONByte.quote {
       return text.withUnsafeBytes { bytes in
@@ -166,7 +167,7 @@ enum FrontMatter {
     return nil
   }
 
-  /// True for text that means itself without quotes.
+  /// Returns whether a text doesn't need quotes.
   private static func isPlain(_ text: Bytes, inList: Bool) -> Bool {
     guard let first = text.first, let last = text.last, first != Self.space, last != Self.space,
       last != JSONByte.colon, !"?:,[]{}#&*!|>'\"%@`".utf8.contains(first)
@@ -192,9 +193,10 @@ enum FrontMatter {
 // MARK: - Writing
 
 extension FrontMatter {
-  /// The front matter of a document; empty if it has no attributes and its text can't be taken for front matter.
+  /// Returns a document's front matter, which is empty if the document doesn't have attributes and its text can't be
+  /// mistaken for front matter.
   ///
-  /// - Throws: `unencodable` for an attribute that holds more than scalars and lists of scalars.
+  /// - Throws: `unencodable` for an attribute with other values than scalars and lists of scalars.
   static func bytes(for document: OpenedDocument) throws(FormatError) -> [UInt8] {
     let attributes = document.header.attributes
     let firstLine = document.utf8.line(from: 0, isFinal: true)?.content ?? 0..<0
@@ -220,7 +222,7 @@ extension FrontMatter {
     return bytes + fence + [Byte.lineFeed]
   }
 
-  /// - Returns: false for a value that front matter does not hold.
+  /// - Returns: `false` if front matter can't represent the value.
   private static func append(
     _ value: ScannedValue, _ scanner: JSONScanner, inList: Bool, to bytes: inout [UInt8]
   ) -> Bool {

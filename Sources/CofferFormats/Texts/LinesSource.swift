@@ -1,12 +1,14 @@
 public import CofferDocuments
 
-/// A document for each line of a text. Lines end at LF or CRLF; the last one may do without.
+/// A document source with a document for each line of a text. Lines end with LF or CRLF, which is optional in the last
+/// line.
 ///
-/// A lone CR is part of its line. Empty lines are left out unless ``ReadingOptions/emptyText`` says otherwise.
+/// A lone CR is part of its line. Empty lines are skipped, unless ``ReadingOptions/emptyText`` specifies otherwise.
 public struct LinesSource: DraftSource, ReportingSource, Sendable {
   private var reader: ParsedRecords<LineParser>
 
-  /// Reads lines from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  /// Creates a source that reads lines, starting with the first byte of `source`. The source doesn't read until the
+  /// first ``read(into:)``.
   public init(_ source: any ByteSource, options: ReadingOptions = ReadingOptions()) {
     reader = ParsedRecords(source, options: options, parser: LineParser())
   }

@@ -1,14 +1,14 @@
 public import CofferDocuments
 internal import CofferText
 
-/// A text file for each document, and `index.ndjson` beside them with everything but the texts, from which
-/// ``DirectorySource`` reads equal documents back.
+/// A sink that writes a text file for each document, and an `index.ndjson` with everything except the texts.
+/// ``DirectorySource`` reads equal documents.
 ///
-/// A key that is a path of safe names is that of its file, as a directory's import gives it; other files have the name
-/// of their title. A file's date is that of the document's last change. The attachments of `Plans.txt` are files in
-/// `Plans.files`, which the index lists. Overwrites nothing. A text that begins with
-/// U+FEFF, or contains U+0000, always gets a byte order mark, without which it would be read differently. With front
-/// matter in the options, attributes are at the beginning of the texts in place of the index.
+/// If a key is a path of safe names, as in a directory import, it becomes the file's path. Otherwise, the file's name
+/// is the title. A file's date is the document's modification date. The attachments of `Plans.txt` are files in
+/// `Plans.files`, which the index lists. Existing files aren't overwritten. A text that begins with U+FEFF or contains
+/// U+0000 always gets a byte order mark, because it would be read differently without one. If the options ask for front
+/// matter, the attributes are at the beginning of the texts instead of in the index.
 public struct TextDirectorySink: DocumentSink, Sendable {
   private let path: String
   private let options: WritingOptions
@@ -22,9 +22,10 @@ public struct TextDirectorySink: DocumentSink, Sendable {
     var names = FileNames(reserving: DirectorySource.indexName)
   }
 
-  /// Writes into the directory at `path`, which is made if it is missing, and must be empty otherwise.
+  /// Creates a sink for the directory at `path`, which must be empty if it exists.
   ///
-  /// With `separatesCollections` each collection gets a folder within it. Nothing is made before ``begin()``.
+  /// With `separatesCollections`, each collection gets a folder in the directory. ``begin()`` creates a missing
+  /// directory.
   public init(path: String, separatesCollections: Bool = false, options: WritingOptions = WritingOptions()) {
     self.path = path
     self.separatesCollections = separatesCollections
@@ -72,7 +73,7 @@ public struct TextDirectorySink: DocumentSink, Sendable {
 }
 
 extension TextDirectorySink.Folder {
-  /// The path of a document's file.
+  /// Returns the path for a document's file.
   fileprivate mutating func path(of header: DocumentHeader) -> String {
     if let key = header.key?.text, let path = names.path(key: key, title: header.title) { return path }
     return names.name(title: header.title, id: header.id.rawValue)

@@ -1,16 +1,17 @@
 public import CofferDocuments
 internal import CofferText
 
-/// Texts as they are, one behind the other; with front matter in the options, each behind its attributes.
+/// A sink that writes unchanged texts without separators. If the options ask for front matter, each text follows its
+/// attributes.
 ///
-/// A text that begins with U+FEFF, or contains U+0000, always gets a byte order mark, without which it would be read
-/// differently. For the same reason, UTF-16 with a mark has its big end first if the first text begins with U+0000.
+/// A text that begins with U+FEFF or contains U+0000 always gets a byte order mark, because it would be read
+/// differently without one. For the same reason, UTF-16 with a mark is big-endian if the first text begins with U+0000.
 public struct TextSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: Output
   private var options: WritingOptions
   private var isEmpty = true
 
-  /// Writes texts into `output`, in the encoding that `options` name.
+  /// Creates a sink that writes texts to `output`, in the encoding from `options`.
   public init(_ output: Output, options: WritingOptions = WritingOptions()) {
     self.output = output
     self.options = options
@@ -21,7 +22,7 @@ public struct TextSink<Output: ByteSink>: DocumentSink, Sendable {
   public mutating func write(_ document: OpenedDocument, inCollection collection: String) throws(FormatError) {
     let text = document.utf8
     let frontMatter = options.frontMatter ? try FrontMatter.bytes(for: document) : []
-    // All texts have the encoding of the first one.
+    // All texts use the first text's encoding.
     if isEmpty, self.options.byteOrderMark, frontMatter.isEmpty {
       self.options.encoding = self.options.encoding.behindMark(of: text)
     }

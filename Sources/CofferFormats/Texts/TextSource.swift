@@ -1,18 +1,19 @@
 public import CofferDocuments
 
-/// Reads an input as one document: its content is the text, a name its title.
+/// A source that reads an input as a single document, with the content as the text and a name as the title.
 public struct TextSource: DraftSource, ReportingSource, Sendable {
   private var reader: ParsedRecords<TextParser>
 
-  /// Reads one text from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  /// Creates a source that reads a text, starting with the first byte of `source`. The source doesn't read until the
+  /// first ``read(into:)``.
   ///
   /// - Parameters:
-  ///   - source: the bytes of the text.
-  ///   - title: usually the file's name, which is also the key if the options want paths as keys; nil leaves it to the
-  ///     store.
-  ///   - modified: the date of creation and change; nil leaves it to the store.
-  ///   - sizeHint: the approximate number of bytes, if known, which saves memory.
-  ///   - options: encoding, invalid bytes, front matter.
+  ///   - source: The text's bytes.
+  ///   - title: The title, usually the file's name, or `nil` to let the store decide. It's also the key if the options
+  ///     ask for paths as keys.
+  ///   - modified: The date of creation and change, or `nil` to let the store decide.
+  ///   - sizeHint: The approximate number of bytes, if known, which saves memory.
+  ///   - options: The encoding, the treatment of invalid bytes, and whether to read front matter.
   public init(
     _ source: any ByteSource, title: String? = nil, modified: Timestamp? = nil, sizeHint: Int? = nil,
     options: ReadingOptions = ReadingOptions()
@@ -41,7 +42,7 @@ struct TextParser: RecordParser {
   var key: [UInt8]?
   var modified: Timestamp?
   let readsFrontMatter: Bool
-  /// An empty input is a text too.
+  /// An empty input is also a text.
   private(set) var mayEnd = false
 
   init(readsFrontMatter: Bool = false) {

@@ -6,9 +6,9 @@ struct EncodedOutput<Sink: ByteSink>: Sendable {
   static var pieceSize: Int { 256 << 10 }
 
   private(set) var sink: Sink
-  /// UTF-8 that is not yet written; writers append to it and then call ``writeIfFull()``.
+  /// The UTF-8 bytes to write. Append to this buffer, and then call ``writeIfFull()``.
   var buffer: [UInt8] = []
-  /// Nil for UTF-8, which is written unchanged.
+  /// The encoder, or `nil` for UTF-8, which is written unchanged.
   private var encoder: TextEncoder?
   private var encoded: [UInt8] = []
 
@@ -28,12 +28,12 @@ struct EncodedOutput<Sink: ByteSink>: Sendable {
     if buffer.count >= Self.pieceSize { try write(isFinal: false) }
   }
 
-  /// Writes the rest; the last call.
+  /// Writes the remaining bytes. This must be the last call.
   mutating func finish() throws(FormatError) {
     try write(isFinal: true)
   }
 
-  /// Transforms and writes a long text in pieces, so that its transformed form is never in memory as a whole.
+  /// Transforms and writes a long text in pieces, so the entire transformed text is never in memory.
   mutating func append(
     _ text: UnsafeRawBufferPointer, with transform: (UnsafeRawBufferPointer, inout [UInt8]) -> Void
   ) throws(FormatError) {

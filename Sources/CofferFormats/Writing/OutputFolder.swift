@@ -1,7 +1,7 @@
 internal import CofferDocuments
 internal import CofferPlatform
 
-// Folders that are written.
+// Creates and writes folders.
 extension FileDescriptor {
   /// Creates a directory, or accepts an empty one.
   static func makeDirectory(_ path: String) throws(FormatError) {
@@ -32,7 +32,7 @@ extension FileDescriptor {
     return FileDescriptor(owning: file)
   }
 
-  /// Sets both dates of a file, where the file system takes them.
+  /// Sets both dates of a file, if the file system supports it.
   func setDate(to date: Timestamp) {
     var (seconds, rest) = date.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
     if rest < 0 { (seconds, rest) = (seconds - 1, rest + 1000) }

@@ -1,7 +1,7 @@
 #if !SwiftCrypto
   internal import CCofferOpenSSL
 
-  /// AES-256 on single blocks, by OpenSSL. Belongs to one thread at a time.
+  /// AES-256 on single blocks with OpenSSL. Use it on one thread at a time.
   struct BlockCipher: ~Copyable {
     private let context: OpaquePointer
 
@@ -23,7 +23,7 @@
       EVP_CIPHER_CTX_free(context)
     }
 
-    /// Encrypts blocks of 16 bytes, each by itself.
+    /// Encrypts each 16-byte block separately.
     func encrypt(_ blocks: UnsafePointer<UInt8>, blockCount: Int, into output: UnsafeMutablePointer<UInt8>)
       throws(SealingError)
     {

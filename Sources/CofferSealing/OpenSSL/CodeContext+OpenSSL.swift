@@ -1,7 +1,7 @@
 #if !SwiftCrypto
   internal import CCofferOpenSSL
 
-  /// A key of HMAC-SHA-256 in OpenSSL, used again for every message. Belongs to one thread at a time.
+  /// An HMAC-SHA-256 key in OpenSSL, which is reused for all messages. Use it on one thread at a time.
   struct CodeContext: ~Copyable {
     private let context: OpaquePointer
 
@@ -23,7 +23,7 @@
       EVP_MAC_CTX_free(context)
     }
 
-    /// Writes the 32 bytes of the code of `message`.
+    /// Writes the message's code (32 bytes).
     func authenticate(_ message: UnsafeRawBufferPointer, into code: UnsafeMutableRawBufferPointer) throws(SealingError)
     {
       var written = 0

@@ -1,7 +1,7 @@
 #if !SwiftCrypto
   internal import CCofferOpenSSL
 
-  /// SHA-256 by OpenSSL. Belongs to one thread at a time.
+  /// SHA-256 with OpenSSL. Use it on one thread at a time.
   struct DigestContext: ~Copyable {
     private let context: OpaquePointer
 
@@ -29,12 +29,12 @@
       }
     }
 
-    /// Writes the 32 bytes of the digest of what came since `begin`.
+    /// Writes the digest (32 bytes) of the bytes since `begin`.
     func finish(into digest: UnsafeMutableRawBufferPointer) throws(SealingError) {
       guard EVP_DigestFinal_ex(context, digest.bytePointer, nil) == 1 else { throw .openSSL("SHA-256") }
     }
 
-    /// Writes the 32 bytes of the digest of `bytes`.
+    /// Writes the digest (32 bytes) of `bytes`.
     static func digest(of bytes: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer)
       throws(SealingError)
     {

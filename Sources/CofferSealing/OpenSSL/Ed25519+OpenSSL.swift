@@ -19,7 +19,7 @@
       return signature
     }
 
-    /// Returns whether the signature, of 64 bytes, fits the public key of 32.
+    /// Returns whether the signature (64 bytes) matches the public key (32 bytes).
     static func verify(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) throws(SealingError) -> Bool {
       let key = try OpenSSLKey("ED25519", publicKey: publicKey)
       let context = try digestContext()
@@ -27,7 +27,7 @@
       guard EVP_DigestVerifyInit_ex(context, nil, nil, nil, nil, key.pointer, nil) == 1 else {
         throw .openSSL("Ed25519")
       }
-      // A signature that doesn't fit, or a key that isn't a point, leaves entries in the error queue.
+      // An invalid signature, or a key that isn't a point, leaves entries in the error queue.
       let isValid = EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
       ERR_clear_error()
       return isValid

@@ -2,14 +2,14 @@
   internal import CCofferOpenSSL
   internal import CofferPlatform
 
-  /// AES-256-GCM by OpenSSL, its contexts kept from call to call.
+  /// AES-256-GCM with OpenSSL, whose contexts are kept between calls.
   struct GCMContext: ~Copyable {
-    // Each is made at its first use: most ciphers only seal or only open.
+    // Each context is created on first use, because most ciphers only seal or only open.
     private var sealingContext: OpaquePointer?
     private var openingContext: OpaquePointer?
-    /// The tag as OpenSSL takes and gives it, with the end of the list behind it; its address is set for each call.
+    /// The tag parameter for OpenSSL, followed by the end of the list. Each call sets its address.
     private let tagParameter: UnsafeMutablePointer<OSSL_PARAM>
-    /// The parameter refers to its name.
+    /// The name that the parameter refers to.
     private let tagName = strdup(OSSL_CIPHER_PARAM_AEAD_TAG)
 
     init() {
@@ -25,7 +25,7 @@
       free(tagName)
     }
 
-    /// Seals between buffers whose sizes fit. The key is `nil` for that of the previous call.
+    /// Seals between buffers with matching sizes. If the key is `nil`, the previous call's key is used.
     mutating func seal(
       _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
       key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer,
@@ -42,23 +42,23 @@
         && (plaintext.isEmpty
           || EVP_EncryptUpdate(
             sealing, ciphertext.bytePointer, &written, plaintext.bytePointer, Int32(plaintext.count)) == 1)
-        // GCM writes nothing at the end, but requires an address.
+        // GCM doesn't write anything at the end, but requires an address.
         && EVP_EncryptFinal_ex(sealing, tag.bytePointer, &written) == 1
         && EVP_CIPHER_CTX_get_params(sealing, tagParameter) == 1
         && tagParameter.pointee.return_size == AES256GCM.tagCount
       guard succeeded else { throw .openSSL("sealing") }
     }
 
-    /// Opens between buffers whose sizes fit. The key is `nil` for that of the previous call.
+    /// Opens between buffers with matching sizes. If the key is `nil`, the previous call's key is used.
     ///
-    /// - Throws: `notAuthentic` for a wrong tag. After any error, `plaintext` may hold what isn't authentic.
+    /// - Throws: `notAuthentic` for a wrong tag. After any error, `plaintext` may contain unauthenticated data.
     mutating func open(
       _ ciphertext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
       key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
       plaintext: UnsafeMutableRawBufferPointer
     ) throws(SealingError) {
       let opening = if let openingContext { openingContext } else { try makeContext(isSealing: false) }
-      // OpenSSL only reads it.
+      // OpenSSL only reads the tag.
       tagParameter.pointee.data = UnsafeMutableRawPointer(mutating: tag.baseAddress)
       var written: Int32 = 0
       let succeeded =

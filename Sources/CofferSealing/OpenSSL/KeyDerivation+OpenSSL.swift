@@ -2,9 +2,9 @@
   internal import CCofferOpenSSL
 
   extension KeyDerivation {
-    /// Fills `memory` by HKDF-SHA-256.
+    /// Fills `memory` with HKDF-SHA-256.
     ///
-    /// Never KBKDF for XAES: OpenSSL 3.0 ignores its parameter `r` and derives another key without a word.
+    /// Don't use KBKDF for XAES, because OpenSSL 3.0 ignores its parameter `r` and silently derives another key.
     static func hkdf(
       _ material: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, info: UnsafeRawBufferPointer,
       into memory: UnsafeMutableRawBufferPointer
@@ -17,7 +17,7 @@
       try derive(Algorithms.hkdf, "HKDF", parameters, into: memory)
     }
 
-    /// Fills `memory` by scrypt.
+    /// Fills `memory` with scrypt.
     static func scrypt(
       _ passphrase: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, cost: ScryptCost,
       into memory: UnsafeMutableRawBufferPointer

@@ -1,7 +1,7 @@
 #if !SwiftCrypto
   internal import CCofferOpenSSL
 
-  /// The key stream of AES-256-CTR from a counter block of zeros, by OpenSSL. Belongs to one thread at a time.
+  /// The AES-256-CTR key stream from a zero counter block, with OpenSSL. Use it on one thread at a time.
   struct KeyStream: ~Copyable {
     private let context: OpaquePointer
     private let zeros: UnsafeMutableRawBufferPointer
@@ -24,7 +24,7 @@
       zeros.deallocate()
     }
 
-    /// Writes the stream of a key.
+    /// Writes a key's stream.
     func write(to stream: UnsafeMutableRawBufferPointer, key: SetElement) throws(SealingError) {
       var written: Int32 = 0
       let succeeded = withUnsafeBytes(of: (key.words, UInt64(0), UInt64(0))) { keyAndCounter in

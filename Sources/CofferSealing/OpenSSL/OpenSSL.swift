@@ -2,7 +2,7 @@
   internal import CCofferOpenSSL
   internal import Synchronization
 
-  /// OpenSSL algorithms that this module uses.
+  /// The OpenSSL algorithms in this module.
   enum Algorithms {
     static let aes256GCM = Algorithm("AES-256-GCM") { EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) }
     static let aes256CTR = Algorithm("AES-256-CTR") { EVP_CIPHER_fetch(nil, "AES-256-CTR", nil) }
@@ -13,13 +13,13 @@
     static let sha256 = Algorithm("SHA-256") { EVP_MD_fetch(nil, "SHA256", nil) }
   }
 
-  /// An algorithm of OpenSSL, fetched at its first use and cached: fetching costs more than a seal.
+  /// An OpenSSL algorithm, which is fetched on first use and cached, because fetching costs more than sealing.
   ///
-  /// If memory is short, the next use tries again.
+  /// If memory is short, the next use retries.
   final class Algorithm: Sendable {
     private let name: String
     private let fetch: @Sendable () -> OpaquePointer?
-    // The address of what was fetched, which is immutable and never freed; 0 before.
+    // The address of the fetched algorithm, which is immutable and never freed, or 0 before.
     private let fetched = Atomic<UInt>(0)
 
     init(_ name: String, fetch: @escaping @Sendable () -> OpaquePointer?) {
@@ -32,7 +32,7 @@
       if let known = OpaquePointer(bitPattern: fetched.load(ordering: .acquiring)) { return known }
       try requireOpenSSL()
       guard let made = fetch() else { throw .openSSL("fetching \(name)") }
-      // Two threads may fetch it at once: both get the same object.
+      // If two threads fetch the algorithm concurrently, both get the same object.
       fetched.store(UInt(bitPattern: made), ordering: .releasing)
       return made
     }
@@ -47,9 +47,9 @@
   }
 
   extension SealingError {
-    /// A call of OpenSSL that failed, with its own reason; the error queue is left empty.
+    /// Creates an error for a failed OpenSSL call, with OpenSSL's reason. Clears the error queue.
     static func openSSL(_ what: String) -> SealingError {
-      // The last one: earlier ones may be left from calls whose failure was expected.
+      // Use the last error, because earlier errors may come from calls that were expected to fail.
       let code = ERR_peek_last_error()
       ERR_clear_error()
       let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "no reason given"
@@ -57,23 +57,24 @@
     }
   }
 
-  /// Sets OpenSSL up. Call before every call of OpenSSL that may be the first of the process.
+  /// Initializes OpenSSL. Call this function before any OpenSSL call that may be the first in the process.
   ///
-  /// - Throws: `systemFailure` if OpenSSL found no memory for that: the next call would go through a null pointer.
+  /// - Throws: `systemFailure` if memory is short. The next OpenSSL call would then use a null pointer.
   func requireOpenSSL() throws(SealingError) {
     guard OSSL_LIB_CTX_get0_global_default() != nil else { throw .openSSL("setting itself up") }
   }
 
-  /// The parameters of one call of OpenSSL, with the names and numbers they point to; no secret is copied.
+  /// The parameters of an OpenSSL call, with their names and numbers. Secrets aren't copied.
   ///
-  /// Built by hand because `OSSL_PARAM_construct_*` keep pointers, which `inout` arguments would not keep alive.
+  /// The list is built manually, because `OSSL_PARAM_construct_*` keep pointers, which `inout` arguments wouldn't keep
+  /// alive.
   struct Parameters: ~Copyable {
     private var list: [OSSL_PARAM] = []
     private var owned: [UnsafeMutableRawPointer] = []
 
-    /// `memory` is the caller's and must outlive the call.
+    /// Adds a parameter whose `memory` belongs to the caller and must outlive the call.
     mutating func add(_ name: String, bytes memory: UnsafeRawBufferPointer) {
-      // A null pointer means "not given" to OpenSSL, so that no bytes need some address.
+      // OpenSSL treats a null pointer as a missing parameter, so an empty buffer also needs an address.
       let address = UnsafeMutableRawPointer(mutating: memory.baseAddress) ?? UnsafeMutableRawPointer(own(UInt64(0)))
       list.append(OSSL_PARAM_construct_octet_string(own(name), address, memory.count))
     }
@@ -86,7 +87,7 @@
       list.append(OSSL_PARAM_construct_uint64(own(name), own(number)))
     }
 
-    /// The list with its end, for the duration of the call.
+    /// Calls `body` with the terminated list, which is valid during the call.
     borrowing func withList<R>(_ body: (UnsafePointer<OSSL_PARAM>) -> R) -> R {
       (list + [OSSL_PARAM_construct_end()]).withUnsafeBufferPointer { body($0.baseAddress!) }
     }

@@ -1,7 +1,7 @@
 #if !SwiftCrypto
   internal import CCofferOpenSSL
 
-  /// A key of X25519 or Ed25519.
+  /// An X25519 or Ed25519 key.
   struct OpenSSLKey: ~Copyable {
     let pointer: OpaquePointer
     private let algorithm: String

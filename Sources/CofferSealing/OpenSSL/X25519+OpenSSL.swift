@@ -7,7 +7,8 @@
       return try key.publicBytes()
     }
 
-    /// - Throws: `notAuthentic` where OpenSSL finds zeros; `systemFailure`, also for a public key of another length.
+    /// - Throws: `notAuthentic` if OpenSSL detects zeros. `systemFailure`, including for a public key with another
+    ///   length.
     static func derive(_ secret: Secret, with publicKey: [UInt8]) throws(SealingError) -> Secret {
       let mine = try OpenSSLKey("X25519", secret: secret)
       let theirs = try OpenSSLKey("X25519", publicKey: publicKey)
@@ -20,7 +21,8 @@
           EVP_PKEY_derive_init(context) == 1 && EVP_PKEY_derive_set_peer(context, theirs.pointer) == 1
           && EVP_PKEY_derive(context, memory.bytePointer, &count) == 1 && count == 32
         guard succeeded else {
-          // OpenSSL finds the zeros itself, and says so; short of memory, it says that or nothing.
+          // OpenSSL detects zeros itself, and reports this reason. If memory is short, it reports the same reason or
+          // none.
           guard ERR_GET_REASON(ERR_peek_last_error()) == PROV_R_FAILED_DURING_DERIVATION else {
             throw .openSSL("X25519")
           }

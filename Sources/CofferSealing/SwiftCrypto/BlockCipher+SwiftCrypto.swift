@@ -3,9 +3,9 @@
   internal import Crypto
   internal import CryptoExtras
 
-  /// AES-256 on single blocks, by swift-crypto.
+  /// AES-256 on single blocks with swift-crypto.
   ///
-  /// The key stays in locked memory between calls, because the library computes its rounds again for each block.
+  /// The key remains in locked memory between calls, because the library recomputes its rounds for each block.
   struct BlockCipher: ~Copyable {
     private let key: Secret
 
@@ -13,13 +13,13 @@
       self.key = key
     }
 
-    /// Encrypts blocks of 16 bytes, each by itself.
+    /// Encrypts each 16-byte block separately.
     func encrypt(_ blocks: UnsafePointer<UInt8>, blockCount: Int, into output: UnsafeMutablePointer<UInt8>)
       throws(SealingError)
     {
       output.update(from: blocks, count: 16 * blockCount)
       do {
-        // Wiped when it is freed.
+        // The library wipes the key when it's freed.
         let key = key.withUnsafeBytes { SymmetricKey(data: $0) }
         for index in 0..<blockCount {
           var block = UnsafeMutableBufferPointer(start: output + 16 * index, count: 16)
@@ -28,7 +28,7 @@
       } catch {
         throw .swiftCrypto("AES-256")
       }
-      // The rounds, which begin with the key.
+      // Wipe the rounds, which begin with the key.
       coffer_wipe_stack()
     }
   }

@@ -2,10 +2,11 @@
   internal import CofferPlatform
   internal import Crypto
 
-  /// A key of HMAC-SHA-256 (RFC 2104), used again for every message: the states of both digests behind the key's block.
+  /// An HMAC-SHA-256 key (RFC 2104), which is reused for all messages. It consists of both digests' states after the
+  /// key's block.
   ///
-  /// swift-crypto's own HMAC leaves the key in three arrays that it frees without wiping them, and costs half as much
-  /// again. The states are in ordinary memory, and wiped when they are freed.
+  /// swift-crypto's own HMAC leaves the key in three arrays that it frees without wiping, and takes one and a half
+  /// times as long. These states are in ordinary memory, and wiped when they're freed.
   struct CodeContext: ~Copyable {
     private static let blockCount = 64
 
@@ -42,13 +43,13 @@
       }
     }
 
-    /// Writes the 32 bytes of the code of `message`.
+    /// Writes the message's code (32 bytes).
     func authenticate(_ message: UnsafeRawBufferPointer, into code: UnsafeMutableRawBufferPointer) throws(SealingError)
     {
       authenticate(into: code) { $0.update(bufferPointer: message) }
     }
 
-    /// Writes the 32 bytes of the code of what `feed` adds.
+    /// Writes the code (32 bytes) of the bytes that `feed` adds.
     @inline(__always)
     func authenticate(into code: UnsafeMutableRawBufferPointer, _ feed: (inout SHA256) -> Void) {
       var inner = inner

@@ -1,7 +1,7 @@
 #if SwiftCrypto
   internal import Crypto
 
-  /// SHA-256 by swift-crypto, which wipes its state when it is freed.
+  /// SHA-256 with swift-crypto, which wipes its state when it's freed.
   struct DigestContext: ~Copyable {
     private var hasher = SHA256()
 
@@ -15,12 +15,12 @@
       hasher.update(bufferPointer: bytes)
     }
 
-    /// Writes the 32 bytes of the digest of what came since `begin`.
+    /// Writes the digest (32 bytes) of the bytes since `begin`.
     func finish(into digest: UnsafeMutableRawBufferPointer) throws(SealingError) {
       hasher.finalize(into: digest)
     }
 
-    /// Writes the 32 bytes of the digest of `bytes`.
+    /// Writes the digest (32 bytes) of `bytes`.
     static func digest(of bytes: UnsafeRawBufferPointer, into digest: UnsafeMutableRawBufferPointer)
       throws(SealingError)
     {
@@ -31,7 +31,7 @@
   }
 
   extension SHA256 {
-    /// Writes the 32 bytes of the digest.
+    /// Writes the digest (32 bytes).
     func finalize(into digest: UnsafeMutableRawBufferPointer) {
       finalize().withUnsafeBytes { digest.copyMemory(from: $0) }
     }

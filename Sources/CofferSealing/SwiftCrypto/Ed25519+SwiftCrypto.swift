@@ -20,7 +20,7 @@
       }
     }
 
-    /// Returns whether the signature, of 64 bytes, fits the public key of 32.
+    /// Returns whether the signature (64 bytes) matches the public key (32 bytes).
     static func verify(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) throws(SealingError) -> Bool {
       do {
         return try Curve25519.Signing.PublicKey(rawRepresentation: publicKey).isValidSignature(signature, for: message)
@@ -29,7 +29,7 @@
       }
     }
 
-    /// A copy in ordinary memory, which is wiped when it is freed.
+    /// Returns a copy in ordinary memory, which is wiped when it's freed.
     private static func privateKey(_ secret: Secret) throws(SealingError) -> Curve25519.Signing.PrivateKey {
       do {
         return try secret.withUnsafeBytes { try Curve25519.Signing.PrivateKey(rawRepresentation: $0) }

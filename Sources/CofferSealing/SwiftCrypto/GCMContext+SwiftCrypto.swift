@@ -7,14 +7,14 @@
     internal import Foundation
   #endif
 
-  /// AES-256-GCM by swift-crypto, with the key of the previous call.
+  /// AES-256-GCM with swift-crypto, which keeps the previous call's key.
   ///
-  /// The key is in ordinary memory while it is kept, and wiped when it is freed. Each call also makes a schedule of rounds
-  /// for it, which the library frees without wiping it; the next call gets the same memory. The last one is overwritten
-  /// by that of a key of zeros.
+  /// The kept key is in ordinary memory, and wiped when it's freed. Each call also computes the key's schedule of
+  /// rounds, which the library frees without wiping. The next call gets the same memory, and a schedule for a zero key
+  /// overwrites the last schedule.
   struct GCMContext: ~Copyable {
     private var key: SymmetricKey?
-    /// Nonce, ciphertext and tag side by side, where the caller has them apart. Nothing in it is secret.
+    /// The adjacent nonce, ciphertext and tag, if the caller has them in separate buffers. It doesn't contain secrets.
     private var combined: [UInt8] = []
 
     init() {}
@@ -26,7 +26,7 @@
       coffer_wipe_stack()
     }
 
-    /// Seals between buffers whose sizes fit. The key is `nil` for that of the previous call.
+    /// Seals between buffers with matching sizes. If the key is `nil`, the previous call's key is used.
     mutating func seal(
       _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
       key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer,
@@ -36,7 +36,7 @@
       do {
         let box = try AES.GCM.seal(
           plaintext, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: additional)
-        // Nonce, ciphertext, tag.
+        // The parts are the nonce, the ciphertext and the tag.
         box.combined!.withUnsafeBytes { bytes in
           let end = nonce.count + plaintext.count
           ciphertext.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[nonce.count..<end]))
@@ -47,7 +47,7 @@
       }
     }
 
-    /// Opens between buffers whose sizes fit. The key is `nil` for that of the previous call.
+    /// Opens between buffers with matching sizes. If the key is `nil`, the previous call's key is used.
     ///
     /// - Throws: `notAuthentic` for a wrong tag.
     mutating func open(
@@ -59,13 +59,14 @@
       do {
         let box = try box(nonce, ciphertext, tag)
         var opened = try AES.GCM.open(box, using: key, authenticating: additional)
-        // The library's copy is in ordinary memory. A text of up to 14 bytes has left another, which it freed already.
+        // The library's copy is in ordinary memory. For a text with up to 14 bytes, the library has already freed
+        // another copy.
         opened.withUnsafeMutableBytes { opened in
           plaintext.copyMemory(from: UnsafeRawBufferPointer(opened))
           if let start = opened.baseAddress { coffer_wipe(start, opened.count) }
         }
       } catch {
-        // Between buffers of the right sizes, the library refuses nothing but a wrong tag. Its error doesn't name it.
+        // With matching buffer sizes, the library fails only for a wrong tag. Its error doesn't indicate the reason.
         throw SealingError(.notAuthentic, "not authentic")
       }
     }
@@ -80,7 +81,8 @@
       return made
     }
 
-    /// A box with one copy of its parts, which are mostly side by side: three parts cost three times that.
+    /// Returns a box with a single copy of the parts, which are usually adjacent. Passing three separate parts would
+    /// cost three times as much.
     private mutating func box(
       _ nonce: UnsafeRawBufferPointer, _ ciphertext: UnsafeRawBufferPointer, _ tag: UnsafeRawBufferPointer
     ) throws -> AES.GCM.SealedBox {

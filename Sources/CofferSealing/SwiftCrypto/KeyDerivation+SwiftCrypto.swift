@@ -9,16 +9,16 @@
   #endif
 
   extension KeyDerivation {
-    /// Fills `memory` by HKDF-SHA-256, from ``CodeContext``.
+    /// Fills `memory` with HKDF-SHA-256, using ``CodeContext``.
     ///
-    /// swift-crypto's own HKDF ends the process for more than 8,160 bytes, and leaves its keys behind like its HMAC.
+    /// swift-crypto's own HKDF traps for more than 8,160 bytes, and doesn't wipe its keys, like its HMAC.
     static func hkdf(
       _ material: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, info: UnsafeRawBufferPointer,
       into memory: UnsafeMutableRawBufferPointer
     ) throws(SealingError) {
       let size = HMACKey.byteCount
       guard memory.count <= 255 * size else { throw .swiftCrypto("HKDF: no more than 8,160 bytes can be derived") }
-      // Of the pseudorandom key, then of the last block.
+      // Use the memory for the pseudorandom key, then for the last block.
       let scratch = Secret(byteCount: size) { $0.count }
       scratch.withUnsafeMutableBytes { scratch in
         CodeContext(key: salt).authenticate(into: scratch) { $0.update(bufferPointer: material) }
@@ -40,13 +40,14 @@
       }
     }
 
-    /// The memory of a derivation with raised bounds, at most: 1 GiB, and one block of 128·r bytes for each of the rest.
+    /// The maximum memory of a derivation with raised bounds, which is 1 GiB, p + 2 further blocks of 128·r bytes, and
+    /// 1 MiB.
     private static let maximumScryptMemory = ScryptCost(logN: 20, r: 8, p: 16).maximumMemory
 
-    /// Fills `memory` by scrypt.
+    /// Fills `memory` with scrypt.
     ///
-    /// swift-crypto takes no limit of memory: it ignores the one that it is given, and multiplies without a check. It also
-    /// needs an address for a salt without bytes. Of the key that it derives, one copy stays in freed memory.
+    /// swift-crypto ignores its memory limit, and multiplies without checking for overflow. It also requires an address
+    /// for an empty salt. One copy of the derived key remains in freed memory.
     static func scrypt(
       _ passphrase: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, cost: ScryptCost,
       into memory: UnsafeMutableRawBufferPointer

@@ -7,7 +7,7 @@
     internal import Foundation
   #endif
 
-  /// The key stream of AES-256-CTR from a counter block of zeros, by swift-crypto.
+  /// The AES-256-CTR key stream from a zero counter block, with swift-crypto.
   struct KeyStream: ~Copyable {
     private let zeros: [UInt8]
     private let counter: AES._CTR.Nonce
@@ -22,7 +22,7 @@
       }
     }
 
-    /// Writes the stream of a key.
+    /// Writes a key's stream.
     func write(to stream: UnsafeMutableRawBufferPointer, key: SetElement) throws(SealingError) {
       do {
         let key = withUnsafeBytes(of: key.words) { SymmetricKey(data: $0) }

@@ -1,6 +1,6 @@
 #if SwiftCrypto
   extension RandomBytes {
-    /// Fills a page from the operating system, as swift-crypto itself would.
+    /// Fills a page from the operating system, as swift-crypto does.
     static func generate(_ page: UnsafeMutableRawBufferPointer) throws(SealingError) {
       try SystemRandom.fill(page)
     }

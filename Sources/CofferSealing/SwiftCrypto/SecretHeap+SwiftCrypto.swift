@@ -2,25 +2,25 @@
   internal import CofferPlatform
   internal import Synchronization
 
-  /// Small blocks of secret memory in locked pages of our own, each page with blocks of one size.
+  /// A heap of small blocks for secrets in locked pages. All blocks in a page have the same size.
   enum SecretHeap {
     private static let pageSize = 4096
     private static let smallestBlock = 32
-    /// 512 KiB hold thousands of keys; a smaller RLIMIT_MEMLOCK leaves them unlocked, not unused.
+    /// 512 KiB stores thousands of keys. With a smaller RLIMIT_MEMLOCK, the pages are used without being locked.
     private static let pageCount = 128
 
-    /// What is known of a page. It's kept apart from the page, so that secrets have only secrets beside them.
+    /// A page's state, which is stored separately, so secrets are only next to other secrets.
     private struct Page {
-      /// 0 while the page is free.
+      /// The block size, or 0 while the page is free.
       var blockSize = 0
       var used = 0
       /// A bit for each block, set while the block is free.
       var free: UInt128 = 0
     }
 
-    /// The pages, mapped before the first secret. The ones before and behind them can't be accessed.
+    /// The pages, which are mapped before the first secret. The adjacent pages can't be accessed.
     private nonisolated(unsafe) static let start: UnsafeMutableRawPointer? = {
-      // The system's pages can be larger than ours, which fill a whole number of them.
+      // The system's pages can be larger, so the heap's pages must fill a whole number of them.
       let guardSize = max(pageSize, sysconf(Int32(_SC_PAGESIZE)))
       guard let memory = SecretMemory.lockedPages(pageCount * pageSize + 2 * guardSize) else { return nil }
       mprotect(memory, guardSize, PROT_NONE)
@@ -29,7 +29,8 @@
     }()
     private static let pages = Mutex([Page](repeating: Page(), count: pageCount))
 
-    /// Zeroed memory, or `nil` if there's no room. Its size is that of a block: 32 to 4,096 bytes, a power of two.
+    /// Returns zeroed memory, or `nil` if the heap is full. Its size is a block's size, which is a power of two from 32
+    /// to 4,096 bytes.
     static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
       guard let start else { return nil }
       var size = smallestBlock
@@ -51,7 +52,7 @@
       return (0..<pageCount * pageSize).contains(memory - start)
     }
 
-    /// Wipes and frees memory of the heap.
+    /// Wipes and frees the heap's memory.
     static func release(_ memory: UnsafeMutableRawPointer, _ count: Int) {
       guard let start else { return }
       coffer_wipe(memory, count)

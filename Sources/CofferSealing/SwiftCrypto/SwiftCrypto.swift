@@ -2,12 +2,12 @@
   extension CryptographicLibrary {
     package static var name: String { "swift-crypto" }
 
-    /// The library is a part of the program, and doesn't tell its version.
+    /// The library is part of the program, and doesn't provide its version.
     package static var nameAndVersion: String { name }
   }
 
   extension SealingError {
-    /// A call of swift-crypto that failed.
+    /// Creates an error for a failed swift-crypto call.
     static func swiftCrypto(_ what: String) -> SealingError {
       SealingError(.systemFailure, "swift-crypto failed at \(what)")
     }

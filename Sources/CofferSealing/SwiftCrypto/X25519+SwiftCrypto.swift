@@ -11,9 +11,9 @@
       Array(try privateKey(secret).publicKey.rawRepresentation)
     }
 
-    /// The shared secret, which swift-crypto gives out even if it is zeros.
+    /// Returns the shared secret, which swift-crypto returns even if it consists of zeros.
     ///
-    /// - Throws: `systemFailure` for keys of another length.
+    /// - Throws: `systemFailure` for keys with another length.
     static func derive(_ secret: Secret, with publicKey: [UInt8]) throws(SealingError) -> Secret {
       let mine = try privateKey(secret)
       do {
@@ -24,7 +24,7 @@
       }
     }
 
-    /// A copy in ordinary memory, which is wiped when it is freed.
+    /// Returns a copy in ordinary memory, which is wiped when it's freed.
     private static func privateKey(_ secret: Secret) throws(SealingError) -> Curve25519.KeyAgreement.PrivateKey {
       do {
         return try secret.withUnsafeBytes { try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: $0) }

@@ -16,10 +16,10 @@ final class ContentIndex: DocumentIndexTables {
   private let declaration: IndexDeclaration
   private let keys: RowKeys
   private let sources: [UInt32: [FieldSource]]
-  /// Whether the program has the coder that reads dates in a form of the store's own.
+  /// Whether the program has the coder that reads the store's own date form.
   private let readsOwnDates: Bool
   private let text = IndexedText()
-  /// The texts of collections whose words are limited to members.
+  /// The texts of collections whose word index is limited to members.
   private let members: [UInt32: IndexedText]
   private let folding = SubstringFolding()
 
@@ -266,7 +266,7 @@ final class ContentIndex: DocumentIndexTables {
     for collection in declaration.collections {
       let table = Self.fields(collection.number)
       for field in collection.ownDates {
-        // Only a date that wasn't read is a BLOB, and BLOBs are the last values of an index.
+        // Only an unread date is a BLOB, and BLOBs are an index's last values.
         let rows = try database.query("SELECT id FROM main.\(table) WHERE \(Self.column(field)) >= x''").rows
         ids.formUnion(rows.compactMap { $0[0].integer })
       }

@@ -7,11 +7,11 @@ internal import CofferSQLite
 struct IndexedDocument {
   let header: DocumentHeader
   let marks: RowMarks
-  /// The sum of the row's mark and those of its attachments, if the index contains texts, otherwise the row's mark.
+  /// The sum of the row's and its attachments' marks if the index contains texts, otherwise the row's mark.
   let mark: Int64
-  /// The names of the attachments, which are empty if the index doesn't contain texts.
+  /// The attachments' names, which are empty if the index doesn't contain texts.
   let names: [SearchMatch.AttachmentName]
-  /// Empty if the index doesn't contain texts.
+  /// The text, which is empty if the index doesn't contain texts.
   var text: UnsafeRawBufferPointer
 
   /// - Parameter attached: The attachments, or `nil` if the index doesn't contain texts.
@@ -24,7 +24,7 @@ struct IndexedDocument {
     (mark, names) = (marks.row &+ found.mark, found.names)
   }
 
-  /// The names as a text, each with a line break behind it.
+  /// The names as a text, with a line break after each name.
   var joinedNames: String { Self.joined(names) }
 
   static func joined(_ names: [SearchMatch.AttachmentName]) -> String { names.map { $0.name + "\n" }.joined() }

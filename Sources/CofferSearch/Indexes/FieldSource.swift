@@ -99,7 +99,7 @@ struct FieldSource {
     var literal: String { String(decoding: json[found.range], as: UTF8.self) }
     if kind == .date, dates == .own, readsText, found.kind != .null {
       let date = UnsafeRawBufferPointer(rebasing: json[found.range])
-      // Without the coder, the date is left as it is for a program that has it.
+      // Without the coder, keep the date for a program that has it.
       guard let values else { return .blob(Array(date)) }
       if let timestamp = values.date(inJSON: date).map({ Timestamp($0) }), timestamp.isStorable {
         return .text(timestamp.description)

@@ -1,9 +1,9 @@
 internal import CofferEngine
 internal import CofferPatterns
 
-/// Finds a query's words in decrypted documents: the places in titles and names, and excerpts from texts.
+/// Finds a query's words in decrypted documents, as ranges in titles and names, and excerpts from texts.
 final class Highlighter {
-  /// An excerpt with more bytes is cut within its words.
+  /// The maximum size of an excerpt. A longer excerpt is cut within its words.
   static let maximumBytes = 2048
 
   let finder: PhraseFinder
@@ -11,8 +11,8 @@ final class Highlighter {
   private let text: IndexedText
 
   /// - Parameters:
-  ///   - members: The members whose words the index holds, or `nil` for whole texts.
-  ///   - words: A scan that finds words as the collection's index does.
+  ///   - members: The members whose words the index contains, or `nil` for entire texts.
+  ///   - words: A scanner that finds words like the collection's index.
   init(_ query: WordQuery, members: [String]?, _ words: WordScan) {
     finder = PhraseFinder(query, words)
     self.words = words
@@ -21,9 +21,9 @@ final class Highlighter {
 
   typealias Places = (title: [Range<Int>], snippet: RankedMatches.Snippet, names: [SearchMatch.AttachmentName])
 
-  /// Returns the title's matching ranges, an excerpt from the text, and the matching names of attachments.
+  /// Returns the title's matching ranges, an excerpt from the text, and the attachments' matching names.
   ///
-  /// - Parameter check: Called regularly while a long text is read. If it throws, the work ends.
+  /// - Parameter check: Called regularly while reading a long text. If it throws, the work ends.
   func places(
     title: String, _ text: UnsafeRawBufferPointer, isValue: Bool, names: [SearchMatch.AttachmentName] = [],
     _ check: () throws(StoreError) -> Void
@@ -53,7 +53,7 @@ final class Highlighter {
     )
   }
 
-  /// Returns the names that ranges of the joined names are in, with the ranges in each.
+  /// Returns the names that contain ranges of the joined names, with the ranges in each name.
   private static func matches(
     of ranges: [Range<Int>], in names: [SearchMatch.AttachmentName]
   ) -> [SearchMatch.AttachmentName] {
@@ -104,10 +104,10 @@ final class Highlighter {
       ranges: marks.map { $0.lowerBound - start..<$0.upperBound - start })
   }
 
-  /// The occurrences that an excerpt shows: the number of the first word, and all bytes.
+  /// The occurrences in an excerpt, as the first word's number and the range of bytes.
   private typealias Window = (word: Int, anchor: Int, place: Range<Int>)
 
-  /// Returns the first occurrences that are close together and have the most phrases.
+  /// Returns the first nearby occurrences with the most phrases.
   private static func best(of found: [PhraseFinder.Occurrence]) -> Window? {
     var counts = [Int](repeating: 0, count: 1 + (found.map(\.phrase).max() ?? 0))
     var (distinct, most, end) = (0, 0, 0)
@@ -129,11 +129,11 @@ final class Highlighter {
     return best
   }
 
-  /// Returns the bytes of an excerpt with some words before and after the window.
+  /// Returns an excerpt's byte range, with some words before and after the window.
   private func range(in text: UnsafeRawBufferPointer, around window: Window?) -> Range<Int> {
     let anchor = window?.anchor ?? 0
     let shown = window?.place ?? 0..<0
-    // The words from the anchor on, up to one more than the excerpt can have.
+    // The words starting at the anchor, up to one more than the excerpt can have.
     var places: [Range<Int>] = []
     var after = 0
     words.forEachWord(in: UnsafeRawBufferPointer(rebasing: text[anchor...])) { form, place in
@@ -153,14 +153,14 @@ final class Highlighter {
       ? text.count : places[end - 1].upperBound)
   }
 
-  /// Returns the place of the UTF-8 character that contains a byte.
+  /// Returns the start of the UTF-8 character that contains a byte.
   private static func start(ofCharacterAt place: Int, _ text: UnsafeRawBufferPointer) -> Int {
     var place = place
     while place > 0, place < text.count, UTF8.isContinuation(text[place]) { place -= 1 }
     return place
   }
 
-  /// Returns ranges in ascending order, in which overlapping ranges are one.
+  /// Returns ranges in ascending order after merging overlapping ranges.
   private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
     var merged: [Range<Int>] = []
     for range in ranges {

@@ -95,9 +95,9 @@ struct IndexCheck {
       ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, hasNames: false) : nil
     var wrong: [(Int64, DocumentIndex?, String)] = []
     var ids: [Int64: Int64] = [:]
-    // A rekey changes the prints of documents without changing them, and builds the indexes at its end. Until then,
-    // only the words and fields are compared. A row's mark isn't compared, because a row can be sealed again without a
-    // change of its document.
+    // A rekey changes documents' prints without changing documents, and builds the indexes at its end. Until then, only
+    // the words and fields are compared. A row's mark isn't compared, because a row can be resealed without changing
+    // its document.
     let hasPrints = transaction.state.target == 0
     try StoreIndexes(transaction).forEachDocument(in: number, withTexts: true, step) { document throws(StoreError) in
       let id = document.header.id.rawValue

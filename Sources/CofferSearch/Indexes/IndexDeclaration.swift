@@ -9,7 +9,7 @@ package struct IndexDeclaration: Codable {
     var name: String
     var path: String
     var kind: DocumentIndex.Kind
-    /// How values contain the dates of a field of dates, or `nil` for ISO 8601.
+    /// The form of dates in a date field's values, or `nil` for ISO 8601.
     var dates: StoredDates?
 
     /// Compares bytes, because composed and decomposed forms are equal Strings but different names and paths.
@@ -29,7 +29,7 @@ package struct IndexDeclaration: Codable {
     var members: [String]?
     var hasSubstrings = false
     var fields: [Field] = []
-    /// The names of fields that are indexed together, or `nil` without such indexes.
+    /// The names of fields that are indexed together, or `nil` without compound indexes.
     var compounds: [[String]]?
     var hasTitles = false
 
@@ -48,7 +48,7 @@ package struct IndexDeclaration: Codable {
       return indexes + (compounds ?? []).map { .fields($0) }
     }
 
-    /// The numbers of the fields in each index: each field alone, and then the compounds.
+    /// The field numbers in each index: single fields, followed by compounds.
     var indexedFields: [[Int]] {
       fields.indices.map { [$0] }
         + (compounds ?? []).map { names in
@@ -56,7 +56,7 @@ package struct IndexDeclaration: Codable {
         }
     }
 
-    /// The numbers of the fields whose dates only the store's own coder reads.
+    /// The numbers of the fields whose dates only the store's own coder can read.
     var ownDates: [Int] { fields.indices.filter { fields[$0].dates == .own } }
 
     /// Returns the part of the entry for an inner database.
@@ -129,7 +129,7 @@ package struct IndexDeclaration: Codable {
     collections.sort { ($0.number, $0.uid) < ($1.number, $1.uid) }
   }
 
-  /// Whether only the store's own coder reads the dates of a field.
+  /// Whether a field has dates that only the store's own coder can read.
   var hasOwnDates: Bool { collections.contains { !$0.ownDates.isEmpty } }
 
   package func collection(_ number: UInt32) -> Collection? {
@@ -214,7 +214,7 @@ extension IndexDeclaration.Collection {
     }
   }
 
-  /// Whether each index could be added.
+  /// Whether all indexes can be added.
   fileprivate var isValid: Bool {
     guard compounds?.isEmpty != true else { return false }
     var copy = self
@@ -232,8 +232,8 @@ extension IndexDeclaration.Collection {
     return copy.fields.count == fields.count && copy.compounds == compounds
   }
 
-  /// Declares exactly these indexes, and dates as the coder of this program writes them. The others keep their order,
-  /// so an unchanged declaration has unchanged bytes.
+  /// Declares exactly these indexes, with dates in the form that this program's coder writes. Other indexes keep their
+  /// order, so an unchanged declaration has unchanged bytes.
   package mutating func set(_ wanted: [DocumentIndex], dates: StoredDates?) throws(StoreError) {
     let before = compounds ?? []
     compounds = nil

@@ -30,7 +30,7 @@ package final class IndexFile {
   private var outdated: [UInt32: Set<Int64>] = [:]
 
   /// - Parameters:
-  ///   - isNewDeclaration: Whether the tables are still those of an earlier declaration.
+  ///   - isNewDeclaration: Whether the tables still belong to an earlier declaration.
   ///   - shared: Another reader's pages in memory to continue from.
   /// - Throws: `damaged` for an invalid declaration or other tables, or SQLite's errors as mapped by ``failure(_:_:)``.
   init(
@@ -47,7 +47,7 @@ package final class IndexFile {
     let views = Views()
     self.views = views
     rule = ReadingRule(mayRead: { reading in views.mayRead(reading) })
-    // A holder of a key may have written the schema: before it's compared, its expressions can't call functions, and it
+    // A key holder may have written the schema. Before it's compared, its expressions can't call functions, and it
     // can't be far larger than the declaration implies.
     let count = IndexSchema.texts(of: declaration, part: root.part).count
     do throws(SQLiteError) {
@@ -72,7 +72,7 @@ package final class IndexFile {
     try? database.close()
   }
 
-  /// Whether pages are written to the store, and not to memory.
+  /// Whether pages are written to the store instead of memory.
   var isInStore: Bool { pages.isInStore }
 
   /// The state of the indexed documents, including changes in memory.
@@ -131,7 +131,7 @@ package final class IndexFile {
     }
   }
 
-  /// Verifies that the tables are those of the declaration.
+  /// Verifies that the tables match the declaration.
   func checkSchema() throws(StoreError) {
     let objects = try run { database throws(SQLiteError) in
       try database.query("SELECT name,sql FROM main.sqlite_schema WHERE sql IS NOT NULL").rows
@@ -171,7 +171,7 @@ package final class IndexFile {
     return rows
   }
 
-  /// Runs work that stops if the transaction is canceled or its store is closed or suspended, also within a statement.
+  /// Runs work that stops if the transaction is canceled or its store is closed or suspended, even during a statement.
   func watching<R>(_ transaction: StoreTransaction, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     // A query already has a stricter stop condition.
     guard !database.hasStopCondition else { return try rule.lifting(work) }

@@ -11,7 +11,7 @@ package enum IndexGap {
   /// The maximum number of missing documents for which lists read the title index.
   static let listingLimit: UInt64 = 1000
 
-  /// The maximum number of missing documents that each reader adds in memory without looking for the pages of others.
+  /// The maximum number of missing documents that each reader adds in memory without looking for other readers' pages.
   static let privateUpdateLimit: UInt64 = 32
 
   private var ranges: [ClosedRange<Int64>] {
@@ -22,7 +22,7 @@ package enum IndexGap {
     }
   }
 
-  /// Returns the documents up to an ID, and those with greater IDs of another gap.
+  /// Returns this gap's documents up to an ID, and another gap's documents with higher IDs.
   func through(_ id: Int64, then other: IndexGap) -> IndexGap {
     let lower = ranges.filter { $0.lowerBound <= id }.map { $0.lowerBound...min($0.upperBound, id) }
     return .ids(lower + other.ranges.filter { $0.upperBound > id }.map { max($0.lowerBound, id + 1)...$0.upperBound })
@@ -41,9 +41,10 @@ package enum IndexGap {
 extension StoreIndexes {
   /// Returns the documents that may have changed since an index was last updated.
   ///
-  /// The state's ring lists these documents if it contains the indexed state's mark. Otherwise, all may have changed, and
-  /// each row is compared by its mark. Revisions don't tell which rows are older than the index: only the ring proves that
-  /// the index isn't one of a copy with another history, which has the same identity and older rows of its own.
+  /// The state's ring lists these documents if it contains the indexed state's mark. Otherwise, any document may have
+  /// changed, and each row is compared by its mark. Revisions don't show which rows are older than the index. Only the
+  /// ring proves that the index isn't from a copy with another history, which has the same identity but its own older
+  /// rows.
   func gap(since contents: IndexRoot.Contents?) throws(StoreError) -> IndexGap {
     guard let contents, !contents.isPartial else { return .everything }
     if contents.match(transaction.state) { return .nothing }

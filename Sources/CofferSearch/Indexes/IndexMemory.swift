@@ -2,12 +2,12 @@ internal import CofferEngine
 internal import CofferRecords
 internal import Synchronization
 
-/// The memory of an open store for decrypted index pages. The caches are divided equally among the open inner
-/// databases. Pages that readers changed are shared with the other open stores of the file, and count for all of them.
+/// An open store's memory for decrypted index pages. The caches are divided equally among the open inner databases.
+/// Pages that readers changed are shared with the file's other open stores, and count for all of them.
 final class IndexMemory: SessionCompanion {
   /// An index with the documents that a reader added in memory.
   struct Update {
-    /// The root row in the file from which the pages continue.
+    /// The root row in the file that the pages continue from.
     let sealedRoot: [UInt8]
     let pages: PageOverlay
     /// The state of the documents in the pages.
@@ -29,7 +29,7 @@ final class IndexMemory: SessionCompanion {
 
   // MARK: Caches
 
-  /// The size in bytes of one share. It changes when inner databases open and close.
+  /// The size of one share in bytes. It changes when inner databases are opened or closed.
   var share: Int { cacheBytes / max(users.load(ordering: .relaxed), 1) }
 
   /// The memory share for one open inner database.
@@ -50,14 +50,14 @@ final class IndexMemory: SessionCompanion {
 
   // MARK: Pages in memory
 
-  /// The updates that all open stores of a file share.
+  /// The updates that all of a file's open stores share.
   ///
-  /// A reader continues only from pages of the root that it has opened itself, so all of them have the same keys.
+  /// A reader continues only from pages of a root that it has opened itself, so all readers have the same keys.
   private final class SharedUpdates: FileCompanion {
     let usage = PageBudget.Usage()
     private let updates = Mutex<(users: Set<ObjectIdentifier>, byPart: [UInt32: Update])>(([], [:]))
 
-    /// Returns the result of work by a store, which uses the updates from then on.
+    /// Returns the result of a store's work. From then on, the store uses the updates.
     func with<R: Sendable>(_ user: IndexMemory, _ work: (inout [UInt32: Update]) -> R) -> R {
       updates.withLock {
         $0.users.insert(ObjectIdentifier(user))
@@ -82,7 +82,7 @@ final class IndexMemory: SessionCompanion {
 
   func releaseMemory() { shared.leave(self) }
 
-  /// Releases the pages of a store that is closed.
+  /// Releases a closed store's pages.
   func close() {
     isClosed.store(true, ordering: .relaxed)
     shared.leave(self)

@@ -3,9 +3,9 @@ internal import CofferRecords
 
 /// The tables of an inner database (Index-Format, "The inner database").
 ///
-/// SQLite keeps the text of each `CREATE` statement, so a database is the declared one if its texts are these.
+/// SQLite stores the text of each `CREATE` statement, so a database matches its declaration if it has these texts.
 enum IndexSchema {
-  /// The objects that SQLite creates by itself.
+  /// The objects that SQLite creates automatically.
   private static let automatic = [
     "sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)",
     "sqlite_stat1": "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
@@ -49,7 +49,7 @@ enum IndexSchema {
     return "CREATE TABLE \(ContentIndex.fields(collection))(id INTEGER PRIMARY KEY\(columns))"
   }
 
-  /// Returns the indexes of a collection's fields, each named by the numbers of its fields.
+  /// Returns a collection's field indexes, which are named by their fields' numbers.
   static func fieldIndexes(of collection: IndexDeclaration.Collection) -> [(name: String, text: String)] {
     let table = ContentIndex.fields(collection.number)
     return collection.indexedFields.map { fields in
@@ -58,7 +58,7 @@ enum IndexSchema {
     }
   }
 
-  /// Returns the tables that FTS5 creates for a table without content.
+  /// Returns the tables that FTS5 creates for a contentless table.
   private static func shadows(of table: String, hasSizes: Bool) -> [String: String] {
     var shadows = [
       "\(table)_data": "CREATE TABLE '\(table)_data'(id INTEGER PRIMARY KEY, block BLOB)",
@@ -103,9 +103,10 @@ enum IndexSchema {
     return texts
   }
 
-  /// Requires the objects of an inner database to be those that its declaration implies, or none before it is built.
+  /// Verifies that an inner database's objects match its declaration, or that there aren't any objects before it's
+  /// built.
   ///
-  /// - Parameter found: The name and text of each object that has a text.
+  /// - Parameter found: The name and text of each object with a text.
   /// - Throws: `damaged`.
   static func require(
     _ found: [(name: String, text: String)], of declaration: IndexDeclaration, part: UInt32

@@ -1,19 +1,19 @@
 internal import CofferEngine
 internal import CofferRecords
 
-/// An update of an index in the file by several transactions, between which other writers have their turns.
+/// An update of an index in the file in several transactions, to let other writers write in between.
 ///
-/// Each step also compares what others have changed among the documents of earlier steps. Until the last one, the pages
-/// belong to no state, so readers compare each row. Then the root names the documents as they are.
+/// Each step also compares other writers' changes to the documents of earlier steps. Until the last step, the pages
+/// don't belong to any state, so readers compare each row. Then the root refers to the current documents.
 final class IndexSteps {
-  /// The cost of a step. A compared row costs 1.
+  /// The cost of a step. Comparing a row costs 1.
   private static let cost = 4096
-  /// The cost of a document that is indexed or removed.
+  /// The cost of indexing or removing a document.
   static let documentCost = 16
 
   /// The contents before the first step.
   private var former: IndexRoot.Contents?
-  /// The documents at the last step, or `nil` before the first one.
+  /// The documents at the last step, or `nil` before the first step.
   private(set) var contents: IndexRoot.Contents?
   /// The root after the last step.
   private var sealedRoot: [UInt8] = []
@@ -29,7 +29,7 @@ final class IndexSteps {
   func begin(_ sealed: [UInt8], _ contents: IndexRoot.Contents?) -> IndexRoot.Contents? {
     isFinished = true
     if sealed != sealedRoot {
-      // Two updates in turn would both begin again and again.
+      // Two alternating updates would both restart repeatedly.
       if self.contents != nil { limit = nil }
       (former, self.contents, last) = (contents, nil, 0)
     }
@@ -43,7 +43,7 @@ final class IndexSteps {
   ///   - contents: The documents at this step.
   func contents(after last: Int64?, _ contents: IndexRoot.Contents) -> IndexRoot.Contents {
     guard let last, let former else { return contents }
-    // Others have changed more than a step compares.
+    // Other writers have changed more documents than a step compares.
     if last <= self.last { limit = nil }
     (self.contents, self.last, isFinished) = (contents, last, false)
     return former.partial

@@ -9,7 +9,7 @@ final class IndexUpdate {
   private let index: any DocumentIndexTables
   private let progress: ((Int) throws(StoreError) -> Void)?
   private let numbers: Set<UInt32>
-  /// Whether to rebuild tables with many outdated rows. In memory, they could take more space than readers have.
+  /// Whether to rebuild tables with many outdated rows. In memory, this could exceed the readers' limit.
   var rebuildsWorn: Bool
 
   init(
@@ -28,7 +28,7 @@ final class IndexUpdate {
   /// - Parameters:
   ///   - adding: The collections whose tables to rebuild.
   ///   - limit: The cost after which to stop (``IndexSteps``), or `nil` to index all changes.
-  /// - Returns: The last ID that was compared, or `nil` if all changes are indexed.
+  /// - Returns: The last compared ID, or `nil` if all changes are indexed.
   @discardableResult
   func run(_ gap: IndexGap, adding: [UInt32] = [], limit: Int? = nil) throws(StoreError) -> Int64? {
     try file.watching(transaction) { () throws(StoreError) in
@@ -117,7 +117,7 @@ final class IndexUpdate {
 
   /// Updates the index for the rows in an ID range.
   ///
-  /// - Returns: The last ID that was compared if that cost `limit`, or `nil` after the whole range.
+  /// - Returns: The last compared ID if comparing reached `limit`, or `nil` after the entire range.
   private func refresh(
     _ ids: ClosedRange<Int64>, except new: Set<UInt32>, limit: inout Int
   ) throws(StoreError) -> Int64? {
@@ -149,7 +149,7 @@ final class IndexUpdate {
       let next: (id: Int64, mark: Int64)? = try file.run { _ throws(SQLiteError) in
         try known.step() ? (known.int64(at: 0), known.int64(at: 1)) : nil
       }
-      // A holder of a key may have written them. In disorder, an update in steps would never end.
+      // A key holder may have written these rows. If they were out of order, an update in steps would never end.
       guard let next else { return nil }
       guard next.id > lastKnown, StoreFormat.documentIDs.contains(next.id) else {
         throw IndexRoot.damaged("its documents are in disorder")
@@ -166,7 +166,7 @@ final class IndexUpdate {
     let limits = transaction.limits
     var next = try nextKnown()
     var last = ids.lowerBound - 1
-    /// Notes removed documents, and returns whether the limit leaves room for more.
+    /// Notes removed documents, and returns whether the limit allows more.
     func remove(below id: Int64) throws(StoreError) -> Bool {
       while let gone = next, gone.id < id {
         guard limit > 0 else { return false }

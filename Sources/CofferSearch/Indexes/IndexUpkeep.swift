@@ -3,7 +3,7 @@ internal import CofferRecords
 internal import Dispatch
 internal import Synchronization
 
-/// Brings an open store's indexes in the file up to date, one thread at a time.
+/// Updates an open store's indexes in the file, on one thread at a time.
 final class IndexUpkeep: SessionCompanion {
   let queue = DispatchQueue(label: "coffer.indexes", qos: .utility)
   /// Held by the thread that updates the indexes.
@@ -32,7 +32,7 @@ final class IndexUpkeep: SessionCompanion {
 extension StoreEngine {
   private var upkeep: IndexUpkeep { session.companion(IndexUpkeep.self) }
 
-  /// From now on, brings the indexes in the file up to date on another thread after enough commits of this process.
+  /// Starts updating the indexes in the file on another thread after enough commits by this process.
   package func beginIndexUpkeep() {
     session.indexDebt.onLimit { [weak self] in
       self?.upkeep.schedule { [weak self] in
@@ -41,11 +41,11 @@ extension StoreEngine {
     }
   }
 
-  /// Waits for the updates that commits have caused so far.
+  /// Waits for the updates caused by previous commits.
   package func waitForIndexUpkeep() { upkeep.queue.sync {} }
 
-  /// Brings the indexes in the file up to date, if this process has made commits, no other writer is active, and readers
-  /// had to add documents to the indexes in memory.
+  /// Updates the indexes in the file, if this process has made commits, other writers aren't active, and readers had to
+  /// add documents to the indexes in memory.
   ///
   /// - Parameter count: The number of documents that readers must have added. Fewer documents wait for the next call.
   /// - Returns: Whether an index was written.
@@ -56,7 +56,7 @@ extension StoreEngine {
     return updateIndexesInFile(wait: .zero) == true
   }
 
-  /// Brings the indexes in the file up to date before the store is closed, without waiting for other processes.
+  /// Updates the indexes in the file before the store is closed, without waiting for other processes.
   package func updateIndexesBeforeClosing() {
     guard !isReadOnly, connections.canWriteImmediately else { return }
     waitForIndexUpkeep()
@@ -64,11 +64,11 @@ extension StoreEngine {
     updateIndexesInFile(wait: .zero, isDue: true)
   }
 
-  /// Returns whether a failed read can be repeated, because it failed only for lack of memory to update an index.
+  /// Returns whether a failed read can be retried, because it failed only for lack of memory to update an index.
   ///
-  /// Releases the pages of connections that aren't in use, and updates the index in the file when it's this thread's
-  /// turn to write. Inside a transaction of another store, it doesn't wait for that turn. If the file can't be written,
-  /// the read isn't repeated, because it would need the same memory.
+  /// Releases the pages of idle connections, and updates the index in the file when it's this thread's turn to write.
+  /// Inside another store's transaction, it doesn't wait for that turn. If the file can't be written, the read isn't
+  /// retried, because it would need the same memory.
   package func canRepeatRead(after error: any Error) -> Bool {
     guard (error as? StoreError)?.code == .indexBehind, !isReadOnly, !session.isClosing else { return false }
     connections.closeIdleReaders()
@@ -94,7 +94,7 @@ extension StoreEngine {
         for part in IndexPart.all where try updateInFile(part, wait: wait, isDue: isDue) { hasWritten = true }
         return hasWritten
       } catch {
-        // Readers update the indexes in memory until then.
+        // Until then, readers update the indexes in memory.
         switch error.code {
         case .locked, .cancelled, .suspended:
           session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
@@ -119,7 +119,7 @@ extension StoreEngine {
       }
     } catch {
       guard error.code == .indexBehind else { throw error }
-      // The pages take more memory than readers have.
+      // The pages exceed the readers' memory limit.
       let steps = IndexSteps()
       repeat {
         let hasWritten = try writing(wait: wait) { transaction throws(StoreError) in
@@ -143,10 +143,10 @@ extension StoreEngine {
 extension StoreIndexes {
   /// Returns whether an index in the file lacks documents.
   ///
-  /// - Parameter isDue: Whether it must lack so many that an update is worth a commit.
+  /// - Parameter isDue: Whether it must lack enough documents to make an update worth a commit.
   fileprivate func isOutdated(_ part: UInt32, isDue: Bool) throws(StoreError) -> Bool {
     guard let root = try root(part)?.root else { return false }
-    // After a rekey, an index is empty until somebody needs it.
+    // After a rekey, an index is empty until it's needed.
     guard let contents = root.contents else { return !isDue }
     let gap = try gap(since: contents)
     // It may have dates that another program couldn't read.
@@ -157,9 +157,10 @@ extension StoreIndexes {
       || ring.byteCount(after: contents.generation).map { $0 > ring.byteCount / 3 } ?? true
   }
 
-  /// Returns an index's pages in memory, up to date in this transaction.
+  /// Returns an index's pages in memory after updating them for this transaction.
   ///
-  /// Tables with many outdated rows are rebuilt here, while others write, if the index takes up to half of the memory.
+  /// Tables with many outdated rows are rebuilt here, while other writers can write, if the index takes up to half of
+  /// the memory.
   func update(of part: UInt32) throws(StoreError) -> IndexMemory.Update? {
     try withIndex(part) { file throws(StoreError) in
       guard let file, let contents = file.memoryContents else { return nil }
@@ -181,9 +182,9 @@ extension StoreIndexes {
     }
   }
 
-  /// Writes pages that a reader made in memory. Rebuilds tables with many outdated rows if there are any left.
+  /// Writes a reader's pages in memory to the store. Rebuilds any remaining tables with many outdated rows.
   ///
-  /// - Returns: False if the index has changed since.
+  /// - Returns: `false` if the index has changed since then.
   func write(_ part: UInt32, _ update: IndexMemory.Update) throws(StoreError) -> Bool {
     guard let found = try root(part), found.sealed == update.sealedRoot, !found.root.isOtherVersion else {
       return false

@@ -27,13 +27,13 @@ final class IndexedText {
     return try bytes.withUnsafeBytes(body)
   }
 
-  /// Collects the strings at and below some members. Another text than JSON doesn't have members.
+  /// Collects the strings at and below some members. Texts that aren't JSON don't have members.
   private func collectStrings(of json: UnsafeRawBufferPointer, at members: [JSONPath]) {
     var scanner = JSONScanner(json)
     guard let document = try? scanner.scanDocument() else { return }
     var end = 0
     let places = members.compactMap { $0.find(in: json, document)?.range }
-    // A member that contains another one begins before it, or ends after it.
+    // A member that contains another member begins before it, or ends after it.
     for place in places.sorted(by: { ($0.lowerBound, $1.upperBound) < ($1.lowerBound, $0.upperBound) })
     where place.lowerBound >= end {
       collectStrings(of: UnsafeRawBufferPointer(rebasing: json[place]))
@@ -41,7 +41,7 @@ final class IndexedText {
     }
   }
 
-  /// Collects a JSON value's strings, or returns false for other texts, which are indexed unchanged.
+  /// Collects a JSON value's strings, or returns `false` for other texts, which are indexed unchanged.
   @discardableResult
   private func collectStrings(of json: UnsafeRawBufferPointer) -> Bool {
     do throws(JSONError) {

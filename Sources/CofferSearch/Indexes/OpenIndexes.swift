@@ -4,13 +4,13 @@ internal import CofferRecords
 /// A value that keeps an index open between two uses.
 protocol IndexUser: AnyObject {}
 
-/// The indexes that are open on a connection.
+/// A connection's open indexes.
 final class OpenIndexes: ConnectionCompanion {
   /// The open indexes by number. An index is closed if its root row changes.
   var files: [UInt32: IndexFile] = [:]
-  /// The last read roots, kept to decrypt an unchanged row only once.
+  /// The last read roots, which are kept to decrypt an unchanged row only once.
   var roots: [UInt32: (epoch: Int64, sealed: [UInt8], root: IndexRoot)] = [:]
-  /// The idle reader of an index, which is released with the index.
+  /// An index's idle reader, which is released with the index.
   var idleReader: (any IndexUser)?
 
   /// Closes an index and the view that reads from it.

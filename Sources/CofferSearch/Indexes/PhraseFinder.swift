@@ -1,25 +1,25 @@
 internal import CofferEngine
 internal import CofferPatterns
 
-/// Finds a query's phrases in texts, in one pass whose time grows with the text alone.
+/// Finds a query's phrases in texts, in a single pass whose time depends only on the text.
 ///
-/// Each word of the query is a bit. A bit of the state is set if the text's last words are the phrase up to this bit
-/// (the algorithm Shift-And).
+/// Each word of the query is a bit. A state's bit is set if the text's last words match the phrase up to this bit (the
+/// Shift-And algorithm).
 final class PhraseFinder {
   /// An occurrence of a phrase.
   struct Occurrence {
-    /// The number of its first word in the text.
+    /// The number of the first word in the text.
     let word: Int
-    /// The bytes from its first word to its last.
+    /// The byte range from the first word to the last word.
     let place: Range<Int>
-    /// The start of the word that is ``excerptWords`` before its first word, or of the first word.
+    /// The start of the word that precedes the first word by ``excerptWords``, or of the text's first word.
     let anchor: Int
     let phrase: Int
   }
 
-  /// The number of words in an excerpt, from which occurrences are looked at together.
+  /// The number of words in an excerpt, in which occurrences are considered together.
   static let excerptWords = 24
-  /// The number of occurrences from which an excerpt is chosen.
+  /// The maximum number of occurrences from which an excerpt is chosen.
   static let occurrenceLimit = 1000
   /// The number of words between two checks for cancellation.
   static let checkInterval = 4096
@@ -41,10 +41,10 @@ final class PhraseFinder {
   private var owners: [Int] = []
   private var tree = WordForms()
   private let words: WordScan
-  /// The number of words read since the finder was made.
+  /// The number of words read since the finder was created.
   private(set) var wordsRead = 0
 
-  /// - Parameter query: A query, of whose phrases those that count are found.
+  /// - Parameter query: The query, whose counting phrases are found.
   init(_ query: WordQuery, _ words: WordScan) {
     self.words = words
     let counting = query.phrases.filter(\.counts)
@@ -72,7 +72,7 @@ final class PhraseFinder {
   /// Returns occurrences in a title or text, sorted by their first word.
   ///
   /// - Parameters:
-  ///   - ignoringDistance: Whether to return the phrases of NEAR groups wherever they are.
+  ///   - ignoringDistance: Whether to return the phrases in NEAR groups regardless of their distance.
   ///   - isForExcerpt: Whether to return only as many occurrences as an excerpt of the text needs.
   ///   - check: Called regularly. If it throws, the pass ends.
   func occurrences(
@@ -88,7 +88,7 @@ final class PhraseFinder {
     // Words after the deciding occurrence may still be in the excerpt, which doesn't count the gaps between them.
     let rest = 2 * Self.excerptWords + (sought.map { phrases[$0].length }.max() ?? 0)
     var (state, word, end) = (Bits(0), 0, Int.max)
-    // The starts of the last words: a phrase has at most 128, and the anchor is 24 words before it.
+    // The starts of the last words, because a phrase has at most 128 words, and the anchor is 24 words before it.
     var starts = [Int](repeating: 0, count: 256)
     var latest = [Occurrence?](repeating: nil, count: phrases.count)
     var marked = [Int](repeating: -1, count: phrases.count)
@@ -114,7 +114,7 @@ final class PhraseFinder {
       for member in phrase.group { mark(member) }
     }
 
-    /// Returns whether no later excerpt can be better.
+    /// Returns whether later excerpts can't be better.
     func isDecided() -> Bool {
       if found.count >= Self.occurrenceLimit { return true }
       var (low, high) = (Int.max, 0)
@@ -148,15 +148,15 @@ final class PhraseFinder {
   }
 }
 
-/// The words of a query as a tree of bytes, each with the bits that it stands for.
+/// A query's words as a tree of bytes, each with its bits.
 private struct WordForms {
   private struct Node {
     let byte: UInt8
     var child = 0
     var sibling = 0
-    /// The bits of the word that ends here.
+    /// The bits for the whole word that ends here.
     var whole: UInt128 = 0
-    /// The bits of the beginning that ends here.
+    /// The bits for the word prefix that ends here.
     var beginning: UInt128 = 0
   }
 
@@ -183,7 +183,7 @@ private struct WordForms {
     return next
   }
 
-  /// Returns the bits that a word of a text matches.
+  /// Returns the bits that match a text's word.
   func bits(of form: UnsafeRawBufferPointer) -> UInt128 {
     var place = roots[Int(form[0])]
     var bits: UInt128 = 0

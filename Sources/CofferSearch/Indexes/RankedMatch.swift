@@ -13,7 +13,7 @@ public struct RankedMatches: Sendable, Hashable {
   /// The cursor for the next page, or `nil` on the last page.
   public let next: RankedMatches.Cursor?
 
-  /// Returns the query for a text that a user has typed, in which no character is an operator.
+  /// Returns a query for a text typed by a user, without interpreting characters as operators.
   ///
   /// Each part of the text between spaces becomes a phrase, and a document must contain all of them:
   ///
@@ -21,12 +21,12 @@ public struct RankedMatches: Sendable, Hashable {
   /// let page = try store.read { try $0.search(ranked: RankedMatches.query(quoting: "don't POL-358"), in: "notes") }
   /// ```
   ///
-  /// Only letters and digits are compared: `POL-358` also finds `Pol 358`, and `C++` also finds `C`. To find words that
-  /// begin with the last part, append `*` to the query. A text without letters and digits finds nothing, and one of
-  /// more than 128 different words is rejected by the search.
+  /// Only letters and digits are compared, so `POL-358` also finds `Pol 358`, and `C++` also finds `C`. To find words
+  /// that begin with the last part, append `*` to the query. A text without letters and digits doesn't find anything,
+  /// and the search rejects a text with more than 128 different words.
   public static func query(quoting text: String) -> String {
     let parts = text.unicodeScalars.split { $0.properties.isWhitespace || $0 == "\0" }.map { part in
-      // Behind a space, marks aren't a word, but at the beginning of a phrase they are.
+      // After a space, marks aren't a word, but at the beginning of a phrase they are.
       part.startIndex == text.startIndex ? String(part) : String(part.drop(while: WordScan.isMark))
     }
     guard !parts.isEmpty else { return "\"\"" }

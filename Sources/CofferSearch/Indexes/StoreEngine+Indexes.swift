@@ -54,7 +54,7 @@ extension StoreEngine {
     }
   }
 
-  /// Updates outdated indexes and rebuilds damaged indexes, or rebuilds all indexes if `rebuildsAll` is true.
+  /// Updates outdated indexes and rebuilds damaged indexes, or rebuilds all indexes if `rebuildsAll` is `true`.
   package func updateIndexes(_ progress: ProgressHandler?, rebuildsAll: Bool = false) throws(StoreError) -> Bool {
     let (hasWritten, hasRemovedIndexes) = try writing { transaction throws(StoreError) in
       let indexes = StoreIndexes(transaction)

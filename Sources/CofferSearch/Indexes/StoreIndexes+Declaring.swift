@@ -83,7 +83,7 @@ extension StoreIndexes {
     let known = try transaction.collections()
     var copied = declaration
     copied.collections = declaration.collections.compactMap { entry in
-      // Copied collections keep their number, and not always their identity.
+      // Copied collections keep their number, but not always their identity.
       guard let record = known.first(where: { $0.id == entry.number }) else { return nil }
       var entry = entry
       entry.uid = record.uid
@@ -121,9 +121,9 @@ extension StoreIndexes {
     }
   }
 
-  /// Decrypts all pages of an index, and compares them with its root and its tables with its declaration.
+  /// Decrypts all of an index's pages, and compares them with its root and its tables with its declaration.
   ///
-  /// - Returns: The problem, or `nil` if the index is sound.
+  /// - Returns: The problem, or `nil` if the index is valid.
   func problem(of root: IndexRoot) throws(StoreError) -> StoreError? {
     if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) { return problem }
     do throws(StoreError) {

@@ -45,7 +45,7 @@ package struct StoreIndexes {
 
   // MARK: Up-to-date indexes
 
-  /// Calls `work` with an index that is up to date in this transaction, or with `nil` if the index doesn't exist.
+  /// Calls `work` with an index that's up to date in this transaction, or with `nil` if the index doesn't exist.
   ///
   /// Missing documents are added in memory, and these pages are kept for the connection's next transaction. If a page
   /// is damaged, the index is rebuilt in memory and `work` is called a second time.
@@ -141,7 +141,7 @@ package struct StoreIndexes {
   /// Adds missing documents to an index in memory. If many are missing, one reader at a time adds them, and the others
   /// continue from its pages.
   ///
-  /// - Returns: The index, which is opened again to continue from another reader's pages.
+  /// - Returns: The index, which is reopened to continue from another reader's pages.
   func update(_ file: IndexFile) throws(StoreError) -> IndexFile {
     try closingOnError(file.pages.root.part) { () throws(StoreError) in
       try inTurn(file) { () throws(StoreError) in
@@ -159,7 +159,7 @@ package struct StoreIndexes {
     }
   }
 
-  /// Closes an index after an error, because its pages in memory may be those of an unfinished update.
+  /// Closes an index after an error, because its pages in memory may be from an unfinished update.
   private func closingOnError<R>(_ part: UInt32, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     do throws(StoreError) {
       return try work()
@@ -172,7 +172,7 @@ package struct StoreIndexes {
   /// Opens an index for a view, with the documents that other readers have added.
   func openForView(_ part: UInt32) throws(StoreError) -> IndexFile? {
     guard var file = try open(part) else { return nil }
-    // The views need the tables of a new index.
+    // The views need a new index's tables.
     file = try file.contents == nil ? update(file) : continuing(file)
     guard file.isInQuery, let found = try root(part) else { return file }
     let shared = file.memoryContents.map {
@@ -181,7 +181,7 @@ package struct StoreIndexes {
     return try IndexFile(found.root, sealed: found.sealed, transaction, inMemory, continuing: shared)
   }
 
-  /// Runs work on an index, one reader of the file at a time if they share their pages.
+  /// Runs work on an index. If the file's readers share their pages, only one reader runs at a time.
   private func inTurn<R>(_ file: IndexFile, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     guard try mustShare(file.contents) else { return try work() }
     let session = transaction.connection.session
@@ -191,8 +191,8 @@ package struct StoreIndexes {
     return try work()
   }
 
-  /// Returns whether a reader must share the pages that it changes, because an index lacks many documents, or because
-  /// the pages of all readers take more than half of the memory.
+  /// Returns whether a reader must share its changed pages, because an index lacks many documents, or because all
+  /// readers' pages exceed half of the memory.
   private func mustShare(_ contents: IndexRoot.Contents?) throws(StoreError) -> Bool {
     guard !transaction.isWriter else { return false }
     return try gap(since: contents).limit(of: transaction.state.count)
@@ -202,7 +202,7 @@ package struct StoreIndexes {
   private func updateInPlace(_ file: IndexFile) throws(StoreError) {
     let gap = try gap(since: file.contents)
     if case .nothing = gap, try !hasUnreadDocuments(file) { return }
-    // Note it first, because the update may need more memory than readers have.
+    // Record the gap first, because the update may exceed the readers' memory limit.
     if !transaction.isWriter {
       let missing = Int(clamping: max(1, gap.limit(of: transaction.state.count)))
       transaction.connection.session.outdatedIndexDocuments.wrappingAdd(missing, ordering: .relaxed)
@@ -221,7 +221,8 @@ package struct StoreIndexes {
 
   // MARK: Sharing pages in memory
 
-  /// Returns an index that continues from another reader's pages, if readers share them and they don't lack more.
+  /// Returns an index that continues from another reader's pages, if readers share them and they aren't missing more
+  /// documents.
   private func continuing(_ file: IndexFile) throws(StoreError) -> IndexFile {
     guard try mustShare(file.contents) else { return file }
     let count = transaction.state.count
@@ -243,7 +244,7 @@ package struct StoreIndexes {
     return file
   }
 
-  /// Shares an index's pages with other readers, unless those that they have lack only few documents.
+  /// Shares an index's pages with other readers, unless their pages lack only few documents.
   private func share(_ file: IndexFile) throws(StoreError) {
     guard let contents = file.memoryContents else { return }
     let part = file.pages.root.part
@@ -263,10 +264,10 @@ package struct StoreIndexes {
   ///
   /// - Parameters:
   ///   - adding: The collections whose tables to rebuild.
-  ///   - isNewDeclaration: Whether the tables are still those of an earlier declaration.
-  ///   - steps: The steps of which this call makes one, or `nil` to update the index as a whole. An index that is built
-  ///     or made again takes one step.
-  /// - Returns: False if the index is missing or up to date.
+  ///   - isNewDeclaration: Whether the tables still belong to an earlier declaration.
+  ///   - steps: The steps, of which this call performs one, or `nil` to update the entire index. Building or rebuilding
+  ///     an index takes one step.
+  /// - Returns: `false` if the index is missing or up to date.
   @discardableResult
   func write(
     _ part: UInt32, adding: [UInt32] = [], isNewDeclaration: Bool = false, in steps: IndexSteps? = nil,
@@ -313,7 +314,7 @@ package struct StoreIndexes {
     let rebuild = try IndexUpdate(file, transaction)
     guard try rebuild.hasWornTables else { return }
     do throws(StoreError) {
-      // The rebuilt tables have the documents as they are now, so the others get them, too.
+      // The rebuilt tables contain the current documents, so update the other tables, too.
       try rebuild.run(try gap(since: contents))
       try file.write(try self.contents(), transaction)
     } catch {

@@ -13,7 +13,7 @@ package struct SubstringSearch {
 
   /// Returns the documents that may contain a pattern, in the collection's order, from the substring index.
   ///
-  /// - Parameter also: Documents that are returned if they are in the collection.
+  /// - Parameter also: Documents that are returned if they're in the collection.
   /// - Returns: `nil` if a scan is preferable: without a substring index, for regular expressions, fewer than three
   ///   letters, unindexed fields or many candidates, or if updating the index exceeds the memory limit.
   package func candidates(
@@ -52,7 +52,7 @@ package struct SubstringSearch {
     return headers.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
   }
 
-  /// Decrypts a candidate and calls `body` with it if it matches, or if it's already found.
+  /// Decrypts a candidate, and calls `body` with it if it matches, or if it's already found.
   package func withMatch(
     _ id: DocumentID, _ matcher: DocumentMatcher, withText: Bool, isFound: Bool, _ body: (OpenedDocument) throws -> Void
   ) throws {

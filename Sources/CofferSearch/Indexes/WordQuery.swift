@@ -2,18 +2,18 @@ internal import CofferEngine
 internal import CofferPatterns
 internal import CofferRecords
 
-/// A parsed ranked search query: words and operators in FTS5's syntax.
+/// A parsed ranked search query with words and operators in FTS5's syntax.
 ///
-/// FTS5 gets the query in a normal form, in which operands that repeat are left out. The limits bound the steps that
-/// FTS5 can't interrupt, which are those within one document.
+/// FTS5 gets the query in a normal form without repeated operands. The limits bound the steps that FTS5 can't
+/// interrupt, which are the steps within a document.
 struct WordQuery {
   /// The maximum query size in bytes.
   static let maximumByteCount = 4096
-  /// The maximum number of words in all phrases, which bounds phrases and operators, too. Repeated operands count once.
+  /// The maximum number of words in all phrases, which also bounds phrases and operators. Repeated operands count once.
   static let maximumWordCount = 128
-  /// The maximum number of a query's words that one word of a text can match. FTS5 compares each of them with each
-  /// occurrence in a document, so this bounds the time and memory of a step that can't be interrupted. Gaps between
-  /// single characters don't count here, only for ``maximumWordCount``.
+  /// The maximum number of a query's words that a single word in a text can match. FTS5 compares each of them with each
+  /// occurrence in a document, so this bounds the time and memory of an uninterruptible step. Gaps between single
+  /// characters count only for ``maximumWordCount``.
   static let maximumRepetitions = 24
   /// The maximum depth of parentheses. FTS5's parser has a stack of 100 entries, and a level takes up to 7 of them.
   static let maximumDepth = 10
@@ -23,11 +23,11 @@ struct WordQuery {
     let phrase: WordPhrase
     /// The number of the NEAR group that contains the phrase, and its distance.
     let group: (number: Int, distance: Int)?
-    /// Whether the phrase adds to the score and is marked: it isn't behind NOT, and isn't a repetition.
+    /// Whether the phrase adds to the score and is marked, because it isn't after NOT or a repetition.
     let counts: Bool
   }
 
-  /// The query for FTS5, or `nil` if it finds nothing.
+  /// The query for FTS5, or `nil` if it doesn't find anything.
   let normalForm: String?
   /// The phrases of the normal form.
   private(set) var phrases: [Phrase] = []
@@ -67,7 +67,7 @@ struct WordQuery {
     collect(tree, isNegated: false, &known, &groups)
   }
 
-  /// Returns the number of words that the same word of a text can match.
+  /// Returns the number of words that a single word in a text can match.
   private static func repetitions(of words: [WordPhrase.Word]) -> Int {
     let words = words.filter { !$0.form.withUnsafeBytes(WordScan.isGap) }
     return Set(words.map(\.form)).map { form in

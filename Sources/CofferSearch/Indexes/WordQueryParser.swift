@@ -66,7 +66,7 @@ struct WordQueryParser {
       depth -= 1
       return tree
     }
-    // Phrases without words are left out of a list, unless nothing else is in it.
+    // Omit phrases without words from a list, unless the list doesn't contain anything else.
     var operands: [WordTree] = []
     repeat {
       if let tree = try near(columns.intersection(filter ?? .all)) { operands.append(tree) }
@@ -125,7 +125,7 @@ struct WordQueryParser {
       guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
         throw unexpected(number)
       }
-      // No text has more words.
+      // Texts don't have more words.
       distance = min(Int(String(decoding: digits, as: UTF8.self)) ?? .max, 1 << 29)
     }
     try require(.close)
@@ -145,7 +145,7 @@ struct WordQueryParser {
     repeat {
       let token = try require(.string)
       var text = token.string(in: query)
-      // Behind a space, marks aren't a word, as in a text.
+      // After a space, marks aren't a word, as in a text.
       if !token.isQuoted, token.range.lowerBound > 0, query[token.range.lowerBound - 1] <= 0x20 {
         text = String(text.unicodeScalars.drop(while: WordScan.isMark))
       }
@@ -162,7 +162,7 @@ struct WordQueryParser {
         phrase.words += forms
         phrase.parts.append(WordPhrase.Part(text: text, isPrefix: isPrefix))
       }
-      // FTS5 gives the star behind a string without words to the word before it.
+      // FTS5 applies the star after a string without words to the preceding word.
       guard !phrase.words.isEmpty else { continue }
       phrase.words[phrase.words.count - 1].isPrefix = isPrefix
       phrase.parts[phrase.parts.count - 1].isPrefix = isPrefix

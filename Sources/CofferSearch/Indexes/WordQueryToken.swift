@@ -9,10 +9,10 @@ struct WordQueryToken {
   let range: Range<Int>
   var isQuoted = false
 
-  /// Returns the text of a string, without its quotation marks.
+  /// Returns a string's text without its quotation marks.
   func string(in query: [UInt8]) -> String {
     guard isQuoted else { return String(decoding: query[range], as: UTF8.self) }
-    // Each quotation mark of the text is written twice.
+    // Each quotation mark in the text is doubled.
     var bytes: [UInt8] = []
     var isSecond = false
     for byte in query[range].dropFirst().dropLast() {
@@ -66,7 +66,7 @@ struct WordQueryToken {
     return tokens
   }
 
-  /// Returns whether a byte is allowed in a word without quotation marks.
+  /// Returns whether a byte is allowed in an unquoted word.
   private static func isBare(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), 0x1A, 0x80...,

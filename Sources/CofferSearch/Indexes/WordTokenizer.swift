@@ -1,7 +1,7 @@
 internal import CofferPatterns
 internal import CofferSQLite
 
-/// The tokenizer of word indexes, which folds words as a search does (Index-Format, "Words").
+/// The tokenizer for word indexes, which folds words like a search (Index-Format, "Words").
 final class WordTokenizer: FullTextTokenizer {
   private static let name = "coffer_words"
   private static let keepingDiacritics = "keep_diacritics"

@@ -6,7 +6,7 @@ struct WordColumns: OptionSet, Hashable {
 
   static let title = WordColumns(rawValue: 1)
   static let text = WordColumns(rawValue: 2)
-  /// The names of attachments.
+  /// The attachments' names.
   static let names = WordColumns(rawValue: 4)
   static let all: WordColumns = [.title, .text, .names]
 
@@ -19,11 +19,11 @@ struct WordPhrase: Hashable {
   /// A word in its folded form.
   struct Word: Hashable {
     let form: [UInt8]
-    /// Whether a star follows: the word is the beginning of a word in the text.
+    /// Whether a star follows, so the word matches the beginning of a word in the text.
     var isPrefix = false
   }
 
-  /// A string of the query, and whether a star follows it.
+  /// A string in the query, and whether a star follows it.
   struct Part {
     let text: String
     var isPrefix: Bool
@@ -54,7 +54,7 @@ struct WordPhrase: Hashable {
   }
 }
 
-/// A query as a tree of operators, in which no operand repeats.
+/// A query as a tree of operators without repeated operands.
 indirect enum WordTree: Hashable {
   case nothing
   case phrase(WordPhrase)
@@ -63,21 +63,21 @@ indirect enum WordTree: Hashable {
   case any([WordTree])
   case difference(WordTree, WordTree)
 
-  /// Returns what all operands find.
+  /// Returns the intersection of the operands' results.
   static func intersection(_ operands: [WordTree]) -> WordTree {
     let operands = unique(operands.flatMap { if case .all(let inner) = $0 { inner } else { [$0] } })
     guard !operands.contains(.nothing) else { return .nothing }
     return operands.count == 1 ? operands[0] : .all(operands)
   }
 
-  /// Returns what any operand finds.
+  /// Returns the union of the operands' results.
   static func union(_ operands: [WordTree]) -> WordTree {
     let operands = unique(operands.flatMap { if case .any(let inner) = $0 { inner } else { [$0] } })
       .filter { $0 != .nothing }
     return operands.isEmpty ? .nothing : operands.count == 1 ? operands[0] : .any(operands)
   }
 
-  /// Returns what the first operand finds, and none of the others.
+  /// Returns the first operand's results without the other operands' results.
   static func difference(_ operands: [WordTree]) -> WordTree {
     var (wanted, unwanted) = (operands[0], operands.dropFirst())
     if case .difference(let inner, let outer) = wanted { (wanted, unwanted) = (inner, [outer] + unwanted) }
@@ -90,7 +90,7 @@ indirect enum WordTree: Hashable {
     return operands.filter { known.insert($0).inserted }
   }
 
-  /// The words of all phrases.
+  /// The words in all phrases.
   var words: [WordPhrase.Word] {
     switch self {
     case .nothing: []
@@ -114,7 +114,7 @@ indirect enum WordTree: Hashable {
     }
   }
 
-  /// Returns the text in parentheses if the operator binds less than the operator around it.
+  /// Returns the text in parentheses if the operator has a lower precedence than the outer operator.
   private func text(within outer: Int) -> String {
     let own =
       switch self {

@@ -20,7 +20,7 @@ struct CollectionView: Equatable {
   /// The name of the collection's word search table.
   var matchName: String { name + ".match" }
 
-  /// Returns the kind of a declared field, or `nil` if there's no such field.
+  /// Returns the kind of a declared field, or `nil` if the field doesn't exist.
   func kind(ofField name: String) -> DocumentIndex.Kind? {
     fields.first { $0.name.isEqualForSQL(to: name) }?.kind
   }
@@ -57,7 +57,8 @@ struct CollectionView: Equatable {
       let columns = Self.columns.map { ",\($0.declared.name)" }.joined()
       return "CREATE TEMP VIEW \(name) AS SELECT id\(columns) FROM documents WHERE collection=\(text)"
     }
-    // A function has no type, so comparisons with values of another type would differ from those in `documents`.
+    // A function's result doesn't have a type, so comparisons with values of another type would differ from comparisons
+    // in `documents`.
     let columns = Self.columns.map { column in
       let name = column.declared.name
       // A key can be a blob, which a cast would change.

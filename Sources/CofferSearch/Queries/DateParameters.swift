@@ -3,19 +3,19 @@ internal import CofferEngine
 internal import CofferFoundation
 internal import CofferSQLite
 
-/// The dates among a query's parameters that are compared with a field of numbers.
+/// The dates in a query's parameters that are compared with a numeric field.
 ///
-/// A date is text for SQLite, and text never equals a number. So a date whose parameter is compared directly with a
-/// field of numbers, as in `made >= ?`, `? < made`, `made BETWEEN ? AND ?` or `made IN (?, ?)`, becomes the number that
-/// the store's values have for this date.
+/// SQLite treats a date as text, which never equals a number. Therefore, if a date's parameter is compared directly
+/// with a numeric field, as in `made >= ?`, `? < made`, `made BETWEEN ? AND ?` or `made IN (?, ?)`, the date is
+/// replaced with its number in the store's values.
 struct DateParameters {
   private let tokens: [SQLToken]
-  /// Returns whether a column is a field of numbers, given its qualifier, if any, and its name.
+  /// Returns whether a column is a numeric field, given its qualifier, if any, and its name.
   private let isNumber: (_ qualifier: String?, _ name: String) -> Bool
 
-  /// Converts dates in place. Does nothing without dates.
+  /// Converts dates in place. Has no effect without dates.
   ///
-  /// - Parameter number: Returns the number that the store's values have for a date, or `nil` if they have no numbers.
+  /// - Parameter number: Returns a date's number in the store's values, or `nil` if dates aren't numbers there.
   static func convert(
     _ parameters: inout [(any SQLiteValueConvertible)?], in sql: String, number: (Date) -> Double?,
     isNumber: @escaping (_ qualifier: String?, _ name: String) -> Bool
@@ -30,7 +30,7 @@ struct DateParameters {
     }
   }
 
-  /// Returns the indexes of the parameters that are compared with fields of numbers only.
+  /// Returns the indexes of the parameters that are compared only with numeric fields.
   private func comparedParameters() -> Set<Int> {
     var (found, others): (Set<Int>, Set<Int>) = ([], [])
     var highest = 0
@@ -49,7 +49,7 @@ struct DateParameters {
       highest = max(highest, number)
       if isCompared(at: place) { found.insert(number - 1) } else { others.insert(number - 1) }
     }
-    // The same parameter can't be a number in one place and text in another.
+    // A parameter can't be both a number and text.
     return found.subtracting(others)
   }
 
@@ -63,7 +63,7 @@ struct DateParameters {
     }
     if tokens[before].isWord("AND") {
       before -= 1
-      // The lower bound is one value, such as a parameter.
+      // The lower bound is a single value, such as a parameter.
       before -= 1
       guard before >= 0, tokens[before].isWord("BETWEEN") else { return false }
     }
@@ -73,7 +73,7 @@ struct DateParameters {
     return isNumberColumn(beforeWord: before - 1)
   }
 
-  /// Whether a column is before `BETWEEN` or `IN`, or before `NOT` and that word.
+  /// Returns whether a column precedes `BETWEEN` or `IN`, or `NOT` and that word.
   private func isNumberColumn(beforeWord word: Int) -> Bool {
     let end = word >= 1 && tokens[word - 1].isWord("NOT") ? word - 2 : word - 1
     return isNumberColumn(endingAt: end)
@@ -92,7 +92,7 @@ struct DateParameters {
   }
 }
 
-/// A token of SQL. Comments and white space are left out.
+/// A SQL token. Comments and whitespace are omitted.
 private enum SQLToken: Equatable {
   /// A name or word. A quoted name is never a word.
   case name(String, isQuoted: Bool)
@@ -113,7 +113,7 @@ private enum SQLToken: Equatable {
     }
   }
 
-  /// Whether it can be in a list of values, after its parenthesis.
+  /// Whether the token can be in a list of values, after its opening parenthesis.
   var isListItem: Bool {
     switch self {
     case .parameter, .literal: true
@@ -133,7 +133,7 @@ private enum SQLToken: Equatable {
         || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
     func endOfName(_ start: Int) -> Int { bytes[start...].firstIndex { !isNameByte($0) } ?? bytes.count }
-    /// The end of a quoted token, and its text without doubled quotes.
+    /// Returns the end of a quoted token, and its text without doubled quotes.
     func quoted(_ close: UInt8) -> (end: Int, text: String) {
       var content: [UInt8] = []
       var end = place + 1

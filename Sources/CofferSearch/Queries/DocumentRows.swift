@@ -26,7 +26,7 @@ final class DocumentRows: VirtualRows {
   private var statement: StoreStatement?
   private var order: OrderCheck?
   private var lastID: Int64?
-  /// Whether the rows are those of whole collections, so the store's row count is compared after the last row.
+  /// Whether the rows are entire collections, so the store's row count is compared after the last row.
   private let isWhole: Bool
   private let document: DocumentValues
   private(set) var repeatCount: Int64 = 0

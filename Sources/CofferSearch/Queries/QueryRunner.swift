@@ -11,7 +11,7 @@ package struct QueryRunner {
     self.transaction = transaction
   }
 
-  /// The decoding for members of rows that are JSON in a text column, with the strategies of the stored values.
+  /// The decoding for row members stored as JSON in a text column, with the stored values' strategies.
   var nestedDecoding: NestedDecoding {
     let values = transaction.values
     return { type, json in try values.value(type, inJSON: json) }

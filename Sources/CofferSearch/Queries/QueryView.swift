@@ -129,7 +129,7 @@ final class QueryView: IndexUser {
     if isOpen(connection) { connection.openIndexes.idleReader = self }
   }
 
-  /// Whether the connection keeps the view's index, which isn't the case for a query within a query.
+  /// Returns whether the connection keeps the view's index, which isn't the case for a query within a query.
   private func isOpen(_ connection: StoreConnection) -> Bool {
     index == nil || index === connection.openIndexes.files[IndexPart.contents]
   }
@@ -182,7 +182,7 @@ final class QueryView: IndexUser {
     return statement
   }
 
-  /// Returns whether a column is a field of numbers in each collection that a query reads and that has the field.
+  /// Returns whether a column is a numeric field in each collection that a query reads and that has the field.
   private func isNumber(_ name: String, of qualifier: String?, amongFieldsOf numbers: Set<UInt32>?) -> Bool {
     guard let numbers else { return false }
     var read = collections.filter { numbers.contains($0.number) }

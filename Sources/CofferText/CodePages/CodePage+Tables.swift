@@ -1,6 +1,7 @@
 extension CodePage {
-  // The upper halves of the code pages, by the Unicode consortium's mapping tables (VENDORS/MICSFT/WINDOWS,
-  // VENDORS/MISC/KOI8-R.TXT, ISO8859): the code point of each byte from 0x80 on, eight a line. 0 is undefined there.
+  // The upper halves of the code pages, from the Unicode consortium's mapping tables (VENDORS/MICSFT/WINDOWS,
+  // VENDORS/MISC/KOI8-R.TXT, ISO8859). The tables contain each byte's code point from 0x80, with eight code points in a
+  // line. 0 is undefined.
 
   static let windows1250: [UInt16] = [
     0x20AC, 0, 0x201A, 0, 0x201E, 0x2026, 0x2020, 0x2021,

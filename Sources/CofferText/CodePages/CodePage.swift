@@ -1,15 +1,15 @@
 /// A single-byte encoding whose lower half is ASCII.
 struct CodePage: Sendable {
-  /// The code point of each byte from 0x80 on, or 0 where the page defines none.
+  /// The code points of the bytes from 0x80, with 0 for undefined bytes.
   let upperHalf: [UInt16]
 
-  /// Whether the page defines all of these bytes.
+  /// Returns whether the page defines all of these bytes.
   func decodes(_ bytes: some Sequence<UInt8>) -> Bool {
     bytes.allSatisfy { $0 < 0x80 || upperHalf[Int($0) - 0x80] != 0 }
   }
 
-  /// For each byte its UTF-8 in the lower three bytes, the first lowest, and their number in the highest; 0 for an
-  /// undefined byte.
+  /// A table with each byte's UTF-8 in the lower three bytes, in ascending order, and its length in the highest byte,
+  /// or 0 for an undefined byte.
   var decodingTable: [UInt32] {
     var table = (0..<128).map { UInt32($0) | 1 << 24 }
     for codePoint in upperHalf {
@@ -21,7 +21,7 @@ struct CodePage: Sendable {
     return table
   }
 
-  /// The byte of each code point of the basic plane, or 0 for none (U+0000 apart).
+  /// A table with the byte for each code point in the basic plane, or 0 if there isn't one (except for U+0000).
   var encodingTable: [UInt8] {
     var table = [UInt8](repeating: 0, count: 0x10000)
     for byte in 0..<128 {

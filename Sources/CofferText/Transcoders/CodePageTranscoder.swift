@@ -1,6 +1,6 @@
-/// Code pages to UTF-8 and back, by the tables of ``CodePage``.
+/// Transcodes code pages to UTF-8 and back, using ``CodePage`` tables.
 enum CodePageTranscoder {
-  /// - Parameter table: ``CodePage/decodingTable``.
+  /// - Parameter table: The ``CodePage/decodingTable``.
   @inline(never)
   static func decode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, table: [UInt32]
@@ -45,7 +45,7 @@ enum CodePageTranscoder {
     return progress
   }
 
-  /// - Parameter table: ``CodePage/encodingTable``.
+  /// - Parameter table: The ``CodePage/encodingTable``.
   @inline(never)
   static func encode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, table: [UInt8]

@@ -1,16 +1,16 @@
-/// Bytes consumed and written by one pass of a transcoding loop over a buffer, and why it stopped.
+/// The numbers of bytes consumed and written by a transcoding loop over a buffer, and the reason that it stopped.
 ///
-/// A loop takes whole characters only. It never waits for more input and never decides what a fault means: the decoder
-/// or encoder that runs it does.
+/// A loop processes only complete characters. It never waits for more input or interprets a fault, because the calling
+/// decoder or encoder does.
 struct TranscodingProgress {
   enum Stop {
-    /// Every byte of the input was taken.
+    /// All input is consumed.
     case inputEnd
-    /// The rest of the input begins a character.
+    /// The remaining input is the beginning of a character.
     case incompleteTail
-    /// The next character does not fit into the output.
+    /// The next character doesn't fit into the output.
     case outputFull
-    /// The next `length` bytes of the input are invalid; replacement turns them into one U+FFFD.
+    /// The next `length` bytes of the input are invalid. They're replaced with a single U+FFFD.
     case fault(Fault, length: Int)
   }
 
@@ -18,7 +18,7 @@ struct TranscodingProgress {
   var written = 0
   var stop = Stop.inputEnd
 
-  /// Continues with the pass that began where this one stopped.
+  /// Adds the pass that continued from this pass.
   mutating func add(_ next: TranscodingProgress) {
     consumed += next.consumed
     written += next.written
@@ -26,7 +26,7 @@ struct TranscodingProgress {
   }
 }
 
-/// A fault at one place of the input, as the transcoders report it.
+/// A fault in the input, as reported by transcoders.
 enum Fault: Equatable, Sendable {
   case unpairedSurrogate
   case truncatedUnit
@@ -60,7 +60,7 @@ enum Fault: Equatable, Sendable {
 }
 
 extension UnsafeRawPointer {
-  /// Eight bytes at any alignment, the first in the lowest bits.
+  /// Returns eight unaligned bytes, with the first byte in the lowest bits.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -75,7 +75,7 @@ extension UnsafeMutableRawPointer {
 }
 
 extension UInt64 {
-  /// The same 16 bits in each of the four lanes.
+  /// Creates four lanes with the same 16 bits.
   @inline(__always)
   init(lanes: UInt16) {
     self = UInt64(lanes) &* 0x0001_0001_0001_0001

@@ -1,8 +1,8 @@
 internal import CCofferText
 
-/// UTF-16 to UTF-8, by CCofferText's kernel if the processor supports it.
+/// Decodes UTF-16 to UTF-8, with CCofferText's kernel if the processor supports it.
 struct UTF16Decoder: Sendable {
-  /// Without the kernel.
+  /// A decoder without the kernel.
   static let scalar = UTF16Decoder(shortShuffles: [], longShuffles: [])
 
   static let fastest =
@@ -16,8 +16,8 @@ struct UTF16Decoder: Sendable {
       })
     : scalar
 
-  /// The bytes that remain of 8 lanes of 16 bits, and of 4 lanes of 32: 16 indices for each mask, see CCofferText.h.
-  /// Empty without the kernel.
+  /// The bytes to keep from 8 lanes of 16 bits, and from 4 lanes of 32 bits, with 16 indices for each mask. See
+  /// CCofferText.h. Empty without the kernel.
   private let shortShuffles: [UInt8]
   private let longShuffles: [UInt8]
 
@@ -26,7 +26,7 @@ struct UTF16Decoder: Sendable {
     for (lane, length) in lengths.enumerated() {
       indices += (0..<length).map { UInt8(lane * laneSize + $0) }
     }
-    // An index with the top bit set gives a zero.
+    // An index with the top bit set results in a zero.
     return indices + [UInt8](repeating: 0x80, count: 16 - indices.count)
   }
 

@@ -1,4 +1,4 @@
-/// UTF-8 to UTF-16.
+/// Encodes UTF-8 as UTF-16.
 enum UTF16Encoder {
   @inline(never)
   static func littleEndian(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer)
@@ -72,7 +72,7 @@ enum UTF16Encoder {
     return progress
   }
 
-  /// Four bytes as four lanes of 16 bits.
+  /// Returns four bytes as four 16-bit lanes.
   @inline(__always)
   private static func spread(_ bytes: UInt64) -> UInt64 {
     let pairs = (bytes | bytes &<< 16) & 0x0000_FFFF_0000_FFFF

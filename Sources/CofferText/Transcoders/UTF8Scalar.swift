@@ -1,27 +1,27 @@
-/// Reads one character in UTF-8.
+/// Reads a UTF-8 character.
 enum UTF8Scalar {
-  /// The length of the character that a word begins with; 0 where ``read(_:available:)`` must decide: a longer one, or
-  /// none.
+  /// Returns the length of the character at a word's beginning, or 0 if ``read(_:available:)`` must read a longer or
+  /// invalid character.
   @inline(__always)
   static func lengthInBasicPlane(_ word: UInt64) -> Int {
     if word & 0x80 == 0 { return 1 }
     // A lead of C0 or C1 would be overlong.
     if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 { return 2 }
-    // 0000 in these bits would be overlong, 200D a surrogate.
+    // 0000 in these bits would be overlong, and 200D would be a surrogate.
     let range = word & 0x200F
     return word & 0xC0C0F0 == 0x8080E0 && range != 0 && range != 0x200D ? 3 : 0
   }
 
-  /// The character, or the fault, at a byte.
+  /// The character or fault at a byte.
   enum Reading {
     case character(scalar: UInt32, length: Int)
-    /// The bytes end before the character does, and are right so far.
+    /// The bytes end before the character does, and are valid so far.
     case incomplete
-    /// The longest beginning of a character that is right so far, or one byte (Unicode's "maximal subpart").
+    /// The longest valid beginning of a character, or one byte (Unicode's "maximal subpart").
     case fault(Fault, length: Int)
   }
 
-  /// Reads the character that begins at `source`; `available` is at least 1.
+  /// Reads the character at `source`. `available` must be at least 1.
   static func read(_ source: UnsafeRawPointer, available: Int) -> Reading {
     func byte(_ offset: Int) -> UInt32 { UInt32(source.load(fromByteOffset: offset, as: UInt8.self)) }
     let lead = byte(0)

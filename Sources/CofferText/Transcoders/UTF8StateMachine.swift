@@ -1,32 +1,32 @@
-/// A state machine for UTF-8, one step per byte, without a branch (Unicode, table 3-7).
+/// A branchless state machine for UTF-8, with one step for each byte (Unicode, table 3-7).
 ///
-/// A state is the number of a bit: the word of a byte, shifted right by the state, has the next state in its lowest six
-/// bits. The bits above are left as they are, since a shift looks at no more than six.
+/// A state is a bit's number. A byte's word, shifted right by the state, contains the next state in its lowest six
+/// bits. Higher bits are ignored, because a shift uses only six bits.
 struct UTF8StateMachine: Sendable {
-  /// One word for each byte value.
+  /// A word for each byte value.
   let transitions: [UInt64]
 
   static let any = UTF8StateMachine(refusingNUL: false)
   static let withoutNUL = UTF8StateMachine(refusingNUL: true)
 
-  /// Between two characters.
+  /// The state between two characters.
   static let start: UInt64 = State.start.rawValue
 
   @inline(__always)
   static func isStart(_ state: UInt64) -> Bool { state & 63 == State.start.rawValue }
 
-  /// Once refused, always refused.
+  /// Returns whether a fault was found. This state never changes.
   @inline(__always)
   static func isRefused(_ state: UInt64) -> Bool { state & 63 == State.refused.rawValue }
 
   private enum State: UInt64, CaseIterable {
     case refused = 0
     case start = 6
-    /// This number of continuation bytes must follow.
+    /// The number of continuation bytes that must follow.
     case one = 12
     case two = 18
     case three = 24
-    /// After these leads the next byte has a narrower range.
+    /// After these leads, the next byte has a smaller range.
     case afterE0 = 30
     case afterED = 36
     case afterF0 = 42

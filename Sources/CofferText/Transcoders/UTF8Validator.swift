@@ -1,12 +1,12 @@
 internal import CCofferText
 
-/// Checks and copies UTF-8: runs are checked 32 bytes at a time, by the kernel if the processor supports it, and copied
-/// whole.
+/// Validates and copies UTF-8. Runs are validated 32 bytes at a time, with the kernel if the processor supports it, and
+/// copied as a whole.
 enum UTF8Validator {
-  /// Bytes checked and then copied at a time, few enough to stay in the processor's cache.
+  /// The number of bytes to validate before copying, which is small enough to remain in the processor's cache.
   private static let stretch = 16 << 10
 
-  /// - Parameter refusingNUL: U+0000 is a fault.
+  /// - Parameter refusingNUL: Whether U+0000 is a fault.
   static func copy(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, refusingNUL: Bool
   ) -> TranscodingProgress {
@@ -43,10 +43,10 @@ enum UTF8Validator {
   }
 
   private static let hasKernel = coffer_has_kernels()
-  /// Shorter texts aren't worth the kernel's tables.
+  /// The minimum length for the kernel, because the kernel's tables don't pay off for shorter texts.
   private static let leastForKernel = 64
 
-  /// Finds the length of the valid prefix. Writes nothing.
+  /// Returns the length of the valid prefix, without writing.
   @inline(never)
   private static func check(_ source: UnsafeRawPointer, count: Int) -> TranscodingProgress {
     check(source, count: count, refusingNUL: false, machine: UTF8StateMachine.any)
@@ -77,7 +77,8 @@ enum UTF8Validator {
             let fourth = source.word(at: position &+ 24)
             var bad = first | second | third | fourth
             if refusingNUL {
-              // Exact for words of ASCII: a byte less one has its top bit set only where it, or one below it, was 0.
+              // This is exact for ASCII words, because subtracting one sets a byte's top bit only if the byte, or a
+              // lower byte, was 0.
               bad |= (first &- ones) | (second &- ones) | (third &- ones) | (fourth &- ones)
             }
             guard bad & tops == 0 else { break }
@@ -96,7 +97,7 @@ enum UTF8Validator {
         position &+= 8
       }
     }
-    // The rest, or the fault, is checked one character at a time, from the beginning of the last one.
+    // Check the rest or the fault character by character, starting at the beginning of the last character.
     if !UTF8StateMachine.isStart(state) {
       repeat { position &-= 1 } while source.load(fromByteOffset: position, as: UInt8.self) & 0xC0 == 0x80
     }
