@@ -7,6 +7,11 @@ extension Database {
   /// The number of bytes to read at a time.
   private static let blockBytes: Int64 = 1 << 20
 
+  /// Returns whether slack can be cleared in a file with so many pages.
+  ///
+  /// Pages outside of trees begin with a page number. Below 2^25, its first byte can't be a tree page's type.
+  package static func canClearSlack(pageCount: Int64) -> Bool { pageCount < 1 << 25 }
+
   /// Overwrites the slack of these pages with zeros, directly in the file.
   ///
   /// Bypasses the journal and cache. The database's contents don't depend on these bytes, so the process can safely be
@@ -66,8 +71,7 @@ private struct PageLayout {
     guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return nil }
     pageCount = fileSize / pageSize
     mapDistance = number(52) == 0 ? 0 : (pageSize - Int64(header[20])) / 5 + 1
-    // Other pages begin with a page number. Below 2^25, its first byte can't be a node's type.
-    guard pageCount < 1 << 25 else { return nil }
+    guard Database.canClearSlack(pageCount: pageCount) else { return nil }
   }
 
   func mayBeTree(_ page: Int64) -> Bool {

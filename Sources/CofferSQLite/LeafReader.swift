@@ -64,11 +64,13 @@ package final class LeafReader {
       let start = number == 1 ? 100 : 0
       guard page[start] == 13 else { continue }
       let count = integer(start + 3, 2)
+      // The headers of different cells don't overlap, but a malicious page can point to one cell any number of times.
+      var headerBytesLeft = usableSize
       for index in 0..<count {
         let pointer = start + 8 + 2 * index
         guard pointer + 2 <= usableSize else { break }
         let cell = integer(pointer, 2)
-        guard let head = cellHead(at: cell), let columns = columnCount(head) else { continue }
+        guard let head = cellHead(at: cell), let columns = columnCount(head, &headerBytesLeft) else { continue }
         try visit(head.number, columns, Place(page: UInt32(number), cell: UInt16(cell)))
       }
     }
@@ -147,11 +149,13 @@ package final class LeafReader {
     return wanted <= most ? wanted : least
   }
 
-  private func columnCount(_ head: CellHead) -> Int? {
+  private func columnCount(_ head: CellHead, _ bytesLeft: inout Int) -> Int? {
     page.withUnsafeBytes { page in
       let row = UnsafeRawBufferPointer(rebasing: page[head.start..<head.start + head.localCount])
       var offset = 0
-      guard let stored = Varint.read(row, &offset), let end = Int(exactly: stored), end <= row.count else { return nil }
+      guard let stored = Varint.read(row, &offset), let end = Int(exactly: stored), end <= min(row.count, bytesLeft)
+      else { return nil }
+      bytesLeft -= end
       var count = 0
       while offset < end {
         guard Varint.read(row, &offset) != nil else { return nil }

@@ -48,6 +48,21 @@ struct HostileSlotTests: OpeningSuite {
     try database.close()
   }
 
+  /// A writer can give values of any length to any number of rows, which aren't read.
+  @Test(arguments: [("label", "printf('%020000d', 0)"), ("params", "zeroblob(20000)"), ("wrapped", "zeroblob(20000)")])
+  func rejectsLongValuesUnread(_ column: String, _ value: String) throws {
+    try makeStore(keys: [.published("primary")], recipients: [])
+    try edit("UPDATE coffer_slot SET \(column) = \(value)")
+    let message = "a value is longer than the format allows"
+    do throws(StoreError) {
+      _ = try DocumentStore.info(at: url)
+      Issue.record("it was read")
+    } catch {
+      #expect(error.code == .damaged && error.message.contains(message), "\(error)")
+    }
+    try expectRefused(.damaged)
+  }
+
   private static let provider: @Sendable ([UInt8]) throws -> Secret = { _ in .text(String(repeating: "a", count: 32)) }
 
   @Test(arguments: [

@@ -22,7 +22,8 @@ struct SharedPagesTests: OpeningSuite {
     let test = try TestStore()
     try test.store.write { tx in
       for number in 1...3 {
-        try tx.insert(Document(text: String(repeating: "\(number) ", count: 3000)), into: test.notes)
+        let id = try tx.insert(Document(text: String(repeating: "\(number) ", count: 3000)), into: test.notes)
+        if tree.hasPrefix("coffer_attachment") { try tx.attach([1, 2], to: id, name: "\(number)") }
       }
     }
     try test.store.close()
@@ -94,6 +95,13 @@ struct SharedPagesTests: OpeningSuite {
   @Test func refusesToListCollections() throws {
     try makeStore(sharing: "coffer_collection")
     expect(.damaged) { _ = try open().read { try $0.collections() } }
+  }
+
+  @Test func refusesToListDocumentsWithAttachments() throws {
+    try makeStore(sharing: "coffer_attachment_id")
+    let store = try open()
+    expect(.damaged) { _ = try store.read { try $0.headers(in: "notes") } }
+    expect(.damaged) { _ = try store.write { try $0.setIndexes([.words()], of: "notes") } }
   }
 
   @Test func countsDocumentsUpToStateCount() throws {

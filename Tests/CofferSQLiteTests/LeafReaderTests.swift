@@ -51,6 +51,34 @@ import Testing
     #expect(try rows(path) == expected)
   }
 
+  /// Thousands of pointers lead to one cell, whose header fills the page.
+  @Test func readsHeaderBehindManyPointersOnce() throws {
+    let scratch = try Scratch()
+    let path = scratch.file("pointers")
+    let database = try Database(path, mode: .createNew)
+    _ = try database.query("PRAGMA page_size = 65536")
+    try database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+    try database.close()
+    var bytes = try Data(contentsOf: URL(filePath: path))
+    let (page, pointers, cell, headerCount) = (65536, 10_000, 30_000, 0x7F80)
+    let cellPlace = [UInt8(cell >> 8), UInt8(cell & 0xFF)]
+    let head: [UInt8] = [13, 0, 0, UInt8(pointers >> 8), UInt8(pointers & 0xFF)] + cellPlace + [0]
+    bytes.replaceSubrange(page..<page + 8, with: head)
+    for index in 0..<pointers {
+      let pointer = page + 8 + 2 * index
+      bytes.replaceSubrange(pointer..<pointer + 2, with: cellPlace)
+    }
+    // The length of the row, its number, and the length of its header, which is all of the row: NULL values.
+    let length: [UInt8] = [0x81, 0xFF, 0x00]
+    bytes.replaceSubrange(page + cell..<page + cell + 7, with: length + [1] + length)
+    try bytes.write(to: URL(filePath: path))
+    let reader = try #require(try LeafReader(try Database(path)))
+    var columns: [Int] = []
+    reader.visitRows { _, count, _ in columns.append(count) }
+    // The first page has the row of the table.
+    #expect(columns == [5, headerCount - 3, headerCount - 3])
+  }
+
   @Test func survivesRandomBytes() throws {
     let scratch = try Scratch()
     let path = scratch.file("noise")

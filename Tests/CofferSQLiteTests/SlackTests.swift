@@ -86,6 +86,10 @@ import Testing
     #expect(try other.query("PRAGMA integrity_check").rows[0][0] == .text("ok"))
   }
 
+  @Test func clearsSlackBelow33554432Pages() {
+    #expect(Database.canClearSlack(pageCount: 0x01FF_FFFF) && !Database.canClearSlack(pageCount: 0x0200_0000))
+  }
+
   @Test func clearSlackSkipsEmptyFilesAndMalformedPages() throws {
     let scratch = try Scratch()
     let database = try Database(scratch.file("empty"), mode: .create)

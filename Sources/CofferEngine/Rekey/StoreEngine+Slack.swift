@@ -9,6 +9,8 @@ extension StoreEngine {
   ///
   /// Reads the whole file, but writes only pages with remains. Each transaction blocks other writers for about 64 MiB.
   /// In WAL mode, it waits until readers no longer need the log.
+  ///
+  /// - Throws: `tooLarge` for a file of 256 GiB or more, from which nothing is erased.
   func clearSlack(waiting: () throws(StoreError) -> Void) throws(StoreError) {
     var next: Int64? = 1
     while let first = next {
@@ -26,12 +28,17 @@ extension StoreEngine {
   /// - Returns: The page to continue with, or `nil` after the last page.
   private static func clearSlack(_ transaction: StoreTransaction, from first: Int64) throws(StoreError) -> Int64? {
     let database = transaction.database.connection
-    let (isCleared, pages) = try translatingErrors { () throws(SQLiteError) in
-      let pages = try database.integerPragma("page_count") ?? 0
+    let pages = try translatingErrors { () throws(SQLiteError) in try database.integerPragma("page_count") ?? 0 }
+    guard Database.canClearSlack(pageCount: pages) else {
+      throw StoreError(
+        .tooLarge, "earlier values can't be erased from a file with \(pages) pages",
+        hint: "export the documents into a new store, and delete this file")
+    }
+    let isCleared = try translatingErrors { () throws(SQLiteError) in
       let cleared = try database.clearSlack(ofPages: first..<first + slackPages)
       // The next commit must not write this connection's cached versions of those pages.
       if cleared > 0 { try database.releaseCache() }
-      return (cleared > 0, pages)
+      return cleared > 0
     }
     if isCleared {
       try transaction.writer.willWrite()
