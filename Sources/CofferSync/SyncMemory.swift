@@ -197,12 +197,24 @@ package struct SyncMemory: Sendable, Equatable {
     for name in lines.keys { lines[name]!.covered = max(lines[name]!.covered, lines[name]!.file.sequence) }
   }
 
-  /// The other devices that receive a new folder secret.
-  var members: [UniqueID] {
-    others.filter { name in
+  /// The other devices' lines that people see, and can remove.
+  ///
+  /// A line that ended isn't listed if a copy's line is. The copies have the same key pair until they take new
+  /// identities.
+  var listed: [UniqueID] {
+    let going = Set(lines.values.filter { !$0.isForked && !$0.isFormer && !$0.isRemoved }.map(\.device))
+    return others.filter { name in
       let line = lines[name]!
-      return name == line.device && !line.isRemoved && !line.isFormer && line.recipient != Self.noRecipient
+      return !line.isFormer && (!line.isForked || !line.isRemoved && !going.contains(line.device))
     }
+  }
+
+  /// The lines whose devices receive a new folder secret.
+  var members: [UniqueID] { listed.filter { !lines[$0]!.isRemoved } }
+
+  /// Returns a device's recipient, which its copies share, or `nil` if this store hasn't read a file of the device.
+  func recipient(of device: UniqueID) -> [UInt8]? {
+    lines.values.first { $0.device == device && $0.recipient != Self.noRecipient }?.recipient
   }
 
   // MARK: The stored form

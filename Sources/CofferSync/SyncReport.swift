@@ -89,7 +89,7 @@ public struct SyncDevice: Sendable, Hashable, Identifiable {
 
 /// A folder's status, as shown by `sync status`.
 public struct FolderSyncStatus: Sendable, Hashable {
-  /// All known devices, starting with this device.
+  /// All known devices, starting with this device. Only listed devices get a new secret when a device is removed.
   public let devices: [SyncDevice]
   /// The problems found in the folder.
   public let problems: [FolderSyncReport.Problem]

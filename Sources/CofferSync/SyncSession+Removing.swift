@@ -31,9 +31,8 @@ extension SyncSession {
     let range = replicas.range(of: line.device)
     for other in memory.others {
       let copy = memory.lines[other]!
-      let hasKey = line.recipient != SyncMemory.noRecipient && copy.recipient == line.recipient
       let hasRange = range != nil && replicas.range(of: copy.device) == range
-      if other == name || hasKey || hasRange { memory.lines[other]!.isRemoved = true }
+      if copy.device == line.device || hasRange { memory.lines[other]!.isRemoved = true }
     }
     try publishSecret(try SyncMemory.newSecret())
     let report = try run()
@@ -50,7 +49,7 @@ extension SyncSession {
     do throws(StoreError) {
       let output = SyncFileWriter(header, keys, file)
       try SyncPreamble(memory).write(to: output)
-      var recipients = memory.members.map { memory.lines[$0]!.recipient }
+      var recipients = try recipients()
       // A backup of this store needs the secret, too.
       if !memory.lines.values.contains(where: { $0.isRemoved && $0.recipient == memory.own.recipient }) {
         recipients.append(memory.own.recipient)
@@ -78,6 +77,23 @@ extension SyncSession {
     try saveMemory()
     try publish(memory.last, as: name, in: subfolder)
     try useNewSecret()
+  }
+
+  /// Returns the recipients of the devices that remain.
+  ///
+  /// If this store hasn't read a device's file, another remaining device names its recipient. The removed devices don't,
+  /// because they'd name a key of their own.
+  private func recipients() throws(StoreError) -> [[UInt8]] {
+    let members = memory.members.map { memory.lines[$0]! }
+    var found: [UniqueID: [UInt8]] = [:]
+    for line in members { found[line.device] = memory.recipient(of: line.device) ?? SyncMemory.noRecipient }
+    for author in members where found.values.contains(SyncMemory.noRecipient) {
+      let lines = try lastPreamble(of: author)?.lines ?? [:]
+      for (device, recipient) in found where recipient == SyncMemory.noRecipient {
+        found[device] = lines[device]?.recipient ?? recipient
+      }
+    }
+    return found.sorted { $0.key < $1.key }.map(\.value).filter { $0 != SyncMemory.noRecipient }
   }
 
   /// Renames the files with a new secret to their final names, in case a run was interrupted before the rename.
@@ -251,7 +267,7 @@ extension Replicas {
 }
 
 /// A folder's secret, sealed for one device.
-private enum SyncSecretBox {
+enum SyncSecretBox {
   private static let byteCount = 32 + XAESKey.overhead + SyncKeys.secretByteCount
   private static let maximumBoxes = SyncMemory.maximumLines
 

@@ -32,6 +32,7 @@ extension SyncSession {
     }
     if memory.hasRefused, !hasRefused { memory.owesSnapshot = true }
     memory.hasRefused = hasRefused
+    try learnRecipients()
     try findLostFiles()
     try findLostSecrets()
     try findFilesOfRemoved()
@@ -223,7 +224,7 @@ extension SyncSession {
     var line = memory.lines[name]!
     line.append(file.file, counter: origin.ownCounter)
     (line.date, line.label) = (file.header.date, preamble.label)
-    line.recipient = preamble.lines[file.header.device]?.recipient ?? line.recipient
+    line.recipient = memory.recipient(of: line.device) ?? preamble.lines[line.device]?.recipient ?? line.recipient
     owe(preamble.wanted.subtracting(memory.wanted))
     memory.share(origin.replicas.entries, in: own)
     // A document's birth may have other names in the stores that take this store's files.
@@ -249,10 +250,24 @@ extension SyncSession {
         }
         if theirs.isForked, mine.file == theirs.file, name != memory.device { mine.isForked = true }
         if theirs.isRemoved { mine.isRemoved = true }
-        if mine.recipient == SyncMemory.noRecipient { mine.recipient = theirs.recipient }
         if memory.lines[name] != nil || memory.lines.count < SyncMemory.maximumLines { memory.lines[name] = mine }
       }
     }
+  }
+
+  /// Learns the recipients of the devices that this store knows only from snapshots, from the devices' last files.
+  private func learnRecipients() throws(StoreError) {
+    for name in memory.others {
+      let line = memory.lines[name]!
+      guard memory.recipient(of: line.device) == nil, let preamble = try lastPreamble(of: line) else { continue }
+      memory.lines[name]!.recipient = preamble.lines[line.device]?.recipient ?? line.recipient
+    }
+  }
+
+  /// Returns the preamble of a line's last file, or `nil` if the folder doesn't have it whole.
+  func lastPreamble(of line: SyncMemory.Line) throws(StoreError) -> SyncPreamble? {
+    let file = try listing.open(try keys.name(of: line.file, of: line.device), of: line.device)
+    return file.flatMap { try? SyncPreamble($0) }
   }
 
   // MARK: Snapshots

@@ -130,9 +130,8 @@ package final class SyncSession {
       (transaction.start.generation != stored.generation, try transaction.otherVersions())
     }
     var devices: [SyncDevice] = []
-    for name in [memory.device] + memory.others {
+    for name in [memory.device] + memory.listed {
       let line = memory.lines[name]!
-      guard !line.isForked, !line.isFormer else { continue }
       devices.append(
         SyncDevice(
           id: SyncDevice.ID(uid: name), label: line.label, isThisStore: name == memory.device,

@@ -71,6 +71,7 @@ struct RemovalTests {
     let told = try tablet.sync()
     #expect(told.problems.map(\.kind) == [.removed])
     #expect(told.publishedBytes == 0)
+    #expect(try secret(for: tablet.session().memory.agreement) == nil)
     #expect(try tablet.session().status().problems == told.problems)
     #expect(try texts(tablet) == ["first", "late"])
   }
@@ -259,6 +260,106 @@ struct RemovalTests {
     #expect(try phone.sync().problems.isEmpty)
     #expect(try texts(phone) == ["first", "afterwards"])
     #expect(try self.tablet.sync().problems.map(\.kind) == [.removed])
+  }
+
+  // MARK: What a dishonest device says of others
+
+  /// Returns the new secret if the laptop sealed it for a key pair.
+  private func secret(for agreement: [UInt8]) throws -> [UInt8]? {
+    let session = try laptop.session()
+    let former = try #require(session.memory.formers.last)
+    let keys = try SyncKeys(family: session.family, folder: session.memory.folder, secret: former.secret)
+    let device = session.memory.device
+    let name = try keys.name(of: #require(former.notice), of: device)
+    let file = try #require(try SyncFile(name, in: keys.subfolder(of: device), of: laptop.folder, keys))
+    _ = try SyncPreamble(file)
+    return try SyncSecretBox.find(in: file, for: [agreement], keys.folder)
+  }
+
+  /// Publishes a snapshot by a device that has changed its memory.
+  private func publish(by device: SimulatedDevice, _ change: (inout SyncMemory) throws -> Void) throws {
+    let later = Timestamp(millisecondsSince1970: 4_000_000_000_000)
+    let session = try SyncSession(device.store.engine, with: device.folder, now: { later })
+    try change(&session.memory)
+    try session.publishSnapshot()
+    carry()
+  }
+
+  private func publication(_ sequence: UInt64) -> SyncMemory.Publication {
+    SyncMemory.Publication(
+      file: SyncMemory.File(sequence: sequence, hash: [UInt8](repeating: 7, count: SyncFileHeader.hashCount)))
+  }
+
+  @Test(arguments: [false, true]) func inventedLineGetsNoSecret(isForked: Bool) throws {
+    let (uid, agreement) = (try UniqueID.random(), try SyncMemory.newSecret())
+    try publish(by: tablet) { memory in
+      var line = SyncMemory.Line(uid, after: publication(1))
+      (line.isForked, line.label, line.recipient) = (isForked, "phone", try SyncMemory.recipient(of: agreement))
+      memory.lines[uid] = line
+    }
+    for device in [laptop, phone, laptop] {
+      try device.sync()
+      carry()
+    }
+    #expect(try laptop.session().status().devices.contains { $0.id.uid == uid })
+    _ = try laptop.session().remove(id(of: tablet))
+    #expect(try secret(for: agreement) == nil)
+    #expect(try secret(for: phone.session().memory.agreement) != nil)
+  }
+
+  @Test func lineThatOthersEndGetsSecret() throws {
+    let name = try phone.session().memory.device
+    try publish(by: tablet) { $0.lines[name]!.isForked = true }
+    try laptop.sync()
+    #expect(try laptop.session().memory.lines[name]!.isForked)
+    #expect(try laptop.session().status().devices.contains { $0.id.uid == name })
+    _ = try laptop.session().remove(id(of: tablet))
+    #expect(try secret(for: phone.session().memory.agreement) != nil)
+  }
+
+  /// The copies have one key pair until they learn of each other.
+  @Test func copiesGetSecret() throws {
+    let copy = try SimulatedDevice(cloneOf: phone, name: "copy", in: place.url)
+    for device in [phone, copy] {
+      try device.write("of the \(device.name)")
+      try device.sync()
+      laptop.folder.merge(device.folder)
+    }
+    try laptop.sync()
+    #expect(try texts(laptop) == ["first", "of the phone", "of the copy"])
+    _ = try laptop.session().remove(id(of: tablet))
+    #expect(try secret(for: copy.session().memory.agreement) != nil)
+  }
+
+  /// Every device with the folder's secret can write a file under another device's name.
+  @Test func fileReplacesNoRecipient() throws {
+    let agreement = try SyncMemory.newSecret()
+    try publish(by: phone) { $0.own.recipient = try SyncMemory.recipient(of: agreement) }
+    _ = try laptop.session().remove(id(of: tablet))
+    #expect(try secret(for: agreement) == nil)
+    #expect(try secret(for: phone.session().memory.agreement) != nil)
+  }
+
+  @Test func newDeviceReadsRecipientsInOwnFiles() throws {
+    let name = try phone.session().memory.device
+    try publish(by: tablet) { $0.lines[name]!.recipient = try SyncMemory.recipient(of: SyncMemory.newSecret()) }
+    let desk = try SimulatedDevice(joining: "desk", by: tablet, in: place)
+    #expect(try desk.session().memory.lines[name]!.recipient == phone.session().memory.own.recipient)
+  }
+
+  /// A device that was offline since the last removal has no file that a new device can read.
+  @Test func remainingDeviceNamesRecipient() throws {
+    _ = try laptop.session().remove(id(of: tablet))
+    let desk = try SimulatedDevice(joining: "desk", by: laptop, in: place)
+    let watch = try SimulatedDevice(joining: "watch", by: laptop, in: place)
+    desk.folder.merge(watch.folder)
+    try desk.sync()
+    _ = try desk.session().remove(id(of: watch))
+    try desk.write("of the desk")
+    try desk.sync()
+    phone.folder.merge(desk.folder)
+    for _ in 0..<2 { try phone.sync() }
+    #expect(try texts(phone) == ["first", "of the desk"])
   }
 
   @Test func refusesUnknownDevices() throws {

@@ -124,6 +124,8 @@ extension DocumentStore {
 
   /// Removes a device from a folder, and gives the folder a new secret that the device can't read.
   ///
+  /// Compare ``syncStatus(of:)`` with your devices first, because a dishonest device can have added others.
+  ///
   /// The other devices continue with their next exchange. The removed device keeps its documents, and can still read
   /// the folder's earlier files. Devices that have received the removal never merge its later files, and
   /// ``syncStatus(of:)`` reports them. If two devices remove others at the same time, the remaining devices stop

@@ -285,7 +285,8 @@ struct SyncRemoveVerb: ParsableCommand {
     discussion: """
       The folder restarts with a secret that the device doesn't get, and the other devices continue with their next \
       run. The removed device keeps its documents, but its later changes are never taken. Other devices join with the \
-      new invitation, using keys that the removed device doesn't have. DEVICE is an id from 'sync status', or a name.
+      new invitation, using keys that the removed device doesn't have. DEVICE is an id from 'sync status', or a name. \
+      Also look there for unknown devices, because a stolen device can have added them.
 
         dbtool sync remove laptop.coffer ~/Sync/notes phone --new-passphrase -p
       """)
