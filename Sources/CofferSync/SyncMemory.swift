@@ -354,7 +354,7 @@ extension ByteReader {
     else { return nil }
     var line = SyncMemory.Line(device)
     (line.isForked, line.isFormer, line.isRemoved) = (flags & 1 == 1, flags & 2 == 2, flags & 8 == 8)
-    line.recipient = Array(recipient)
+    if !X25519.isSmallOrder(Array(recipient)) { line.recipient = Array(recipient) }
     if flags & 4 == 4 {
       guard let first = bytes(SyncFileHeader.hashCount) else { return nil }
       line.first = Array(first)

@@ -362,6 +362,16 @@ struct RemovalTests {
     #expect(try texts(phone) == ["first", "of the desk"])
   }
 
+  @Test func recipientOfSmallOrderStopsNoRemoval() throws {
+    let name = try phone.session().memory.device
+    let session = try laptop.session()
+    session.memory.lines[name]!.recipient = SyncMemory.noRecipient
+    try session.saveMemory()
+    try publish(by: phone) { $0.own.recipient = [1] + [UInt8](repeating: 0, count: 31) }
+    _ = try laptop.session().remove(id(of: tablet))
+    #expect(try laptop.session().status().devices.filter(\.isRemoved).map(\.label) == ["tablet"])
+  }
+
   @Test func refusesUnknownDevices() throws {
     for unknown in [try id(of: laptop), SyncDevice.ID(uid: try UniqueID.random())] {
       #expect { try laptop.session().remove(unknown) } throws: { error in
