@@ -242,6 +242,8 @@ extension SyncSession {
       for (name, publications) in try segments(of: theirs.publications, named: name) ?? [] {
         guard let last = publications.last?.file.sequence else { continue }
         var mine = memory.lines[name] ?? SyncMemory.Line(theirs.device)
+        // A line's device never changes, so a dishonest device made this one.
+        guard mine.device == theirs.device else { continue }
         mine.covered = max(mine.covered, last)
         if name != memory.device, !mine.isForked, mine.file.sequence < last {
           mine.begin(with: publications)

@@ -372,6 +372,15 @@ struct RemovalTests {
     #expect(try laptop.session().status().devices.filter(\.isRemoved).map(\.label) == ["tablet"])
   }
 
+  @Test func lineOfAnotherDeviceCoversNothing() throws {
+    let name = try laptop.session().memory.device
+    try publish(by: tablet) { $0.lines[name] = SyncMemory.Line(try UniqueID.random(), after: publication(1 << 40)) }
+    try laptop.sync()
+    let (memory, theirs) = (try laptop.session().memory, try tablet.session().memory)
+    #expect(memory.lines[theirs.device]!.file == theirs.last)
+    #expect(memory.own.covered <= memory.last.sequence)
+  }
+
   @Test func refusesUnknownDevices() throws {
     for unknown in [try id(of: laptop), SyncDevice.ID(uid: try UniqueID.random())] {
       #expect { try laptop.session().remove(unknown) } throws: { error in
