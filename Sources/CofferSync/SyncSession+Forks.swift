@@ -47,7 +47,7 @@ extension SyncSession {
   ///   - copy: The name for this store's later publications, if there are any.
   private func become(after common: SyncMemory.Publication, as copy: UniqueID? = nil) throws(StoreError) {
     let (old, line) = (memory.device, memory.own)
-    try engine.writing { transaction throws(StoreError) in
+    try writing { transaction throws(StoreError) in
       let generation = transaction.start.generation
       _ = try transaction.writer.upcomingDot()
       let isSame = try transaction.replicas.ownReplica.identity == old
@@ -67,6 +67,17 @@ extension SyncSession {
       try transaction.commit()
     }
     report.isNewDevice = true
+  }
+
+  /// Runs a write transaction that changes the memory. The memory stays unchanged if the transaction fails.
+  private func writing(_ body: (StoreTransaction) throws(StoreError) -> Void) throws(StoreError) {
+    let before = (memory, stored)
+    do throws(StoreError) {
+      try engine.writing(body)
+    } catch {
+      (memory, stored) = before
+      throw error
+    }
   }
 
   /// Ends a line with a publication, and continues with another line from there.
@@ -94,8 +105,15 @@ extension SyncSession {
   /// - Returns: Whether lines changed.
   func learnForks(of device: UniqueID) throws(StoreError) -> Bool {
     let before = memory.lines
-    for entry in try listing.newFiles(of: device, beyond: lines(of: device)) {
-      try learn(entry.file, after: entry.previous, of: device)
+    for entry in try listing.newFiles(of: device, beyond: lines(of: device)) where !refused.contains(entry.file) {
+      do throws(StoreError) {
+        try learn(entry.file, after: entry.previous, of: device)
+      } catch {
+        // There are too many lines or replicas to tell the copies apart.
+        guard error.code == .tooLarge || error.code == .noNumberLeft else { throw error }
+        refused.insert(entry.file)
+        try note(.refused, device, entry.file.sequence, hash: entry.file.hash, error.description)
+      }
     }
     return memory.lines != before
   }
@@ -171,9 +189,11 @@ extension SyncSession {
   private func fork(
     _ name: UniqueID, after common: SyncMemory.Publication, as copy: UniqueID
   ) throws(StoreError) {
-    try noteCopies(of: name)
-    if name == memory.device { return try become(after: common, as: copy) }
-    try engine.writing { transaction throws(StoreError) in
+    if name == memory.device {
+      try become(after: common, as: copy)
+      return try noteCopies(of: name)
+    }
+    try writing { transaction throws(StoreError) in
       try transaction.splitCommits(of: name, after: common.counter, as: copy)
       divide(name, after: common, as: copy, isFormer: false)
       memory.unshare(name, after: common.counter, in: try transaction.replicas)
@@ -182,6 +202,7 @@ extension SyncSession {
       try save(in: transaction)
       try transaction.commit()
     }
+    try noteCopies(of: name)
   }
 
   private func noteCopies(of name: UniqueID) throws(StoreError) {

@@ -130,6 +130,16 @@ extension SyncSession {
     } catch let error as StoreError where error.code == .damaged {
       try note(.damaged, name, file.header.sequence, hash: file.file.hash, error.description)
       return .stuck
+    } catch let error as StoreError {
+      switch error.code {
+      // The apps' versions differ, a document or the memory would be too large, there would be too many replicas, a key
+      // can't be folded, or a rekey isn't finished.
+      case .otherFormat, .tooLarge, .noNumberLeft, .invalidArgument, .rekeyUnfinished:
+        let outcome = try refuse(file, of: name, error.description)
+        if outcome == .stuck { hasRefused = true }
+        return outcome
+      default: throw error
+      }
     }
   }
 
@@ -157,12 +167,6 @@ extension SyncSession {
       case .setMismatch:
         try note(.damaged, name, file.header.sequence, hash: file.file.hash, error.description)
         return .stuck
-      // The apps' versions differ, a document or the memory would be too large, there would be too many replicas, a key
-      // can't be folded, or a rekey isn't finished.
-      case .otherFormat, .tooLarge, .noNumberLeft, .invalidArgument, .rekeyUnfinished:
-        let outcome = try refuse(file, of: name, error.description)
-        if outcome == .stuck { hasRefused = true }
-        return outcome
       default: throw error
       }
     }

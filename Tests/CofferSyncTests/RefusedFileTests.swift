@@ -216,6 +216,38 @@ struct RefusedFileTests {
     #expect(try texts(laptop) == ["first", "of laptop"])
   }
 
+  /// The memory has no room for a copy's line when the laptop sees the copy's file, or a file that tells of it.
+  @Test(arguments: [false, true]) func copyWithoutRoomStopsNoOtherFile(isTold: Bool) throws {
+    let tablet = try SimulatedDevice(joining: "tablet", by: laptop, in: place)
+    laptop.folder.merge(tablet.folder)
+    let copy = try SimulatedDevice(cloneOf: phone, name: "copy", in: place.url)
+    for (device, reader) in [(phone, laptop), (copy, tablet)] {
+      try device.write("of \(device.name)")
+      try device.sync()
+      reader.folder.merge(device.folder)
+      try reader.sync()
+    }
+    try save { memory in
+      while memory.lines.count < SyncMemory.maximumLines {
+        let device = try UniqueID.random()
+        memory.lines[device] = SyncMemory.Line(device)
+      }
+    }
+    if isTold {
+      try tablet.write("of tablet")
+      try tablet.sync()
+      let subfolder = try subfolder(of: tablet)
+      laptop.folder.contents[subfolder] = tablet.folder.contents[subfolder]
+    } else {
+      laptop.folder.merge(copy.folder)
+    }
+    try laptop.write("of laptop")
+    let report = try laptop.sync()
+    #expect(report.problems.map(\.kind) == [.refused] && report.problems[0].label == (isTold ? "tablet" : "phone"))
+    #expect(report.publishedDocuments == 1)
+    #expect(try texts(laptop) == ["first", "of laptop", "of phone"])
+  }
+
   /// A commit of a replica that no store has.
   private static let unknown = Dot(replica: UInt32(Replicas.maximumCount) - 1, counter: 1)
 
