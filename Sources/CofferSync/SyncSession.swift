@@ -234,7 +234,9 @@ package final class SyncSession {
     for name in memory.others {
       let line = memory.lines[name]!
       guard !line.isForked, line.first == nil, line.file.sequence > line.covered,
-        try !listing.contains(line.file, of: line.device)
+        try !listing.contains(line.file, of: line.device),
+        // A device removes the files that its later snapshot includes, which can be a snapshot to be taken later.
+        try !laterFiles(of: name).contains(where: { $0.kind == .snapshot })
       else { continue }
       try note(
         .rolledBack, name, line.file.sequence, hash: line.file.hash,

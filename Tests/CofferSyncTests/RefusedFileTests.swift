@@ -50,6 +50,7 @@ struct RefusedFileTests {
     var options = laptop.options
     options.migrations = [
       Migration("mark") { tx in
+        try tx.setIndexes([.words()], of: "notes")
         for header in try tx.headers(in: "notes") { try tx.update(header.id) { $0.text += "!" } }
       }
     ]
@@ -93,6 +94,21 @@ struct RefusedFileTests {
     try exchange()
     #expect(try texts(laptop) == ["first!", "of laptop", "of phone!"])
     #expect(try texts(phone) == texts(laptop))
+    #expect(try phone.store.read { try $0.indexes(of: "notes") } == [.words()])
+  }
+
+  /// The newer app's snapshot replaces the files that the older app merged.
+  @Test func snapshotOfNewerAppIsNotOlderFolder() throws {
+    try laptop.write("second")
+    try exchange()
+    try migrate(laptop)
+    try laptop.sync()
+    phone.folder.contents = laptop.folder.contents
+    #expect(try phone.sync().problems.map(\.kind) == [.refused])
+    #expect(try phone.session().status().problems.isEmpty)
+    try migrate(phone)
+    #expect(try phone.sync().problems.isEmpty)
+    #expect(try texts(phone) == texts(laptop))
   }
 
   @Test(arguments: [false, true])
@@ -115,6 +131,7 @@ struct RefusedFileTests {
     folder.merge(phone.folder)
     try tablet.sync()
     #expect(try texts(tablet) == texts(phone))
+    #expect(try tablet.store.read { try $0.indexes(of: "notes") } == [.words()])
   }
 
   // MARK: Conflicts
