@@ -136,6 +136,56 @@ struct JoiningTests {
     #expect(!FileManager.default.fileExists(atPath: place.file("older.coffer").path))
   }
 
+  /// The options of an app's versions from 0 to 2.
+  private func options(version: Int) -> OpenOptions {
+    var options = OpenOptions.simulated
+    let migrations = [
+      Migration("fields") { tx in
+        try tx.setIndexes([.field("date", "$.date", as: .text), .words()], of: "notes")
+        try tx.insert(Document(text: "welcome", key: "welcome"), into: "notes")
+      },
+      Migration("archive") { tx in
+        try tx.setIndexes([.titles], of: "archive")
+        for header in try tx.headers(in: "old") { try tx.move(header.id, into: "archive") }
+      },
+    ]
+    options.migrations = Array(migrations.prefix(version))
+    return options
+  }
+
+  @Test func buildsIndexesOfMigrations() throws {
+    let first = try SimulatedDevice(first: "first", in: place, options: options(version: 0))
+    // The collections have other numbers than in a new store.
+    try first.store.write { tx in
+      try tx.insert(Document(text: "other"), into: "old")
+      try tx.insert(Document(text: #"{"date":"2024"}"#, isJSON: true), into: "notes")
+    }
+    try first.store.close()
+    first.store = try DocumentStore.open(
+      at: first.url, key: .published("primary"), options: options(version: 1))
+    try first.sync()
+    for version in [1, 2] {
+      let second = try join("version \(version)", by: first, options: options(version: version))
+      for store in [first.store, second.store] {
+        #expect(try store.read { try $0.query("SELECT id FROM notes WHERE date = '2024'").rows.count } == 1)
+        #expect(try store.read { try $0.search(ranked: "welcome", in: "notes").total } == 1)
+      }
+      #expect(try second.store.read { try $0.indexes(of: "archive") } == (version == 1 ? [] : [.titles]))
+      #expect(try second.store.verify(.full).isSound)
+      if version == 1 { #expect(try contents(second) == contents(first)) }
+    }
+  }
+
+  @Test func failedMigrationStopsJoining() throws {
+    var newer = OpenOptions.simulated
+    newer.migrations = [Migration(name: "one") { _ in }]
+    let first = try SimulatedDevice(first: "first", in: place, options: newer)
+    try first.sync()
+    newer.migrations = [Migration("one") { tx in _ = try tx.text(of: 1000) }]
+    expect(.noSuchDocument) { try join("second", by: first, options: newer) }
+    #expect(!FileManager.default.fileExists(atPath: place.file("second.coffer").path))
+  }
+
   @Test func rejectsSnapshotWithChangedBytes() throws {
     try laptop.store.write { tx in
       for number in 0..<200 {

@@ -53,11 +53,12 @@ extension DocumentStore {
   ///   - recipients: The new store's recipients.
   ///   - label: The device's name, up to 64 bytes.
   ///   - options: The new store's options. `creation` determines the journal. The invitation determines titles and
-  ///     padding.
+  ///     padding. Of `migrations`, `join` runs those that the documents already have in the still empty store, and keeps
+  ///     only the indexes that they declare. Without `migrations`, the store has no indexes.
   ///   - progress: Called with the number of merged documents. Throw an error to stop and delete the new file.
   /// - Throws: `noSuchFile` if the folder doesn't contain an invitation and a snapshot. `cannotUnlock` or `pinMismatch`
-  ///   for the invitation. `alreadyExists` if there is a file at `url`. `damaged`, `diskFull` or `ioFailure`. An error
-  ///   deletes the new file.
+  ///   for the invitation. `alreadyExists` if there is a file at `url`. `otherFormat` if the documents have a migration
+  ///   that `options` lacks. Errors of migrations. `damaged`, `diskFull` or `ioFailure`. An error deletes the new file.
   @discardableResult
   public static func join(
     _ folder: SyncFolder, at url: URL, key: StoreKey, pin: StorePin? = nil, keys: [StoreKey],

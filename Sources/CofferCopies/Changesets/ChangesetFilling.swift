@@ -7,18 +7,20 @@ internal import CofferText
 extension StoreEngine {
   /// Writes a changeset of all documents to an empty store, without comparing the documents.
   ///
-  /// The documents are where a merge would put them.
+  /// The documents are where a merge would put them. The store gets the indexes of its applied migrations.
   ///
   /// - Parameters:
   ///   - name: What errors call the changeset.
   ///   - note: Called before the commit.
-  /// - Throws: `otherFormat` if the documents have a migration that's unknown to this program, `setMismatch`, or
-  ///   `damaged`.
+  /// - Throws: `otherFormat` if the documents have a migration unknown to this program, `setMismatch`, `damaged`,
+  ///   or errors of migrations.
   package func fill(
     with changeset: ChangesetReader, named name: String, _ progress: ProgressHandler?,
     noting note: @escaping (StoreTransaction, AttachmentDebts) throws(StoreError) -> Void
   ) throws -> MergeReport {
-    try write { transaction in
+    let applied = try OtherChangeset.naming(name) { () throws(StoreError) in try changeset.appliedMigrations() }
+    let indexes = try MigrationIndexes(of: applied, in: self)
+    return try write { transaction in
       let filling = try ChangesetFilling(changeset, into: transaction, progress)
       do {
         try filling.run()
@@ -26,6 +28,7 @@ extension StoreEngine {
         _ = try OtherChangeset.naming(name) { () throws(StoreError) -> Void in throw error }
       }
       if let known = options.migrations { try transaction.requireKnownMigrations(known) }
+      try indexes.build(in: transaction)
       try note(transaction, filling.debts)
       return MergeReport(entries: filling.entries, isMerged: true)
     }

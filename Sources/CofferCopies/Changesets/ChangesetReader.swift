@@ -48,6 +48,14 @@ package final class ChangesetReader {
     return record
   }
 
+  /// Returns the names of the sender's applied migrations.
+  func appliedMigrations() throws(StoreError) -> [String] {
+    let source = try entries()
+    var collections: [CollectionRecord] = []
+    while source.next == .collection { collections.append(try collection(try source.take())) }
+    return try StoreTransaction.migrations(in: collections)
+  }
+
   func deletion(_ bytes: [UInt8]) throws(StoreError) -> DeletionRecord {
     var part: ExtensionPart?
     var isNewer = false

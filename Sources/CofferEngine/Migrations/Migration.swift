@@ -43,7 +43,7 @@ public struct Migration: Sendable {
   }
 
   /// Runs the migration, and adds its name to its errors.
-  func apply(_ transaction: StoreTransaction) throws(StoreError) {
+  package func apply(_ transaction: StoreTransaction) throws(StoreError) {
     let place = "the migration \(name.debugDescription) failed"
     do {
       try run(transaction)

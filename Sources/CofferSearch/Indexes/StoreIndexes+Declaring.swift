@@ -78,17 +78,23 @@ extension IndexFile {
 
 extension StoreIndexes {
   /// Declares and builds another store's indexes for the collections that exist in this store.
-  package func copy(of declaration: IndexDeclaration) throws(StoreError) {
+  ///
+  /// - Parameter names: The names of the other store's collections, to find them by name instead of number, or `nil`.
+  package func copy(of declaration: IndexDeclaration, named names: [UInt32: String]? = nil) throws(StoreError) {
     guard !declaration.collections.isEmpty else { return }
     let known = try transaction.collections()
     var copied = declaration
     copied.collections = declaration.collections.compactMap { entry in
       // Copied collections keep their number, but not always their identity.
-      guard let record = known.first(where: { $0.id == entry.number }) else { return nil }
+      let record = known.first { record in
+        if let names { names[entry.number]?.isIdentical(to: record.name) == true } else { record.id == entry.number }
+      }
+      guard let record else { return nil }
       var entry = entry
-      entry.uid = record.uid
+      (entry.number, entry.uid) = (record.id, record.uid)
       return entry
     }
+    copied.collections.sort { $0.number < $1.number }
     guard !copied.collections.isEmpty else { return }
     try declare(copied, changing: nil)
   }
