@@ -179,6 +179,13 @@ package struct IndexRoot: Sendable, Equatable {
   /// The error for a root whose identity doesn't match the state.
   package static var earlier: StoreError { damaged("it is an earlier one, which was put back") }
 
+  /// The error for an index whose root, and with it the declaration, is damaged or missing.
+  package static var lost: StoreError {
+    StoreError(
+      .damaged, "\(damage): its declaration can't be read",
+      hint: "documents are not affected; declare the indexes of each collection again with \(.addIndex)")
+  }
+
   package static func damaged(_ what: String) -> StoreError {
     StoreError(
       .damaged, "\(damage): \(what)", hint: "documents are not affected; \(.updateIndex) makes it again")

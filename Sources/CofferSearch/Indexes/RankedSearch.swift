@@ -31,7 +31,7 @@ package struct RankedSearch {
     return try StoreIndexes(transaction).withIndex(IndexPart.contents) { file throws(StoreError) in
       guard let file, let entry = file.declaration.collection(record.id), entry.uid == record.uid,
         entry.words != nil
-      else { throw .noIndex("words") }
+      else { throw try StoreIndexes(transaction).lostDeclaration(of: IndexPart.contents) ?? .noIndex("words") }
       let words = WordScan(keepingDiacritics: entry.keepsDiacritics == true)
       let parsed = try WordQuery(query, words)
       let found = try RankedRows(file, record.id, transaction).best(parsed, limit: limit, after: cursor)

@@ -141,6 +141,12 @@ extension StoreIndexes {
     }
   }
 
+  /// Returns the error for an index that the state names but whose declaration is lost with its root, or `nil`.
+  func lostDeclaration(of part: UInt32) throws(StoreError) -> StoreError? {
+    guard transaction.hasIndexes, transaction.state[index: part] != nil, try root(part) == nil else { return nil }
+    return IndexRoot.lost
+  }
+
   /// Decrypts all index pages and compares them with their roots.
   package func problems() throws(StoreError) -> [Verdict.IndexProblem] {
     guard transaction.hasIndexes else { return [] }

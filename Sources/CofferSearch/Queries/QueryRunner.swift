@@ -123,7 +123,11 @@ package struct QueryRunner {
         .queryFailed, "the query failed\(place): \(error.message)",
         hint: isJSON ? "read the column json in place of text: it is NULL for a text that is no JSON" : nil,
         documentID: id)
-    default: return StoreError(.invalidArgument, "the query can't be run: \(error.message)")
+    default:
+      // The query can name a field or table of words that was declared.
+      let isMissing = error.message.hasPrefix("no such ")
+      if isMissing, let lost = try? StoreIndexes(transaction).lostDeclaration(of: IndexPart.contents) { return lost }
+      return StoreError(.invalidArgument, "the query can't be run: \(error.message)")
     }
   }
 

@@ -325,7 +325,7 @@ import Testing
       let found = try store.read { try $0.search(ranked: "sealed OR key", in: test.notes, limit: 100) }
       #expect(found == wanted, "\(name)")
     } catch let error as StoreError {
-      #expect(error.code == .noIndex, "\(name): \(error)")
+      #expect(error.code == .damaged, "\(name): \(error)")
     }
     // An update rebuilds the index if its root opens. Otherwise the caller declares the index anew.
     if try store.read({ try $0.indexes(of: test.notes) }).isEmpty {
@@ -337,6 +337,30 @@ import Testing
     #expect(
       try store.read { try $0.search(ranked: "sealed OR key", in: test.notes, limit: 100) }.matches == wanted.matches,
       "\(name)")
+  }
+
+  @Test(arguments: [
+    "UPDATE coffer_x_index SET sealed=zeroblob(length(sealed))",
+    "DROP TABLE coffer_x_index; DROP TABLE coffer_x_index_page",
+  ])
+  func reportsLostDeclaration(_ damage: String) throws {
+    let test = try indexed()
+    let indexes = try test.store.read { try $0.indexes(of: test.notes) }
+    let queries = ["SELECT first FROM notes", #"SELECT id FROM "notes.match"('sealed')"#]
+    for sql in queries { #expect(try test.store.read { try $0.query(sql) }.rows.isEmpty == false, "\(sql)") }
+    try test.store.close()
+    try test.raw().execute(damage)
+    let store = try test.reopened()
+    for sql in queries {
+      let error = #expect(throws: StoreError.self) { try store.read { try $0.query(sql) } }
+      #expect(error?.code == .damaged && error?.hint?.contains("setIndexes") == true, "\(sql)")
+    }
+    expect(.damaged) { try store.read { try $0.search(ranked: "sealed", in: test.notes) } }
+    expect(.invalidArgument) { try store.read { try $0.query("SELECT id FROM") } }
+    try store.write { try $0.setIndexes(indexes, of: test.notes) }
+    for sql in queries { #expect(try store.read { try $0.query(sql) }.rows.isEmpty == false, "\(sql)") }
+    expect(.invalidArgument) { try store.read { try $0.query("SELECT absent FROM notes") } }
+    #expect(try store.verify(.full).isSound)
   }
 
   @Test func updatesReplayedRootAndPages() throws {
@@ -420,7 +444,7 @@ import Testing
         #expect(found.0 == wanted.0 && found.1 == wanted.1 && found.3 == wanted.3, "\(row)")
         #expect(found.2 == wanted.2, "\(row)")
       } catch let error as StoreError {
-        #expect([.noIndex, .invalidArgument].contains(error.code), "\(row): \(error)")
+        #expect(error.code == .damaged, "\(row): \(error)")
       }
       #expect(try !store.verify().isSound, "\(row)")
       try store.close()

@@ -145,7 +145,7 @@ def _beside(found, hits_root):
         if found[part]:
             yield f"an index is damaged, and so are {part}: {found[part]}"
     for question, end in found["answers"].items():
-        if not hits_root or end not in ("noIndex", "invalidArgument"):
+        if not hits_root or end != "damaged":
             yield f"{question}: {end}, from a damaged index"
 
 
