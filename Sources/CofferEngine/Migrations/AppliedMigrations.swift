@@ -77,6 +77,19 @@ extension StoreEngine {
   /// - Parameter isEmptying: Whether the transaction first deletes all contents.
   /// - Throws: Errors of the migrations. The store is then unchanged.
   package func migrate(emptying isEmptying: Bool = false) throws(StoreError) {
+    do throws(StoreError) {
+      try makeMigrations(emptying: isEmptying)
+    } catch {
+      guard error.code == .damaged, options.migrations != nil else { throw error }
+      // The app can't follow the hint in a store that never opens.
+      let advice: ErrorHint = error.advice ?? "\(.verify) lists all damage"
+      throw StoreError(
+        .damaged, error.message, hint: "open it without OpenOptions.migrations first; \(advice)",
+        documentID: error.documentID)
+    }
+  }
+
+  private func makeMigrations(emptying isEmptying: Bool) throws(StoreError) {
     let migrations = options.migrations ?? []
     try Migration.check(migrations)
     if !isEmptying {

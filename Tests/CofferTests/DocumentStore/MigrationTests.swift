@@ -1,4 +1,5 @@
 import Coffer
+import CofferSQLite
 import CofferTestSupport
 import Foundation
 import Synchronization
@@ -248,6 +249,22 @@ struct MigrationTests {
     }
     try store.close()
     expect(.damaged) { try open(url, options(version: 1)) }
+  }
+
+  /// An app that always opens its store with migrations can't verify the store otherwise.
+  @Test func damagedCollectionIsVerifiedWithoutMigrations() throws {
+    let place = try Workplace()
+    let url = place.file("app.coffer")
+    try open(url, options(version: 1)).close()
+    let raw = try Database(url.path, mode: .readWrite)
+    try raw.execute("UPDATE coffer_collection SET sealed = zeroblob(length(sealed))")
+    try raw.close()
+    let error = #expect(throws: StoreError.self) { try open(url, options(version: 1)) }
+    #expect(error?.code == .damaged)
+    #expect(error?.hint == "open it without OpenOptions.migrations first; verify() lists all damage")
+    let store = try open(url, options(version: nil))
+    #expect(try !store.verify().isSound)
+    try store.close()
   }
 
   @Test(arguments: CreateOptions.Journal.allCases)
