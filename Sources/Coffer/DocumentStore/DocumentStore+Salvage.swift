@@ -20,7 +20,7 @@ extension DocumentStore {
   ///   - url: The damaged store's file.
   ///   - key: Opens the damaged store.
   ///   - new: The new store's file, which must not exist.
-  ///   - keys: The keys that open the new store.
+  ///   - keys: The keys that open the new store. Without keys and recipients, `key` opens it.
   ///   - recipients: The recipients that may open the new store.
   ///   - creation: The new store's options, or `nil` to use the damaged store's titles and padding with a rollback
   ///     journal.
@@ -35,8 +35,11 @@ extension DocumentStore {
     at url: URL, key: StoreKey, to new: URL, keys: [StoreKey] = [], recipients: [Recipient] = [],
     creation: CreateOptions? = nil, options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
   ) throws -> CopyReport {
-    try salvage(
-      at: url, key: key, to: new, keys: keys, recipients: recipients,
+    let keepsKey = keys.isEmpty && recipients.isEmpty
+    // Ask for a passphrase once.
+    let key = keepsKey ? key.remembering() : key
+    return try salvage(
+      at: url, key: key, to: new, keys: keepsKey ? [key] : keys, recipients: recipients,
       changing: { if let creation { $0 = creation } }, options: options, progress: progress)
   }
 

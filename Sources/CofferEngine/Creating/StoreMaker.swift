@@ -113,7 +113,9 @@ package struct StoreMaker {
     by keys: [NewSlot], allowsTestKeys: Bool
   ) throws(StoreError) -> (keys: [NewSlot.Given], isTest: Bool) {
     try StoreEngine.requireWorkingCipher()
-    guard !keys.isEmpty else { throw StoreError(.keyNeeded, "a new store needs a key") }
+    guard !keys.isEmpty else {
+      throw StoreError(.keyNeeded, "a new store needs a key", hint: "give at least one key or recipient")
+    }
     try KeySlotRecord.requireRoom(for: keys.count)
     var isTest = creation.isTest || keys.contains(where: \.isKnownTestKey)
     // Check this before asking for secrets, and recheck it in case a secret is a test key.

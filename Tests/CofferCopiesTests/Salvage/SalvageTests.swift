@@ -86,6 +86,15 @@ struct SalvageTests {
     #expect(info.titles == mode)
   }
 
+  @Test func keepsKeyUnlessOthersAreGiven() throws {
+    let (test, documents) = try closedStore(5)
+    let report = try DocumentStore.salvage(at: test.url, key: .published("primary"), to: target, options: .testing)
+    #expect(report.isComplete)
+    let saved = try DocumentStore.open(at: target, key: .published("primary"), options: .testing)
+    #expect(try all(saved) == documents)
+    try saved.close()
+  }
+
   @Test func salvagesUnfinishedRekey() throws {
     let test = try TestStore()
     try test.fillForRekey()
