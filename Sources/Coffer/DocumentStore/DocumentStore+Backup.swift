@@ -101,7 +101,12 @@ extension DocumentStore {
     _ wait: Duration?, _ progress: ProgressHandler?
   ) throws(StoreError) {
     try file.discardingOnError { () throws(StoreError) in
-      try file.makeCopy(ofStoreAt: source.path, wait, progress)
+      do throws(StoreError) {
+        try file.makeCopy(ofStoreAt: source.path, wait, progress)
+      } catch {
+        // A new store can't take the place of the source.
+        throw error.code == .noSuchFile ? StoreError(.noSuchFile, error.message, hint: "check the path") : error
+      }
       // The source is closed, so its writers don't wait for the check.
       if !allowsDamage { try requireSound(file, from: source.path) }
       if isRestored { try file.markRestored() }

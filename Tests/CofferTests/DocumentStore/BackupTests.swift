@@ -186,6 +186,15 @@ struct BackupTests {
     expect(.alreadyExists) { try DocumentStore.restore(at: test.url, from: copy) }
   }
 
+  @Test func missingBackupIsNotToBeCreated() throws {
+    let place = try Workplace()
+    let error = #expect(throws: StoreError.self) {
+      try DocumentStore.restore(at: place.file("new.coffer"), from: place.file("missing.coffer"))
+    }
+    #expect(error?.code == .noSuchFile && error?.hint == "check the path")
+    #expect(place.names == [])
+  }
+
   @Test func restorePreservesSymbolicLink() throws {
     let test = try TestStore()
     let (copy, link) = (test.place.file("copy.coffer"), test.place.file("link.coffer"))
