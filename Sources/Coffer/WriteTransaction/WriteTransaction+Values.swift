@@ -107,6 +107,12 @@ extension WriteTransaction {
   ///
   /// Other documents and current values aren't written. Reads every header, but only decrypts older values.
   ///
+  /// In a store that syncs, each written value is an edit of the text. If two devices write the same value, for example
+  /// in a ``Migration``, the edits conflict although nobody edited the value. If somebody edited it on one of the
+  /// devices, that edit can remain only in the document with "(other version)" in its title. In such a store, leave the
+  /// older values, which ``VersionedValue/migrate(_:)`` converts when they're read (``OlderValue``). Otherwise, call
+  /// this method on one device only, and outside a migration, after the other devices have synced.
+  ///
   /// - Returns: The number of migrated values.
   /// - Throws: `notDecodable` with the ID of the first value that has a newer version or can't be migrated. The
   ///   transaction must then be rolled back, which happens when the error leaves `write`.
