@@ -11,7 +11,7 @@ extension DocumentStore {
   /// ```swift
   /// let folder = SyncFolder(at: URL(filePath: "/home/eva/Sync/notes"))
   /// try store.startSyncing(by: folder, keys: [.passphrase { try ask() }], label: "laptop")
-  /// try store.exchange(with: folder)
+  /// let report = try store.exchange(with: folder)  // publishes the snapshot that other devices join by
   /// ```
   ///
   /// Adds an invitation to the folder, which is an empty store that other devices use to join. The folder never
