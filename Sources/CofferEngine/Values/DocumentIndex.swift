@@ -27,7 +27,7 @@ public enum DocumentIndex: Sendable, Hashable {
   /// ```swift
   /// try tx.setIndexes(
   ///   [.field("thread", "$.thread", as: .text), .field("date", "$.date", as: .date), .fields(["thread", "date"])],
-  ///   of: "mails")  // WHERE thread = ? AND date < ? ORDER BY date DESC LIMIT 50
+  ///   of: "mails")  // WHERE thread = ? AND (date, id) < (?, ?) ORDER BY date DESC, id DESC LIMIT 50
   /// ```
   ///
   /// Without it, such a query reads all entries of one field that match, and sorts them.

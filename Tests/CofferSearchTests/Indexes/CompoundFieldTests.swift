@@ -56,6 +56,11 @@ struct CompoundFieldTests {
       let steps = try plan(
         test.store, "SELECT id FROM main.fields_1 WHERE f1='thread 1' AND f0<'2001-02' ORDER BY f0 DESC LIMIT 5")
       #expect(steps.count == 1 && steps[0].contains("fields_1_1_0 (f1=? AND f0<?)"), "\(steps)")
+      // The next page after one of several mails with the same date.
+      let next = try plan(
+        test.store,
+        "SELECT id FROM main.fields_1 WHERE f1='thread 1' AND (f0,id)<('2001-02',9) ORDER BY f0 DESC, id DESC LIMIT 5")
+      #expect(next.count == 1 && next[0].contains("fields_1_1_0 (f1=? AND f0<?)"), "\(next)")
     }
   }
 
