@@ -9,9 +9,9 @@ public enum DocumentIndex: Sendable, Hashable {
   /// true, ``SearchPattern/Differences/diacritics``. The vowel signs of Indic scripts are letters. In scripts without
   /// spaces between words, such as Chinese, Japanese and Thai, and in Korean, any part of a text is found.
   ///
-  /// In stored values, only strings are indexed. To limit the index to some members, pass their paths, such as `$.text`
-  /// or `$.tags`. The index then contains the titles, the names and the strings at and below these paths. A text that
-  /// isn't JSON doesn't have members.
+  /// In stored values, only strings are indexed: all of them, including the digits of an ``AttachmentReference``. To
+  /// limit the index to some members, pass their paths, such as `$.text` or `$.tags`. The index then contains the
+  /// titles, the names and the strings at and below these paths. A text that isn't JSON doesn't have members.
   case words(in: [String] = [], keepingDiacritics: Bool = false)
   /// The folded sequences of three letters, to find the candidates for a plain text search.
   case substrings
