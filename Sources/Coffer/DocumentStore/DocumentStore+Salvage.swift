@@ -11,7 +11,8 @@ extension DocumentStore {
   /// A salvage needs the header or its spare copy, one slot that opens, and the keyring. It works without the state,
   /// indexes and collection names, with other slots damaged, around pages that SQLite can't read, and with a truncated
   /// file. If the first page or inner pages are lost, it searches every page for rows. During an unfinished rekey, it
-  /// reads documents under old and new keys.
+  /// reads documents under old and new keys. A collection whose name is lost is named `collection` and its number
+  /// (``CopyReport/namedByNumber``).
   ///
   /// The damaged store is only read. The new store is completed in the same folder and then renamed, so a failed or
   /// killed salvage doesn't leave a file at `new`.
