@@ -16,6 +16,8 @@ package struct PageOverlay: Sendable {
   }
 
   package var isEmpty: Bool { pages.isEmpty }
+  /// Whether the index had no pages on the way, so it doesn't read those in the file.
+  package var isWhole: Bool { lowestCount == 0 }
 
   /// Copies a page to `bytes`, or returns `false` if it isn't in memory.
   func read(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) -> Bool {

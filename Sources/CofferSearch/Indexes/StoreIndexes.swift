@@ -227,7 +227,15 @@ package struct StoreIndexes {
     guard try mustShare(file.contents) else { return file }
     let count = transaction.state.count
     let part = file.pages.root.part
-    guard let shared = memory[part], shared.sealedRoot == file.sealedRoot, let found = try root(part),
+    guard let shared = memory[part], shared.sealedRoot == file.sealedRoot, let found = try root(part) else {
+      return file
+    }
+    // An index is made again in memory if a page in the file is damaged, which the shared pages may not replace.
+    guard shared.pages.isWhole || !file.pages.overlay.isWhole else {
+      memory[part] = nil
+      return file
+    }
+    guard
       try gap(since: shared.contents).limit(of: count) <= gap(since: file.contents).limit(of: count)
     else { return file }
     return try open(found, shared)
