@@ -65,7 +65,7 @@ extension StoreEngine {
         updateOutdatedIndexes(atLeast: IndexDebt.limit)
         return result
       } catch {
-        guard canRepeatRead(after: error) else { throw error }
+        guard try canRepeatRead(after: error) else { throw error }
         turn = nil
       }
     }

@@ -36,7 +36,7 @@ extension StoreEngine {
   package func beginIndexUpkeep() {
     session.indexDebt.onLimit { [weak self] in
       self?.upkeep.schedule { [weak self] in
-        self?.updateIndexesInFile(wait: .seconds(1), isDue: true)
+        _ = try? self?.updateIndexesInFile(wait: .seconds(1), isDue: true)
       }
     }
   }
@@ -53,7 +53,7 @@ extension StoreEngine {
   package func updateOutdatedIndexes(atLeast count: Int = 1) -> Bool {
     let outdated = session.outdatedIndexDocuments.load(ordering: .relaxed)
     guard outdated >= count, session.indexDebt.mayWrite, connections.canWriteImmediately else { return false }
-    return updateIndexesInFile(wait: .zero) == true
+    return (try? updateIndexesInFile(wait: .zero)) == true
   }
 
   /// Updates the indexes in the file before the store is closed, without waiting for other processes.
@@ -61,7 +61,7 @@ extension StoreEngine {
     guard !isReadOnly, connections.canWriteImmediately else { return }
     waitForIndexUpkeep()
     guard !updateOutdatedIndexes(), session.indexDebt.isOwed else { return }
-    updateIndexesInFile(wait: .zero, isDue: true)
+    _ = try? updateIndexesInFile(wait: .zero, isDue: true)
   }
 
   /// Returns whether a failed read can be retried, because it failed only for lack of memory to update an index.
@@ -69,11 +69,13 @@ extension StoreEngine {
   /// Releases the pages of idle connections, and updates the index in the file when it's this thread's turn to write.
   /// Inside another store's transaction, it doesn't wait for that turn. If the file can't be written, the read isn't
   /// retried, because it would need the same memory.
-  package func canRepeatRead(after error: any Error) -> Bool {
-    guard (error as? StoreError)?.code == .indexBehind, !isReadOnly, !session.isClosing else { return false }
+  ///
+  /// - Throws: `locked`, `cancelled`, `suspended` or `closed` if that ended the update.
+  package func canRepeatRead(after error: any Error) throws(StoreError) -> Bool {
+    guard (error as? StoreError)?.code == .indexBehind, !isReadOnly else { return false }
     connections.closeIdleReaders()
     let isInScope = StoreEngine.isInScope
-    return updateIndexesInFile(wait: isInScope ? .zero : nil, awaitsTurn: !isInScope) != nil
+    return try updateIndexesInFile(wait: isInScope ? .zero : nil, awaitsTurn: !isInScope) != nil
   }
 
   /// Adds missing documents to the indexes in memory, like a reader, and then writes the changed pages to the file.
@@ -83,10 +85,13 @@ extension StoreEngine {
   ///   - isDue: Whether to write only indexes that lack many documents, or much of the ring.
   ///   - awaitsTurn: Whether to wait for another thread that updates the indexes.
   /// - Returns: Whether an index was written, or `nil` if the indexes couldn't be updated.
-  @discardableResult
-  private func updateIndexesInFile(wait: Duration?, isDue: Bool = false, awaitsTurn: Bool = false) -> Bool? {
-    guard !isReadOnly, !session.isClosing else { return nil }
-    func update() -> Bool? {
+  /// - Throws: `locked`, `cancelled`, `suspended` or `closed` if that ended the update.
+  private func updateIndexesInFile(
+    wait: Duration?, isDue: Bool = false, awaitsTurn: Bool = false
+  ) throws(StoreError) -> Bool? {
+    guard !isReadOnly else { return nil }
+    try session.requireRunning()
+    func update() throws(StoreError) -> Bool? {
       let outdated = session.outdatedIndexDocuments.exchange(0, ordering: .relaxed)
       let debt = session.indexDebt.take()
       do throws(StoreError) {
@@ -99,15 +104,17 @@ extension StoreEngine {
         case .locked, .cancelled, .suspended:
           session.outdatedIndexDocuments.wrappingAdd(outdated, ordering: .relaxed)
           session.indexDebt.giveBack(debt)
-        case .closed, .readOnly, .diskFull, .damaged, .misuse, .otherFormat:
+          throw error
+        case .closed: throw error
+        case .readOnly, .diskFull, .damaged, .misuse, .otherFormat:
           log.debug("an index wasn't updated: \(error.message)")
         default: log.warning("an index wasn't updated: \(error.message)")
         }
         return nil
       }
     }
-    if awaitsTurn { return upkeep.turn.withLock { _ in update() } }
-    return upkeep.turn.withLockIfAvailable { _ in update() } ?? nil
+    if awaitsTurn { return try upkeep.turn.withLock { _ throws(StoreError) in try update() } }
+    return try upkeep.turn.withLockIfAvailable { _ throws(StoreError) in try update() } ?? nil
   }
 
   private func updateInFile(_ part: UInt32, wait: Duration?, isDue: Bool) throws(StoreError) -> Bool {

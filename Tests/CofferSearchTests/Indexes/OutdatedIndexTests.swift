@@ -563,6 +563,32 @@ import Testing
     }
   }
 
+  /// The index needs more memory than readers have, so the read waits for the file like a writer.
+  @Test func readBesideLockedFileIsLocked() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    try insertNeedles(100, into: store, test)
+    try store.close()
+    var options = OpenOptions.testing
+    (options.wait, options.indexMemoryBytes) = (.zero, 1024)
+    let reader = try test.reopened(.published("primary"), options)
+    let other = try test.raw()
+    try other.begin(.immediate)
+    expect(.locked) { try reader.read { try $0.search(ranked: "needle", in: test.notes) } }
+    try other.rollback()
+    #expect(try reader.read { try $0.search(ranked: "needle", in: test.notes) }.total == 120)
+  }
+
+  /// A store that was closed or suspended after the read failed doesn't hide that behind the read's error.
+  @Test func repeatedReadNamesEndOfStore() throws {
+    let (_, store) = try indexed(documents: 1, memory: 8 << 20)
+    try store.suspend(within: .seconds(60))
+    expect(.suspended) { try store.engine.canRepeatRead(after: StoreError.indexBehind) }
+    store.resume()
+    #expect(try store.engine.canRepeatRead(after: StoreError.indexBehind))
+    try store.close()
+    expect(.closed) { try store.engine.canRepeatRead(after: StoreError.indexBehind) }
+  }
+
   @Test func failedReadIsRunOnce() throws {
     let (test, store) = try indexed(documents: 20, memory: 8 << 20)
     var calls = 0
