@@ -73,8 +73,8 @@ public final class DocumentStore: Sendable {
   /// The sequences of observers and subscribers end. A closure that waits for the closing thread causes a deadlock.
   ///
   /// If the store is writable and no other writer is active, indexes that reads updated in memory, or that lack 256
-  /// documents or about 60 commits, are first updated in the file. A store that's no longer referenced closes
-  /// automatically, without that update.
+  /// documents or about 60 commits, are first updated in the file. `close` also waits for an update that has begun in
+  /// the background. A store that's no longer referenced closes automatically, without that update.
   ///
   /// With a write-ahead log, the last store to close copies the log to the file and removes the log. A store that was
   /// only read doesn't wait for a writer, and a store that was written to waits at most its waiting time. Otherwise,

@@ -321,9 +321,12 @@ package final class ConnectionPool: Sendable {
 
   /// Whether this thread is outside `read` and `write`, and can write without waiting for another thread. It can't in a
   /// forked child.
-  package var canWriteImmediately: Bool {
+  package var canWriteImmediately: Bool { isOutsideScope && locks.writer.load(ordering: .acquiring) == 0 }
+
+  /// Whether this thread is outside `read` and `write`, so it can wait for a writer. It can't in a forked child.
+  package var isOutsideScope: Bool {
     let thread = currentThread()
-    return OwnProcess.number == process && locks.writer.load(ordering: .acquiring) == 0
+    return OwnProcess.number == process && locks.writer.load(ordering: .acquiring) != thread
       && (isWriteAhead ? idle.withLock { !$0.reading.contains(thread) } : !locks.isReading(thread))
   }
 

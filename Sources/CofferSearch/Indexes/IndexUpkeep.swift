@@ -8,6 +8,8 @@ final class IndexUpkeep: SessionCompanion {
   let queue = DispatchQueue(label: "coffer.indexes", qos: .utility)
   /// Held by the thread that updates the indexes.
   let turn = Mutex<Void>(())
+  /// The number of threads that wait for the queue.
+  let waiterCount = Atomic<Int>(0)
   private let isScheduled = Atomic<Bool>(false)
   private let isClosed = Atomic<Bool>(false)
 
@@ -42,7 +44,11 @@ extension StoreEngine {
   }
 
   /// Waits for the updates caused by previous commits.
-  package func waitForIndexUpkeep() { upkeep.queue.sync {} }
+  package func waitForIndexUpkeep() {
+    upkeep.waiterCount.add(1, ordering: .relaxed)
+    upkeep.queue.sync {}
+    upkeep.waiterCount.subtract(1, ordering: .relaxed)
+  }
 
   /// Updates the indexes in the file, if this process has made commits, other writers aren't active, and readers had to
   /// add documents to the indexes in memory.
@@ -58,9 +64,10 @@ extension StoreEngine {
 
   /// Updates the indexes in the file before the store is closed, without waiting for other processes.
   package func updateIndexesBeforeClosing() {
-    guard !isReadOnly, connections.canWriteImmediately else { return }
+    guard !isReadOnly, connections.isOutsideScope else { return }
+    // It can be the writer, between two steps that belong together.
     waitForIndexUpkeep()
-    guard !updateOutdatedIndexes(), session.indexDebt.isOwed else { return }
+    guard connections.canWriteImmediately, !updateOutdatedIndexes(), session.indexDebt.isOwed else { return }
     _ = try? updateIndexesInFile(wait: .zero, isDue: true)
   }
 

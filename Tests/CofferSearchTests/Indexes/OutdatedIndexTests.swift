@@ -342,6 +342,38 @@ import Testing
     try writer.connections.close()
   }
 
+  /// A step of the upkeep has the turn to write when the store closes, and the other steps follow.
+  @Test func closingWaitsForStepsOfUpkeep() throws {
+    let (test, store) = try indexed(documents: 1500, memory: 8 << 20)
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
+    try writer.write { transaction in
+      let tx = WriteTransaction(transaction)
+      for number in 1...1500 { try tx.update(DocumentID(number)) { $0.text = "changed" } }
+    }
+    try writer.connections.close()
+    let upkeep = store.engine.session.companion(IndexUpkeep.self)
+    let meeting = Meeting()
+    upkeep.queue.async {
+      let steps = IndexSteps()
+      var isFirst = true
+      repeat {
+        let written: Void? = try? store.engine.writing { transaction throws(StoreError) in
+          try StoreIndexes(transaction).write(IndexPart.contents, in: steps)
+          try transaction.commit()
+          if isFirst { meeting.stop() }
+        }
+        guard written != nil else { return }
+        isFirst = false
+      } while !steps.isFinished
+    }
+    meeting.waitForArrival()
+    let closing = Background { try store.close() }
+    waitUntil { upkeep.waiterCount.load(ordering: .relaxed) == 1 || store.engine.session.isClosing }
+    meeting.letGo()
+    try closing.value()
+    #expect(try missing(test.reopened()) == 0)
+  }
+
   /// Two stores that update the index at the same time don't undo each other's progress without end.
   @Test func updatesInTurnEnd() throws {
     let (test, store) = try indexed(documents: 1500, memory: 8 << 20)
