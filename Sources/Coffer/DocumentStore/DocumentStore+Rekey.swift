@@ -43,6 +43,7 @@ extension DocumentStore {
       return (transaction.keys.session.titles != .none, isSyncing)
     }
     if isSyncing, let titles = options.titles { try Self.requireSameTitles(titles, keepsTitles) }
+    defer { engine.releaseSharedIndexPages() }
     var report = try engine.rekey(to: keys, recipients, options: options, progress: progress, onKeys: onKeys) {
       () throws(StoreError) in
       _ = try engine.updateIndexes(nil, rebuildsAll: true)

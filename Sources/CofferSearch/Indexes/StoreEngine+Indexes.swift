@@ -85,6 +85,12 @@ extension StoreEngine {
     return hasWritten
   }
 
+  /// Releases the pages in memory that readers share, after a change of the keys that the pages in the file had.
+  package func releaseSharedIndexPages() {
+    let memory = session.companion(IndexMemory.self)
+    for part in IndexPart.all { memory[part] = nil }
+  }
+
   /// Counts the values of a collection's indexed fields, after adding missing documents in memory.
   package func indexedFields(of collection: DocumentCollection) throws(StoreError) -> [IndexedField] {
     try reading { transaction throws(StoreError) in try StoreIndexes(transaction).fields(of: collection) }

@@ -29,7 +29,7 @@ extension StoreIndexes {
       throw StoreError(.tooLarge, "too many indexes are declared")
     }
     guard let found = try root(part) else {
-      guard !declaration.collections.isEmpty else { return try transaction.deleteIndex(part) }
+      guard !declaration.collections.isEmpty else { return try delete(part) }
       let size = try transaction.database.integer("PRAGMA page_size") ?? Int64(StoreFormat.pageSize)
       // An index page must fit into a store page.
       return try rebuild(try IndexRoot(part: part, pageSize: UInt32(max(size, 1024)), declaration: bytes), step)
@@ -37,7 +37,7 @@ extension StoreIndexes {
     var root = found.root
     guard root.declaration != bytes else { return }
     root.declaration = bytes
-    guard !declaration.collections.isEmpty else { return try transaction.deleteIndex(root.part) }
+    guard !declaration.collections.isEmpty else { return try delete(part) }
     guard !root.isOtherVersion else { return try rebuild(root, step) }
     try transaction.put(root)
     transaction.connection.openIndexes.close(root.part)

@@ -113,6 +113,7 @@ package struct StoreIndexes {
     _ part: UInt32, _ found: (root: IndexRoot, sealed: [UInt8]), _ access: IndexPages.Access,
     isNewDeclaration: Bool = false
   ) throws(StoreError) -> IndexFile {
+    releaseFormerPages(part, since: found.sealed)
     if let open = openIndexes.files[part], open.sealedRoot == found.sealed,
       !open.hasUncommittedChanges || isUpToDate(open)
     {
@@ -252,6 +253,14 @@ package struct StoreIndexes {
     return file
   }
 
+  /// Releases the shared pages of an earlier root, because another process may have replaced it.
+  private func releaseFormerPages(_ part: UInt32, since sealed: [UInt8]) {
+    guard let shared = memory[part], shared.sealedRoot != sealed,
+      shared.contents.generation <= transaction.start.generation
+    else { return }
+    memory[part] = nil
+  }
+
   /// Shares an index's pages with other readers, unless their pages lack only few documents.
   private func share(_ file: IndexFile) throws(StoreError) {
     guard let contents = file.memoryContents else { return }
@@ -303,6 +312,7 @@ package struct StoreIndexes {
       if isNewDeclaration { try file.checkSchema() }
       let contents = try contents()
       try file.write(steps?.contents(after: last, contents) ?? contents, transaction)
+      memory[part] = nil
       steps?.end(file.sealedRoot)
     } catch {
       openIndexes.close(part)
@@ -331,10 +341,16 @@ package struct StoreIndexes {
     }
   }
 
+  /// Deletes an index with its pages, including those in memory.
+  func delete(_ part: UInt32) throws(StoreError) {
+    try transaction.deleteIndex(part)
+    openIndexes.close(part)
+    memory[part] = nil
+  }
+
   /// Rebuilds an index, or deletes it if its declaration is empty.
   func rebuild(_ root: IndexRoot, _ progress: ((Int) throws(StoreError) -> Void)? = nil) throws(StoreError) {
-    try transaction.deleteIndex(root.part)
-    openIndexes.close(root.part)
+    try delete(root.part)
     guard try !IndexDeclaration(root.declaration).collections.isEmpty else { return }
     try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
     do throws(StoreError) {

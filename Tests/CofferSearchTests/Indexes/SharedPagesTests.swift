@@ -1,10 +1,10 @@
 import Coffer
-import CofferRecords
 import CofferSQLite
 import Foundation
 import Testing
 
 @testable import CofferEngine
+@testable import CofferRecords
 @testable import CofferSearch
 @testable import CofferStoreTestSupport
 
@@ -53,5 +53,59 @@ struct SharedPagesTests {
       try store.close()
       try FileManager.default.removeItem(at: copy)
     }
+  }
+
+  enum Replacement: CaseIterable {
+    case update, step, otherDeclaration, noDeclaration, keys
+  }
+
+  /// Nobody continues from pages of a root that isn't in the file anymore. After a rekey, they would outlive their keys.
+  @Test(arguments: Replacement.allCases) func newRootReleasesPages(_ replacement: Replacement) throws {
+    let store = try test.reopened()
+    let memory = store.engine.session.companion(IndexMemory.self)
+    #expect(try count("late", in: store) == 40)
+    #expect(memory[IndexPart.contents] != nil)
+    switch replacement {
+    case .update: try store.updateIndexes()
+    case .step:
+      try store.engine.writing { transaction throws(StoreError) in
+        try StoreIndexes(transaction).write(IndexPart.contents, in: IndexSteps())
+        try transaction.commit()
+      }
+    case .otherDeclaration: try store.index(test.notes, .field("bytes", "@size", as: .number))
+    case .noDeclaration: try store.dropIndexes(test.notes)
+    case .keys:
+      var options = RekeyOptions()
+      options.isKeysOnly = true
+      try store.rekey(to: [.published("next")], options: options) { _ in }
+    }
+    #expect(memory[IndexPart.contents] == nil)
+  }
+
+  /// Another process has replaced the root, and the memory doesn't suffice for the former pages and the new ones.
+  @Test func updateReleasesPagesOfFormerRoot() throws {
+    let first = try reader(of: test.url)
+    #expect(try count("late", in: first) == 40)
+    var former = first.engine.session.companion(IndexMemory.self)[IndexPart.contents]
+    var byteCount = 0
+    former?.pages.forEachPage { byteCount += $1.count }
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: .testing)
+    try writer.writing { transaction throws(StoreError) in
+      try StoreIndexes(transaction).write(IndexPart.contents)
+      try transaction.commit()
+    }
+    try writer.write { transaction in
+      let tx = WriteTransaction(transaction)
+      for number in 0..<40 { try tx.insert(Document(text: "later \(number)"), into: test.notes) }
+    }
+    try writer.connections.close()
+    let second = try reader(of: test.url, memory: byteCount * 3 / 2)
+    // The writer of this process has released them.
+    let memory = second.engine.session.companion(IndexMemory.self)
+    memory[IndexPart.contents] = former
+    former = nil
+    try first.close()
+    #expect(memory.budget.isScarce)
+    #expect(try count("later", in: second) == 40)
   }
 }
