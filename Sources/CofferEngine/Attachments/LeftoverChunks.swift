@@ -27,14 +27,16 @@ extension StoreEngine {
     guard session.chunkSweep.load(ordering: .relaxed) == .due, connections.canWriteImmediately,
       session.chunkSweep.exchange(.done, ordering: .relaxed) == .due
     else { return }
+    // Cleared first, because a commit on another thread may leave more of them during the search.
+    let leavesChunks = session.leavesChunks.exchange(false, ordering: .relaxed)
     do throws(StoreError) {
       let next = Int64(try reading(wait: .zero) { transaction throws(StoreError) in transaction.state.nextAttachment })
-      let part = session.leavesChunks.load(ordering: .relaxed) ? 0 : Int64.random(in: 0...next / Self.numbersToSweep)
+      let part = leavesChunks ? 0 : Int64.random(in: 0...next / Self.numbersToSweep)
       let start = part * Self.numbersToSweep
-      let end = session.leavesChunks.load(ordering: .relaxed) ? next : min(next, start + Self.numbersToSweep)
+      let end = leavesChunks ? next : min(next, start + Self.numbersToSweep)
       try deleteLeftoverChunks(from: start, below: end, wait: .zero)
-      session.leavesChunks.store(false, ordering: .relaxed)
     } catch {
+      if leavesChunks { session.leavesChunks.store(true, ordering: .relaxed) }
       session.chunkSweep.store(.due, ordering: .relaxed)
       log.debug("chunks of deleted attachments remain: \(error.message)")
     }

@@ -133,6 +133,26 @@ struct LeftoverChunkTests {
     #expect(try chunks(of: 1) == 0)
   }
 
+  /// The condition is polled during the search, like a commit of another thread that leaves chunks over.
+  @Test func commitDuringSearchIsRemembered() throws {
+    try plant()
+    let session = test.store.engine.session
+    session.noteAttachmentChange(leavingChunks: true)
+    let commit = { @Sendable in
+      session.noteAttachmentChange(leavingChunks: true)
+      return false
+    }
+    Cancellation.polling(commit) { test.store.engine.deleteLeftoverChunks() }
+    #expect(try chunks(of: 1) == 0)
+    let (isRemembered, sweep) = (
+      session.leavesChunks.load(ordering: .relaxed), session.chunkSweep.load(ordering: .relaxed)
+    )
+    #expect(isRemembered && sweep == .due)
+    try test.store.write { try $0.update(id) { $0.title = "after" } }
+    let remains = session.leavesChunks.load(ordering: .relaxed)
+    #expect(!remains)
+  }
+
   /// A write returns after its commit, and leaves the chunks to a later writer.
   @Test func writeBesideReadersReturns() throws {
     var options = OpenOptions.testing
