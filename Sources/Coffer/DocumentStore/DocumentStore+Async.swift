@@ -74,14 +74,14 @@ extension DocumentStore {
   ///     read.
   ///   - work: The calls.
   /// - Returns: The result of the closure.
-  /// - Throws: The closure's errors, or `CancellationError`. `closed` or `suspended` if that happens while calls that
-  ///   write wait for their turn.
+  /// - Throws: The closure's errors, or `CancellationError`. `closed` or `suspended` if calls that write would wait for
+  ///   their turn in a store that is closed or suspended.
   @discardableResult
   public func perform<T: Sendable>(
     writing: Bool = false, _ work: @escaping @Sendable (DocumentStore) throws -> T
   ) async throws -> T {
-    let owner = ObjectIdentifier(engine.connections)
-    return try await offCooperativePool(writing ? engine.writingCalls : .calls, owner: owner) { try work(self) }
+    guard writing else { return try await offCooperativePool(.calls) { try work(self) } }
+    return try await offCooperativePool(engine.writingCalls, owner: engine.session) { try work(self) }
   }
 
   /// Runs calls that don't need an open store on a separate thread.

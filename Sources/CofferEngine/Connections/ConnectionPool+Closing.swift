@@ -19,10 +19,10 @@ extension ConnectionPool {
       return Array(idle.interrupts.values) + [idle.waitingWriter].compactMap { $0 }
     }
     for handle in interrupts { handle.stopWaiting() }
-    locks.writers.dismiss(ObjectIdentifier(self), with: .storeClosed)
-    locks.writingCalls.dismiss(ObjectIdentifier(self), with: .storeClosed)
-    locks.indexReaders.dismiss(ObjectIdentifier(session), with: .storeClosed)
-    readerTurns.dismiss(ObjectIdentifier(self), with: .storeClosed)
+    locks.writers.dismiss(session, with: .storeClosed)
+    locks.writingCalls.dismiss(session, with: .storeClosed)
+    locks.indexReaders.dismiss(session, with: .storeClosed)
+    readerTurns.dismiss(session, with: .storeClosed)
     session.feed.finish()
     session.texts?.close()
     // A second call waits until the first call has closed all connections.

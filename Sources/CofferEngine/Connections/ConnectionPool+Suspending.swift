@@ -25,10 +25,10 @@ extension ConnectionPool {
           }
           session.setSuspended(true)
         }
-        locks.writers.dismiss(ObjectIdentifier(self), with: .storeSuspended)
-        locks.writingCalls.dismiss(ObjectIdentifier(self), with: .storeSuspended)
-        locks.indexReaders.dismiss(ObjectIdentifier(session), with: .storeSuspended)
-        readerTurns.dismiss(ObjectIdentifier(self), with: .storeSuspended)
+        locks.writers.dismiss(session, with: .storeSuspended)
+        locks.writingCalls.dismiss(session, with: .storeSuspended)
+        locks.indexReaders.dismiss(session, with: .storeSuspended)
+        readerTurns.dismiss(session, with: .storeSuspended)
         closeIdleReaders()
         guard stopWork(before: end) else { throw Self.stillBusy }
         // This thread is the writer now, so nobody uses a connection.

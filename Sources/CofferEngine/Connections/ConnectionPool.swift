@@ -119,7 +119,7 @@ package final class ConnectionPool: Sendable {
       if ThreadScopes.count > 0 {
         readerTurns.takeTurn()
       } else {
-        try readerTurns.wait(wait, owner: ObjectIdentifier(self), cancellation)
+        try readerTurns.wait(wait, owner: session, cancellation)
       }
     }
     do throws(StoreError) {
@@ -225,7 +225,7 @@ package final class ConnectionPool: Sendable {
         "a write inside of the read of another open store of the same file would wait for that read without end",
         hint: "end the read first, or create the store with the journal writeAheadLog")
     }
-    if turn?.take() != true { try locks.writers.wait(wait, owner: ObjectIdentifier(self), cancellation) }
+    if turn?.take() != true { try locks.writers.wait(wait, owner: session, cancellation) }
     writing.wait()
     ThreadScopes.begin()
     locks.writer.store(thread, ordering: .releasing)

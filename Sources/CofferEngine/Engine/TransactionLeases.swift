@@ -56,14 +56,14 @@ extension StoreEngine {
   package func withReaderTurn<T: Sendable>(_ work: @escaping @Sendable (FairTurn) throws -> T) async throws -> T {
     try session.requireRunning()
     return try await offCooperativePool(
-      withTurnOf: connections.readerTurns, owner: ObjectIdentifier(connections), work)
+      withTurnOf: connections.readerTurns, owner: session, work)
   }
 
   /// Waits for this process's turn to write without a thread, and runs work with it on a separate thread.
   package func withWriterTurn<T: Sendable>(_ work: @escaping @Sendable (FairTurn) throws -> T) async throws -> T {
     try session.requireRunning()
     return try await offCooperativePool(
-      withTurnOf: connections.locks.writers, owner: ObjectIdentifier(connections), work)
+      withTurnOf: connections.locks.writers, owner: session, work)
   }
 
   /// The thread for calls that write, which tasks wait for without a thread.

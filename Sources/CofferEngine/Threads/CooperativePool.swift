@@ -8,9 +8,9 @@ internal import Dispatch
 ///
 /// - Parameters:
 ///   - threads: The semaphore that limits the number of threads. Its turn is awaited without a thread.
-///   - owner: The owner of the wait for this turn.
+///   - owner: The store that ends the wait for this turn when it's closed or suspended.
 package func offCooperativePool<T: Sendable>(
-  _ threads: FairSemaphore? = nil, owner: ObjectIdentifier? = nil, _ work: @escaping @Sendable () throws -> T
+  _ threads: FairSemaphore? = nil, owner: Session? = nil, _ work: @escaping @Sendable () throws -> T
 ) async throws -> T {
   if let threads { return try await offCooperativePool(withTurnOf: threads, owner: owner) { _ in try work() } }
   return try await cancelling { cancellation in
@@ -22,7 +22,7 @@ package func offCooperativePool<T: Sendable>(
 
 /// Runs blocking work on a separate thread, which gets a turn of a semaphore. The turn is awaited without a thread.
 func offCooperativePool<T: Sendable>(
-  withTurnOf semaphore: FairSemaphore, owner: ObjectIdentifier?, _ work: @escaping @Sendable (FairTurn) throws -> T
+  withTurnOf semaphore: FairSemaphore, owner: Session?, _ work: @escaping @Sendable (FairTurn) throws -> T
 ) async throws -> T {
   try await cancelling { cancellation in
     try await semaphore.waitWithoutThread(owner: owner) { turn, continuation in

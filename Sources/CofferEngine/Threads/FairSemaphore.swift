@@ -13,7 +13,7 @@ package final class FairSemaphore: Sendable {
   }
 
   private struct Waiter {
-    let owner: ObjectIdentifier?
+    let owner: Session?
     let wake: @Sendable (Outcome) -> Void
   }
 
@@ -49,13 +49,14 @@ package final class FairSemaphore: Sendable {
   ///
   /// - Parameters:
   ///   - wait: The maximum time to wait, or `nil` to wait indefinitely.
-  ///   - owner: The owner whose waits ``dismiss(_:)`` ends.
+  ///   - owner: The store whose waits ``dismiss(_:with:)`` ends.
   /// - Throws: `locked`, `cancelled`, or the error that the wait was dismissed with.
   package func wait(
-    _ wait: Duration?, owner: ObjectIdentifier? = nil, _ cancellation: Cancellation? = nil
+    _ wait: Duration?, owner: Session? = nil, _ cancellation: Cancellation? = nil
   ) throws(StoreError) {
     let thread = WaitingThread()
     guard let number = add(Waiter(owner: owner, wake: { thread.end(with: $0) })) else { return }
+    requireRunning(owner, number)
     let outer = cancellation?.setAction { [weak self] in self?.end(number, with: .cancelled) }
     defer { cancellation?.setAction(outer) }
     let end: DispatchTime = wait.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture
@@ -80,7 +81,7 @@ package final class FairSemaphore: Sendable {
   ///
   /// - Throws: The error that the wait was dismissed with, `CancellationError`, or the error of the work.
   func waitWithoutThread<T: Sendable>(
-    owner: ObjectIdentifier?, _ start: @escaping @Sendable (FairTurn, CheckedContinuation<T, any Error>) -> Void
+    owner: Session?, _ start: @escaping @Sendable (FairTurn, CheckedContinuation<T, any Error>) -> Void
   ) async throws -> T {
     let task = WaitingTask()
     return try await withTaskCancellationHandler {
@@ -94,6 +95,7 @@ package final class FairSemaphore: Sendable {
         }
         guard let number = add(waiter) else { return start(FairTurn(self), continuation) }
         task.number.withLock { $0 = number }
+        requireRunning(owner, number)
         // The task may have been canceled before it had a number.
         if Task.isCancelled { end(number, with: .cancelled) }
       }
@@ -119,14 +121,23 @@ package final class FairSemaphore: Sendable {
     waiter?.wake(.turn)
   }
 
-  /// Ends the waits of an owner whose store was closed or suspended.
-  func dismiss(_ owner: ObjectIdentifier, with error: StoreError) {
+  /// Ends the waits of a store that was closed or suspended.
+  func dismiss(_ owner: Session, with error: StoreError) {
     let dismissed = state.withLock { state in
-      let dismissed = state.waiters.filter { $0.value.owner == owner }
+      let dismissed = state.waiters.filter { $0.value.owner === owner }
       for number in dismissed.keys { state.waiters[number] = nil }
       return dismissed.values
     }
     for waiter in dismissed { waiter.wake(.dismissed(error)) }
+  }
+
+  /// Ends a wait of a store that was closed or suspended just before, because ``dismiss(_:with:)`` may not have seen it.
+  private func requireRunning(_ owner: Session?, _ number: UInt64) {
+    do throws(StoreError) {
+      try owner?.requireRunning()
+    } catch {
+      end(number, with: .dismissed(error))
+    }
   }
 
   /// Adds a waiter and returns its number, or returns `nil` after taking a free turn.

@@ -187,7 +187,7 @@ package struct StoreIndexes {
     guard try mustShare(file.contents) else { return try work() }
     let session = transaction.connection.session
     let turn = session.locks.indexReaders
-    try turn.wait(nil, owner: ObjectIdentifier(session), transaction.connection.currentCancellation)
+    try turn.wait(nil, owner: session, transaction.connection.currentCancellation)
     defer { turn.signal() }
     return try work()
   }

@@ -395,6 +395,36 @@ struct WaitingTests {
     try await other.close()
   }
 
+  /// The turn belongs to a call of another store, which the error doesn't wait for.
+  @Test(arguments: [false, true]) func stoppedStoreDoesNotQueueWritingCalls(suspends: Bool) async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let meeting = Meeting()
+    let first = Task { try await other.perform(writing: true) { _ in meeting.stop() } }
+    await onThread { meeting.waitForArrival() }
+    if suspends { try await test.store.suspend(within: .seconds(60)) } else { try await test.store.close() }
+    let error = await #expect(throws: StoreError.self) { try await test.store.perform(writing: true) { _ in } }
+    #expect(error?.code == (suspends ? .suspended : .closed))
+    meeting.letGo()
+    try await first.value
+    try await other.close()
+  }
+
+  /// Closing and suspending end only the waits that they find, and this one begins afterward.
+  @Test func waitOfStoppedStoreEnds() throws {
+    let test = try TestStore()
+    let session = test.store.engine.session
+    let lock = FairSemaphore()
+    try lock.wait(nil)
+    try test.store.suspend(within: .seconds(60))
+    expect(.suspended) { try lock.wait(.zero, owner: session) }
+    test.store.resume()
+    expect(.locked) { try lock.wait(.zero, owner: session) }
+    try test.store.close()
+    expect(.closed) { try lock.wait(.zero, owner: session) }
+    #expect(lock.waiterCount == 0)
+  }
+
   @Test func closingEndsWaitsOfTasks() async throws {
     var options = OpenOptions.testing
     options.maximumReaders = 1
