@@ -17,13 +17,13 @@ struct ErrorReport {
   }
 
   func print(_ failure: Failure) -> ExitStatus {
+    Interrupt.willPrintError()
     let message = withPathsAsGiven(failure.message)
     Diagnostics.print("dbtool: error: \(message)")
     if let hint = failure.status == .noStore ? orderHint ?? failure.hint : failure.hint {
       Diagnostics.print("hint: \(hint)")
     }
     if isJSON {
-      Interrupt.printsJSON = false
       let details = JSONValue.object(present: [
         ("code", .integer(Int64(failure.status.rawValue))), ("kind", .string(failure.kind)),
         ("message", .string(message)),

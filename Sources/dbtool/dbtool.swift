@@ -68,7 +68,7 @@ extension Dbtool {
       }
       var command = try parseAsRoot(arguments)
       do {
-        try command.run()
+        try Interrupt.sparingCommits { try command.run() }
         return .done
       } catch let failure as Failure {
         return errors.print(failure)

@@ -28,7 +28,9 @@ extension DocumentStore {
     let file = StagedFile(target.path, replacesExisting: isReplacing, source: url.path)
     try file.checkTarget()
     try stage(file, from: url, permissionsOf: url.path, allowsDamage: allowsDamage, wait, progress)
-    try file.discardingOnError { () throws(StoreError) in try file.publish() }
+    try file.discardingOnError { () throws(StoreError) in
+      try Cancellation.storing { () throws(StoreError) in try file.publish() }
+    }
   }
 
   /// Replaces the store at `url` with a copy of the backup at `source`. Doesn't need a key.
@@ -68,11 +70,13 @@ extension DocumentStore {
     var kept: String?
     try file.discardingOnError { () throws(StoreError) in
       let lease = try FileLease.taken(on: file.path)
-      if place != nil, keepsReplaced {
-        kept = try file.publishKeepingReplaced()
-      } else {
-        if isReplacing { try file.removeSQLiteFiles() }
-        try file.publish()
+      try Cancellation.storing { () throws(StoreError) in
+        if place != nil, keepsReplaced {
+          kept = try file.publishKeepingReplaced()
+        } else {
+          if isReplacing { try file.removeSQLiteFiles() }
+          try file.publish()
+        }
       }
       lease.end()
     }

@@ -248,7 +248,7 @@ extension StoreMaker {
   func publish(_ draft: Draft) throws(StoreError) {
     do throws(StoreError) {
       try setJournal(draft.file.temporary)
-      try draft.file.publish()
+      try Cancellation.storing { () throws(StoreError) in try draft.file.publish() }
     } catch {
       draft.file.discard()
       throw error

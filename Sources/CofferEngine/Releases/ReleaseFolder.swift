@@ -170,7 +170,12 @@ package struct ReleaseFolder {
       try file.allowReading()
       try file.sync()
       let digest = try hasher.finish().bytes
-      try file.publish()
+      // The other files don't publish a release without the index.
+      if name == ReleaseIndex.name {
+        try Cancellation.storing { () throws(StoreError) in try file.publish() }
+      } else {
+        try file.publish()
+      }
       return (counter.count, digest)
     } catch {
       file.discard()

@@ -17,12 +17,18 @@ package final class Cancellation: Sendable {
 
   /// A condition that cancels, too.
   private let condition: (@Sendable () -> Bool)?
+  /// Called around each step that stores the work's result.
+  private let onStoring: (@Sendable (StoringStep) -> Void)?
   /// The cancellation of the enclosing work, which also cancels this work.
   private let outer: Cancellation?
 
-  init(within outer: Cancellation? = nil, condition: (@Sendable () -> Bool)? = nil) {
+  init(
+    within outer: Cancellation? = nil, condition: (@Sendable () -> Bool)? = nil,
+    onStoring: (@Sendable (StoringStep) -> Void)? = nil
+  ) {
     self.outer = outer
     self.condition = condition
+    self.onStoring = onStoring
   }
 
   package var isCancelled: Bool {
@@ -91,8 +97,42 @@ package final class Cancellation: Sendable {
   }
 
   /// Runs work that ends when a condition is true, which is polled while statements run.
-  package static func polling<R>(_ condition: @escaping @Sendable () -> Bool, _ work: () throws -> R) rethrows -> R {
-    try Cancellation(within: .current, condition: condition).run(work)
+  ///
+  /// - Parameter onStoring: Called around each step of the work that stores its result.
+  package static func polling<R>(
+    _ condition: @escaping @Sendable () -> Bool, onStoring: (@Sendable (StoringStep) -> Void)? = nil,
+    _ work: () throws -> R
+  ) rethrows -> R {
+    try Cancellation(within: .current, condition: condition, onStoring: onStoring).run(work)
+  }
+
+  // MARK: Work that can't be undone
+
+  /// The progress of a step that stores the work's result, such as a commit.
+  package enum StoringStep: Sendable {
+    case begins, failed, done
+  }
+
+  /// Runs a step that stores the work's result. Checks the cancellation only before the step, because it's too late
+  /// afterward.
+  package static func storing(
+    _ cancellation: Cancellation? = .current, _ step: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard let cancellation else { return try step() }
+    cancellation.report(.begins)
+    do throws(StoreError) {
+      try cancellation.check()
+      try step()
+    } catch {
+      cancellation.report(.failed)
+      throw error
+    }
+    cancellation.report(.done)
+  }
+
+  private func report(_ step: StoringStep) {
+    onStoring?(step)
+    outer?.report(step)
   }
 
   /// Ends a connection's statements and waits when work is canceled, until the watch ends. Work on two stores has two

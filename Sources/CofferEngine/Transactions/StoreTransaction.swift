@@ -198,7 +198,9 @@ public final class _StoreTransaction {
         announced = try announce(rowWriter)
       }
       do throws(StoreError) {
-        try database.commit()
+        try Cancellation.storing(hasWritten ? connection.cancellation : nil) { () throws(StoreError) in
+          try database.commit()
+        }
       } catch {
         if announced != nil { connection.session.commitFailed() }
         throw error

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferBrowser
+internal import CofferEngine
 internal import CofferPlatform
 internal import CofferTerminal
 
@@ -58,7 +59,8 @@ struct BrowseVerb: ParsableCommand {
   func run() throws {
     try requireFullScreen()
     let isReadOnly = readOnly || access(options.store.path, W_OK) != 0
-    try browser(program(readOnly: isReadOnly)).run()
+    // A signal ends the screen at any time, even after a change is stored.
+    try Cancellation.ignoring { try browser(program(readOnly: isReadOnly)).run() }
   }
 
   private func browser(_ program: BrowserProgram) throws -> Browser {

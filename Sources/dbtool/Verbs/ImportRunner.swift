@@ -44,7 +44,7 @@ struct ImportRunner {
       bar.update(done, fraction: size.map { min(1, Double(count.value) / Double(max($0, 1))) })
     }
     do {
-      try Interrupt.deferring {
+      try Interrupt.deferring(inSteps: verb.portions.batch != nil) {
         if verb.conflicts.sync {
           outcome.add(try synchronize(store, with: queue, &before, advance))
           return

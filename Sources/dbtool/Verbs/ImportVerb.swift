@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferEngine
 internal import CofferFormats
 internal import CofferPlatform
 internal import CofferTerminal
@@ -128,7 +129,7 @@ struct ImportVerb: ParsableCommand {
   /// Reports the same as an import into a new store, for a dry run without a store. Doesn't need a key.
   private func importIntoTemporaryStore(_ runner: ImportRunner) throws -> ImportOutcome {
     try Interrupt.deferring {
-      let store = try DocumentStore.temporary()
+      let store = try Cancellation.ignoring { try DocumentStore.temporary() }
       defer { try? store.close() }
       return try runner.store(in: store, isKeptOnFailure: false)
     }

@@ -106,7 +106,7 @@ struct RekeyVerb: ParsableCommand {
     let report: RekeyReport
     var isWaiting = false
     do {
-      report = try Interrupt.deferring {
+      report = try Interrupt.deferring(inSteps: true) {
         try store.rekey(
           to: replacements, options: rekey,
           progress: { step in

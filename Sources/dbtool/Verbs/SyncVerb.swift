@@ -75,7 +75,9 @@ struct SyncInitVerb: ParsableCommand {
     let invitation = try store.startSyncing(
       by: place.folder, keys: [key], recipients: try recipients.given(), label: name.label)
     key.forget()
-    let report = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
+    let report = try Interrupt.deferring(inSteps: true) {
+      try store.exchange(with: place.folder) { _ in try Interrupt.check() }
+    }
     try store.close()
     try Report([
       ("path", .string(invitation.url.path)), ("pin", .string(invitation.pin.description)),
@@ -125,7 +127,7 @@ struct SyncJoinVerb: ParsableCommand {
     let pin = opening.pin
     opening.pin = nil
     if wal { opening.creation.journal = .writeAheadLog }
-    let report = try Interrupt.deferring {
+    let report = try Interrupt.deferring(inSteps: true) {
       do {
         return try DocumentStore.join(
           place.folder, at: options.store.url, key: key, pin: pin, keys: slots?.keys ?? [key],
@@ -181,7 +183,7 @@ struct SyncRunVerb: ParsableCommand {
     let options = place.options
     let store = try options.open(readOnly: false)
     do {
-      try Interrupt.deferring {
+      try Interrupt.deferring(inSteps: true) {
         var last: FolderSyncReport?
         var hasFailed = false
         repeat {
@@ -303,7 +305,7 @@ struct SyncRemoveVerb: ParsableCommand {
     let options = place.options
     let store = try options.open(readOnly: false)
     // Exchange first, because the device can have joined since the last run.
-    _ = try Interrupt.deferring { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
+    _ = try Interrupt.deferring(inSteps: true) { try store.exchange(with: place.folder) { _ in try Interrupt.check() } }
     let known = try store.syncStatus(of: place.folder).devices.filter { !$0.isThisStore && !$0.isRemoved }
     // Look for an ID first, because a device's name can be another device's ID.
     let withID = known.filter { $0.id.description == device }
@@ -316,7 +318,7 @@ struct SyncRemoveVerb: ParsableCommand {
     }
     let slots = try newKeys.newSlots(recipients, for: SyncInviteVerb.invitation, policy: options.policy)
     defer { slots.forget() }
-    let (invitation, report) = try Interrupt.deferring {
+    let (invitation, report) = try Interrupt.deferring(inSteps: true) {
       try store.removeDevice(
         named[0].id, from: place.folder, keys: slots.keys, recipients: slots.recipients
       ) { _ in try Interrupt.check() }

@@ -59,7 +59,7 @@ struct UpdateVerb: ParsableCommand {
         bar.update(step)
         try Interrupt.check()
       }
-      let report = try Interrupt.deferring {
+      let report = try Interrupt.deferring(inSteps: !create) {
         if let store { return try store.update(from: source, policy: prefer?.policy ?? .mine, progress: tell) }
         var opening = try options.openOptions(false)
         (opening.publisher, opening.proofFile) = (nil, nil)

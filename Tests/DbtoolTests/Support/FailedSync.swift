@@ -1,3 +1,4 @@
+import CofferPlatform
 import Foundation
 
 /// Runs the command with a failing call, which strace injects.
@@ -14,6 +15,28 @@ enum FailedSync {
     with error: String = "EIO", in sandbox: Sandbox
   ) throws -> (status: Int32, errors: String) {
     try run([Sandbox.dbtool] + arguments, call, "\(number)\(isLasting ? "+" : "")", error, in: sandbox)
+  }
+
+  /// Runs the command, which gets a signal during a call for a file.
+  ///
+  /// - Parameters:
+  ///   - call: `unlink`, with which SQLite deletes the journal when it commits, or `write`.
+  ///   - file: The file in the sandbox.
+  ///   - output: The file in the sandbox for standard output.
+  static func run(
+    _ arguments: [String], signaling call: String, of file: String, output: String, in sandbox: Sandbox
+  ) throws -> (status: Int32, errors: String) {
+    let strace = [
+      "strace", "-f", "-qq", "-o", "/dev/null", "-P", sandbox.path(file), "-e", "trace=\(call)", "-e",
+      "inject=\(call):signal=SIGTERM:when=1",
+    ]
+    try sandbox.write(output, "")
+    let errors = open(sandbox.path(output + ".errors"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let written = open(sandbox.path(output), O_WRONLY | O_CLOEXEC)
+    defer { for file in [errors, written] { close(file) } }
+    let child = try Child(
+      arguments, in: sandbox, under: strace, streams: .descriptors(input: nil, output: written, errors: errors))
+    return (child.wait(), try sandbox.text(of: output + ".errors"))
   }
 
   private static func run(
