@@ -74,8 +74,8 @@ extension Dbtool {
         return errors.print(failure)
       } catch let outcome as Outcome {
         return outcome.status
-      } catch is ClosedPipe {
-        return .failed
+      } catch let error as ClosedPipe {
+        return Interrupt.hasStored ? errors.print(Failure(error).afterStoring) : .failed
       } catch let request where exitCode(for: request) == .success {
         throw request
       } catch let error as ValidationError {

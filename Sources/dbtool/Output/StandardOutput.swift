@@ -103,7 +103,7 @@ final class StandardOutput {
   ) throws {
     guard FileBytes.writeAll(bytes, to: descriptor, unless: { Interrupt.isRequested }) else {
       if errno == EPIPE { throw ClosedPipe() }
-      throw Failure.system(errno, name)
+      throw Failure.system(errno, name).afterStoring
     }
   }
 }

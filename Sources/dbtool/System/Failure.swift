@@ -103,5 +103,13 @@ extension Failure {
   }
 }
 
-/// The error after the reader of standard output closes the pipe. It isn't printed.
+extension Failure {
+  /// The failure to print a report, which says whether the verb has stored its change.
+  var afterStoring: Failure {
+    guard Interrupt.hasStored else { return self }
+    return Failure(status, kind: kind, "\(message); the change is stored", hint: "don't repeat the command")
+  }
+}
+
+/// The error after the reader of standard output closes the pipe. It's printed only if the verb has stored a change.
 struct ClosedPipe: Error {}

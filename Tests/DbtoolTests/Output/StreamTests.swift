@@ -57,6 +57,42 @@ import Testing
     #expect(result.diagnostics.hasPrefix("dbtool: error: standard output: no space left on device\n"))
   }
 
+  /// The document is stored, so a repeated command would store it twice.
+  @Test(arguments: [
+    ["put", "s.coffer", "in.txt"], ["import", "s.coffer", "in.txt"], ["rm", "s.coffer", "1", "--json"],
+    ["key", "add", "s.coffer", "--recipients-file", "recipient.txt"], ["create", "n.coffer"], ["rekey", "s.coffer"],
+    ["copy", "s.coffer", "n.coffer", "--new-key-file", "next.key"], ["backup", "s.coffer", "n.coffer", "--json"],
+  ])
+  func fullOutputSaysThatChangeIsStored(arguments: [String]) throws {
+    let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    close(ends[0])
+    defer { for end in [full, ends[1]] { close(end) } }
+    for (output, reason) in [
+      (full, "standard output: no space left on device"), (ends[1], "standard output was closed"),
+    ] {
+      var words = arguments
+      // `import` prints nothing with --quiet.
+      if words[0] == "import" { words.append("--json") }
+      let result = try run(words, in: filled(), output: output)
+      #expect(result.status == 1)
+      #expect(
+        result.diagnostics.contains("dbtool: error: \(reason); the change is stored\nhint: don't repeat the command\n"),
+        "\(result.diagnostics)")
+    }
+  }
+
+  @Test func failedDryRunStoresNothing() throws {
+    let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+    defer { close(full) }
+    let sandbox = try filled()
+    for words in [["rm", "s.coffer", "1", "-n"], ["import", "n.coffer", "in.txt", "-n", "--create", "--json"]] {
+      let result = try run(words, in: sandbox, output: full)
+      #expect(result.status == 1 && !result.diagnostics.contains("stored"), "\(result.diagnostics)")
+    }
+  }
+
   @Test func stopsQuietlyWhenReaderCloses() throws {
     let sandbox = try Sandbox()
     try sandbox.write("long.txt", String(repeating: "line\n", count: 200_000))
