@@ -92,7 +92,9 @@ final class Synchronizer {
       if let match, !seen.insert(match.id.rawValue).inserted {
         // A repeated key may be another document's wrong key.
         hasUnknown = true
-        throw StoreError(.duplicateKey, "document \(match.id) came already", documentID: match.id)
+        let what = options.keepsIDs && incoming.id != nil ? "id" : "key"
+        throw StoreError(
+          .duplicateKey, "an earlier record of the input has the same \(what)", documentID: match.id)
       }
       if let reason = options.invalidReason?(incoming.document) { throw StoreError(.invalidArgument, reason) }
       if let match, takenKeys[match.id] == nil, options.isUnchanged?(match, incoming.document) == true {

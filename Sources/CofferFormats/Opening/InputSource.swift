@@ -50,6 +50,14 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     throw error
   }
 
+  /// Returns a function that finds the file of a record for messages, or `nil` if the input isn't a directory.
+  ///
+  /// - Parameter path: The directory.
+  package func files(in path: String) -> ((_ record: Int) -> String?)? {
+    guard let source = source as? DirectorySource else { return nil }
+    return { source.file(ofRecord: $0, in: path) }
+  }
+
   private init(directory path: String, format: InputFormat?, options: ReadingOptions) throws(FormatError) {
     guard format == nil || format == .text else {
       throw FormatError(.unsupportedFormat, "a directory is read as text only", path: options.path)

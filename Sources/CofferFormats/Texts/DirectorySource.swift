@@ -54,6 +54,13 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
     return !batch.isEmpty
   }
 
+  /// Returns the path of a record's file for messages, by listing the directory again.
+  func file(ofRecord number: Int, in path: String) -> String? {
+    guard var walk = try? FolderWalk(path: path, options: options) else { return nil }
+    for _ in 1..<number { _ = try? walk.next() }
+    return (try? walk.next()).flatMap { walk.name(of: $0.path) }
+  }
+
   private mutating func readFile(_ found: FolderWalk.Found, into batch: inout DraftBatch) throws(FormatError) {
     batch.removeAll()
     var options = options

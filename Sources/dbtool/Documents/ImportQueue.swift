@@ -16,6 +16,8 @@ final class ImportQueue: DraftSource {
     let reading: ReadingReport
     /// The last number of a record in an earlier input, or 0.
     let lastRecordBefore: Int
+    /// Finds the file of a record in a folder, or `nil` if the input isn't a folder.
+    let files: ((Int) -> String?)?
   }
 
   private let paths: [String]
@@ -167,7 +169,9 @@ extension [ImportQueue.InputReport] {
 
   /// Returns a record's place, for messages.
   func words(forRecord number: Int) -> String {
-    guard let (path, record) = place(ofRecord: number) else { return "record \(number)" }
+    guard let input = last(where: { $0.lastRecordBefore < number }) else { return "record \(number)" }
+    let (path, record) = (input.path, number - input.lastRecordBefore)
+    if let file = input.files?(record) { return file }
     return "\(InputFile.described(path)): record \(record)"
   }
 }
@@ -176,7 +180,7 @@ extension ImportQueue.InputReport {
   fileprivate init(_ input: (path: String, source: InputSource, lastRecordBefore: Int)) {
     self.init(
       path: input.path, format: input.source.format, reading: input.source.report,
-      lastRecordBefore: input.lastRecordBefore)
+      lastRecordBefore: input.lastRecordBefore, files: input.source.files(in: input.path))
   }
 
   var json: JSONValue {

@@ -82,6 +82,7 @@ struct ImportRunner {
       }
     } catch {
       var failure = Failure(error)
+      if let error = error as? StoreError { failure = failure.namingEarlierRecord(error, in: store) }
       if (error as? StoreError)?.code == .duplicateKey, bulkOptions.onConflict == .fail {
         failure = Failure(
           failure.status, kind: failure.kind, failure.message,
@@ -169,6 +170,17 @@ extension Failure {
     guard message.hasPrefix(prefix), let number = Int(digits) else { return self }
     let rest = message.dropFirst(prefix.count + digits.count)
     return Failure(status, kind: kind, inputs.words(forRecord: number) + rest, hint: hint)
+  }
+
+  /// Returns the failure with another reason if a record conflicts with a document of the same transaction, which is
+  /// undone. The user can't find that document.
+  fileprivate func namingEarlierRecord(_ error: StoreError, in store: DocumentStore) -> Failure {
+    guard error.code == .duplicateKey || error.code == .alreadyExists, let other = error.documentID,
+      message.hasPrefix("record "), let end = message.firstIndex(of: ":"),
+      (try? store.read { try $0.exists(other) }) == false
+    else { return self }
+    let what = error.code == .duplicateKey ? "key" : "id"
+    return Failure(status, kind: kind, "\(message[..<end]): an earlier record of the input has the same \(what)")
   }
 
   /// Returns the failure with the number of documents that earlier transactions stored.

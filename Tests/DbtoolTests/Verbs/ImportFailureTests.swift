@@ -115,9 +115,10 @@ import Testing
       try sandbox.write("\(name).csv", "key,text\n" + rows)
     }
     let command = ["import", "s.coffer", "a.csv", "b.csv", "c.csv"]
+    let reason = "an earlier record of the input has the same key\n"
     for options in [[], ["--sync"]] {
       let refused = try sandbox.run(command + options)
-      #expect(refused.diagnostics.contains("dbtool: error: b.csv: record 2: document 1 "), "\(refused.errors)")
+      #expect(refused.diagnostics.contains("dbtool: error: b.csv: record 2: \(reason)"), "\(refused.errors)")
     }
     let batched = try sandbox.run(command + ["--batch", "1"])
     #expect(batched.diagnostics.contains("dbtool: error: b.csv: record 2: document 1 "), "\(batched.errors)")
@@ -126,8 +127,22 @@ import Testing
     #expect(stream.diagnostics.contains("dbtool: error: standard input: record 2: document 1 "), "\(stream.errors)")
     let synced = try sandbox.run(command + ["--sync", "--on-error", "skip", "--json"])
     #expect(synced.status == 3)
-    #expect(synced.diagnostics.contains("dbtool: rejected: b.csv: record 2: document 1 came already\n"))
+    #expect(synced.diagnostics.contains("dbtool: rejected: b.csv: record 2: \(reason)"))
     #expect(synced.text.contains(#""input":"b.csv","record":2,"id":1"#), "\(synced.text)")
+  }
+
+  @Test func namesFileOfRefusedRecord() throws {
+    let sandbox = try Sandbox.withStore()
+    try FileManager.default.createDirectory(atPath: sandbox.path("n/sub"), withIntermediateDirectories: true)
+    for name in ["n/a.txt", "n/sub/b.txt"] { try sandbox.write(name, name) }
+    try sandbox.succeed("put", "s.coffer", "--key-name", "sub/b.txt", "--text", "here")
+    let stored = try sandbox.run("import", "s.coffer", "n")
+    #expect(stored.status == 1)
+    #expect(stored.diagnostics.hasPrefix("dbtool: error: n/sub/b.txt: document 1 has that key already\n"))
+    let twice = try sandbox.run("import", "s.coffer", "n/", "n", "-c", "other")
+    #expect(
+      twice.diagnostics.hasPrefix("dbtool: error: n/a.txt: an earlier record of the input has the same key\n"),
+      "\(twice.errors)")
   }
 
   /// The parts of a record are read when the store has found its document.
@@ -146,13 +161,13 @@ import Testing
   @Test func rejectsRepeatedID() throws {
     try expectConflict(
       "{\"id\":3,\"text\":\"first\"}\n{\"id\":3,\"text\":\"second\"}\n",
-      message: "record 2: there is a document 3 already")
+      message: "record 2: an earlier record of the input has the same id")
   }
 
   @Test func rejectsRepeatedKey() throws {
     try expectConflict(
       "{\"key\":\"k\",\"text\":\"first\"}\n{\"key\":\"k\",\"text\":\"second\"}\n",
-      message: "record 2: document 1 has that key already")
+      message: "record 2: an earlier record of the input has the same key")
   }
 
   private func expectConflict(_ input: String, message: String) throws {
