@@ -191,9 +191,11 @@ struct CopyVerb: ParsableCommand {
     guard salvage, !report.isComplete else { return }
     let documents = counted(report.documents, "document")
     let hasRest = report.documents != report.expected || !report.leftOut.isEmpty || !report.leftOutAttachments.isEmpty
+    let lost = report.leftOutAttachments.count
     throw Failure(
       .partlyDone, kind: "partly-done",
-      report.expected.map { "\(documents) of \($0) salvaged" } ?? "\(documents) salvaged, out of an unknown number",
+      (report.expected.map { "\(documents) of \($0) salvaged" } ?? "\(documents) salvaged, out of an unknown number")
+        + (lost > 0 ? ", without \(counted(lost, "attachment"))" : ""),
       hint: hasRest ? "look for the rest in a backup" : "compare the new store with a backup")
   }
 }

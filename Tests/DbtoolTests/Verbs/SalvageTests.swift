@@ -61,6 +61,19 @@ import Testing
     #expect(try sandbox.succeed("ls", "n.coffer", "--key-file", "next.key").lines.count == 3)
   }
 
+  @Test func namesLostAttachments() throws {
+    let sandbox = try damaged()
+    try sandbox.write("a.bin", "attached")
+    try sandbox.succeed("attachment", "add", "s.coffer", "1", "a.bin")
+    let database = try Database(sandbox.path("s.coffer"))
+    try database.execute("DELETE FROM coffer_chunk")
+    try database.close()
+    let result = try sandbox.run(saving + ["--json"])
+    #expect(result.status == 3)
+    #expect(
+      result.errors.contains(#""message":"5 documents of 5 salvaged, without 1 attachment""#), "\(result.errors)")
+  }
+
   @Test func suggestsComparingIfNoDocumentIsMissing() throws {
     let sandbox = try damaged("UPDATE coffer_collection SET sealed = zeroblob(length(sealed))")
     let result = try sandbox.run(saving)
