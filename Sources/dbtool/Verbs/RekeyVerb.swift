@@ -105,6 +105,7 @@ struct RekeyVerb: ParsableCommand {
     let bar = Progress("rekey", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
     var isWaiting = false
+    var hasNewKeys = false
     do {
       report = try Interrupt.deferring(inSteps: true) {
         try store.rekey(
@@ -119,6 +120,7 @@ struct RekeyVerb: ParsableCommand {
           },
           onKeys: { unchangedSlots, finalPin in
             if let finalPin {
+              hasNewKeys = true
               // Erase the secrets now, because the keys have changed and re-encrypting documents doesn't need them.
               for key in replacements + [key] { key.forget() }
               options.common.diagnostics.note("pin at the end of this rekey: \(finalPin)")
@@ -129,11 +131,28 @@ struct RekeyVerb: ParsableCommand {
       }
     } catch {
       bar.finish()
-      throw Failure(error)
+      throw failure(error, hasNewKeys: hasNewKeys, in: store)
     }
     bar.finish()
     try store.close()
     try printReport(report)
+  }
+
+  /// Returns the failure with the exit code of an unfinished rekey if the keys have changed, because the code of a
+  /// general failure means that the store is unchanged.
+  private func failure(_ error: any Error, hasNewKeys: Bool, in store: DocumentStore) -> Failure {
+    let failure = Failure(error)
+    if hasNewKeys, failure.status == .failed {
+      return Failure(.rekeyUnfinished, kind: "rekey-unfinished", failure.message, hint: failure.hint)
+    }
+    // The user of a new key can have forgotten the option.
+    guard failure.status == .keyNeeded, !resume, (try? store.rekeyStatus().needsResuming) == true else {
+      return failure
+    }
+    let other = failure.hint.map { "; for another rekey, \($0)" } ?? ""
+    return Failure(
+      failure.status, kind: failure.kind, "\(options.store.path) has an unfinished rekey; \(failure.message)",
+      hint: "finish it with rekey --resume" + other)
   }
 
   /// Prints the keys that will still open the store, before the first write.
@@ -215,7 +234,10 @@ struct RekeyVerb: ParsableCommand {
       throw Outcome(.rekeyUnfinished)
     }
     if !status.isFinished {
-      options.common.diagnostics.note("documents remain under old keys: go on with rekey --resume")
+      options.common.diagnostics.note(
+        status.remaining > 0
+          ? "documents remain under old keys: go on with rekey --resume"
+          : "all documents are under the new key, but the old keys remain: go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)
     }
     throw Failure(.noUnfinishedRekey(options.store.path))

@@ -72,6 +72,35 @@ import Testing
     #expect(quiet.diagnostics.isEmpty)
   }
 
+  /// Each sync of the disk fails in turn, before and after the keys change.
+  @Test(.enabled(if: FailedSync.isPossible, "strace can't run here"))
+  func failureAfterKeyChangeExitsWith23() throws {
+    var statuses: Set<Int32> = []
+    for number in 1...12 {
+      let sandbox = try Sandbox.withStore()
+      try sandbox.succeed("put", "s.coffer", "--text", "kept")
+      let result = try FailedSync.run("rekey", "s.coffer", failing: "fdatasync", at: number, in: sandbox)
+      guard result.status != 0 else { continue }
+      let isUnfinished = try sandbox.run("rekey", "s.coffer", "--status").status == 23
+      #expect(result.status == (isUnfinished ? 23 : 1), "\(number): \(result.errors)")
+      statuses.insert(result.status)
+    }
+    #expect(statuses == [1, 23])
+  }
+
+  @Test func missingSecretsSuggestResuming() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "kept")
+    let line = try recipient(of: "identity.key", in: sandbox)
+    try sandbox.succeed("key", "add", "s.coffer", "--recipient", line)
+    try sandbox.succeed("rekey", "s.coffer", "--keys-only", "--keep-recipient", "all")
+    let result = try sandbox.run("rekey", "s.coffer")
+    #expect(result.status == 13)
+    #expect(result.errors.contains("s.coffer has an unfinished rekey; "), "\(result.errors)")
+    #expect(result.errors.contains("hint: finish it with rekey --resume; "), "\(result.errors)")
+    try sandbox.succeed("rekey", "s.coffer", "--resume")
+  }
+
   @Test func rejectsUnknownRecipientToKeep() throws {
     let sandbox = try Sandbox.withStore()
     let line = try recipient(of: "identity.key", in: sandbox)
