@@ -82,7 +82,7 @@ struct StoreAccess: ParsableArguments {
   var expectedPin: StorePin? { expect.map { StorePin($0)! } }
 
   var expectedPublisher: Publisher? {
-    get throws { try publisher.map { try Publisher($0) } }
+    get throws { try publisher.map { try Publisher($0, of: "--publisher") } }
   }
 
   /// Returns the maximum time to wait.
@@ -90,6 +90,19 @@ struct StoreAccess: ParsableArguments {
   /// - Parameter standard: The time to wait without `--wait`, or `nil` to wait indefinitely.
   func waitingTime(standard: Duration? = .seconds(10)) -> Duration? {
     wait.map { .milliseconds(Int64($0 * 1000)) } ?? standard
+  }
+}
+
+extension Publisher {
+  /// Creates a publisher from an option's value.
+  init(_ line: String, of option: String) throws {
+    do throws(StoreError) {
+      try self.init(line)
+    } catch {
+      throw Failure(
+        .failed, kind: "key-file-invalid", "\(option): \(error.message)",
+        hint: "'dbtool keygen -y' prints the publisher of a signing key")
+    }
   }
 }
 

@@ -89,7 +89,8 @@ extension ReleaseCustomer {
       do throws(StoreError) {
         customers.append(try ReleaseCustomer(name: String(name), recipient: try Recipient(String(words[1]))))
       } catch {
-        throw Failure.usage("\(place): \(error.message)", hint: error.hint?.description)
+        throw Failure.usage(
+          "\(place): \(error.message)", hint: "'dbtool keygen -y' prints the recipient of an identity")
       }
     }
     guard !customers.isEmpty else {

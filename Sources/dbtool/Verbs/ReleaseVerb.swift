@@ -56,7 +56,7 @@ struct ReleaseMakeVerb: ParsableCommand {
   func run() throws {
     try InputFile.requirePath(signing, of: "key file")
     let key = try SigningKey(contentsOf: URL(filePath: signing))
-    let following = try next.map { try Publisher($0) }
+    let following = try next.map { try Publisher($0, of: "--next") }
     let store = try options.open(readOnly: false)
     let bar = Progress("verify", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }

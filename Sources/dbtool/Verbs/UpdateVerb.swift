@@ -69,7 +69,7 @@ struct UpdateVerb: ParsableCommand {
       bar.finish()
       options.common.diagnostics.note(
         report.from == report.to
-          ? "\(path) has release \(report.to), the newest, already"
+          ? "\(path) has release \(report.to) already, and the folder has no newer release"
           : report.from == 0
             ? "made \(path) with release \(report.to)"
             : "updated \(path) from release \(report.from) to \(report.to) (changes: \(report.merge.changeCount), "
@@ -92,7 +92,7 @@ extension UpdatePlan {
     try table.finish()
     common.diagnostics.note(
       files.isEmpty
-        ? "the copy has release \(to), the newest, already"
+        ? "the copy has release \(to) already, and the folder has no newer release"
         : "an update to release \(to) reads \(files.reduce(0) { $0 + $1.byteCount }) bytes")
   }
 }
