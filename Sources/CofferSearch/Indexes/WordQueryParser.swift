@@ -191,7 +191,10 @@ struct WordQueryParser {
 
   private func unexpected(_ token: WordQueryToken) -> StoreError {
     switch token.kind {
-    case .end: StoreError(.invalidArgument, "the words to search for end too early", hint: Self.hint)
+    case .end:
+      StoreError(
+        .invalidArgument, "the words to search for end too early",
+        hint: "end the last operator, phrase or parenthesis, or put an operator that is a word in double quotes")
     case .unclosed:
       error(
         "the words can't be searched for: a quotation has no end", at: token.range.lowerBound, separator: " ",

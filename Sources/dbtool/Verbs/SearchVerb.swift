@@ -114,7 +114,7 @@ struct SearchVerb: ParsableCommand {
 
   func run() throws {
     let text = pattern ?? text ?? ""
-    if ranked { return try printRanked(text) }
+    if ranked { return try Self.mentioningWords { try printRanked(text) } }
     if quotesWords { return try printRanked(RankedMatches.query(quoting: text)) }
     var differences: SearchPattern.Differences = ignoresCase ? .case : []
     if ignoresDiacritics { differences.formUnion([.diacritics, .composition]) }
@@ -156,6 +156,17 @@ struct SearchVerb: ParsableCommand {
       try table?.finish()
     }
     if found == 0 { throw Outcome(.answerIsNo) }
+  }
+
+  /// Adds the option without operators to the hint for a word with an operator's character.
+  private static func mentioningWords(_ work: () throws -> Void) throws {
+    do {
+      try work()
+    } catch let error as StoreError where error.code == .invalidArgument {
+      let failure = Failure(error)
+      guard let hint = failure.hint, hint.contains("double quotes") else { throw failure }
+      throw Failure(failure.status, kind: failure.kind, failure.message, hint: "\(hint), or use --words")
+    }
   }
 
   /// The number of documents that fit on a screen.

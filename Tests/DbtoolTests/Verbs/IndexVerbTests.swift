@@ -84,6 +84,9 @@ import Testing
     #expect(try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "absent").status == 4)
     let wrong = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed )")
     #expect(wrong.status == 64 && wrong.errors.contains("at character 8"), "\(wrong.errors)")
+    let open = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed OR")
+    #expect(open.status == 64 && open.errors.contains("hint: end the last operator"), "\(open.errors)")
+    #expect(open.errors.contains(", or use --words\n"), "\(open.errors)")
   }
 
   @Test func limitsWordsToMembers() throws {
