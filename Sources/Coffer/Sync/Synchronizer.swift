@@ -183,9 +183,11 @@ final class Synchronizer {
       return
     }
     guard Double(stale.count) <= fraction * Double(before) else {
+      let percent = (fraction * 10_000).rounded() / 100
+      let allowed = percent == percent.rounded() ? "\(Int(percent))" : "\(percent)"
       throw StoreError(
         .removalRefused,
-        "\(stale.count) of \(before) document\(before == 1 ? "" : "s") would be removed, which is more than the part that was allowed",
+        "\(stale.count) of \(before) document\(before == 1 ? "" : "s") would be removed, more than the allowed \(allowed) %",
         hint: "look at what the source gave; allow more if that is right")
     }
     let gone = Set(stale)

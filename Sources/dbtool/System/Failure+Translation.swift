@@ -23,7 +23,7 @@ extension Failure {
   init(_ error: StoreError) {
     let hint =
       error.code == .removalRefused
-      ? "look at the input; --max-delete allows more" : error.advice?.text(naming: \.verb)
+      ? "look at the input; --max-delete allows more, such as --max-delete 100" : error.advice?.text(naming: \.verb)
     self.init(error.code.status, kind: Self.kind(error.code.rawValue), error.message, hint: hint)
   }
 
