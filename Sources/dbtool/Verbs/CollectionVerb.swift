@@ -63,6 +63,8 @@ struct CollectionCreateVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     try store.write { _ = try $0.create(DocumentCollection(name)) }
     try store.close()
+    guard options.common.isMachineReadable else { return }
+    try Report([("collection", .string(name))]).print(as: options.common.listFormat)
   }
 }
 

@@ -120,9 +120,8 @@ struct IndexAddVerb: ParsableCommand {
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let indexes = try indexes()
     defer { bar.finish() }
-    let fields = try Interrupt.deferring {
-      try store.index(try choice.collection(in: store), indexes) { try bar.step($0) }
-    }
+    let collection = try choice.collection(in: store)
+    let fields = try Interrupt.deferring { try store.index(collection, indexes) { try bar.step($0) } }
     bar.finish()
     try store.close()
     let added = Set(indexes.compactMap { $0.field?.name })
@@ -131,6 +130,10 @@ struct IndexAddVerb: ParsableCommand {
         "\(field.name): \(field.values) of \(counted(field.values + field.nulls, "document")) have a value of that kind there"
       )
     }
+    guard options.common.isMachineReadable else { return }
+    try Report([
+      ("collection", .string(collection.name)), ("added", .array(indexes.map { .string($0.name) })),
+    ]).print(as: options.common.listFormat)
   }
 }
 
@@ -182,9 +185,11 @@ struct IndexUpdateVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    _ = try Interrupt.deferring { try store.updateIndexes { try bar.step($0) } }
+    let isChanged = try Interrupt.deferring { try store.updateIndexes { try bar.step($0) } }
     bar.finish()
     try store.close()
+    guard options.common.isMachineReadable else { return }
+    try Report([("changed", .bool(isChanged))]).print(as: options.common.listFormat)
   }
 }
 

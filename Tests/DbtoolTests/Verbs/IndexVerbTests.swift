@@ -79,7 +79,7 @@ import Testing
     let before = try sandbox.read("s.coffer")
     #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--ranked", "sealed", "--count").text == "3\n")
     #expect(try sandbox.read("s.coffer") == before)
-    try sandbox.succeed("index", "update", "s.coffer")
+    #expect(try sandbox.succeed("index", "update", "s.coffer", "--json").text == "{\"changed\":true}\n")
     #expect(try sandbox.read("s.coffer") != before)
     #expect(try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "absent").status == 4)
     let wrong = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed )")
