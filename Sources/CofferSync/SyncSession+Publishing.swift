@@ -76,6 +76,12 @@ extension SyncSession {
       if kind == .changes, writer.isEmpty, !isForced {
         return Written(generation: transaction.start.generation, replicas: replicas)
       }
+      // A new device's first file is a snapshot, but its changes aren't a repetition.
+      var documents = kind == .changes ? writer.documentCount : 0
+      if kind == .snapshot, report.isNewDevice, sequence == 1 {
+        let origin = ChangesetOrigin(replicas: replicas, base: memory.base(of: replicas))
+        documents = try ChangesetWriter(transaction, origin, since: memory.generation, owed: memory.owed).documentCount
+      }
       // A device that made the same migrations can't take this device's earlier files.
       let collections = try transaction.storedCollections()
       let hasMigrated =
@@ -91,7 +97,7 @@ extension SyncSession {
         let (hash, byteCount) = try output.finish()
         return Written(
           generation: transaction.start.generation, replicas: replicas, output: file, byteCount: byteCount,
-          documents: writer.documentCount, hasMigrated: hasMigrated,
+          documents: documents, hasMigrated: hasMigrated,
           file: SyncMemory.File(sequence: sequence, hash: hash))
       } catch {
         file.discard()
@@ -116,7 +122,7 @@ extension SyncSession {
     guard let file = written.file else { return }
     try publish(file, as: try keys.name(of: file, of: memory.device), in: subfolder)
     report.publishedBytes += written.byteCount
-    if kind == .changes { report.publishedDocuments += written.documents }
+    report.publishedDocuments += written.documents
   }
 
   /// Gives a complete file its final name.

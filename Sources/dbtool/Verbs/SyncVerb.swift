@@ -136,7 +136,7 @@ struct SyncJoinVerb: ParsableCommand {
       } catch let error as StoreError where error.code == .cannotUnlock {
         throw StoreError(
           .cannotUnlock, "the folder's invitation: \(error.message)",
-          hint: "give the key of the store that began, or an identity that 'dbtool sync init -r' named")
+          hint: "give a key of the newest invitation, which 'dbtool sync init', 'sync invite' or 'sync remove' made")
       } catch let error as StoreError where error.code == .pinMismatch {
         throw StoreError(
           .pinMismatch, "the folder's invitation: \(error.message)",

@@ -38,6 +38,26 @@ import Testing
     #expect(status.map { $0.split(separator: ",")[2] } == ["this", "true", "false"])
   }
 
+  @Test func countsDocumentsOfRestoredDevice() throws {
+    let sandbox = try twoDevices()
+    try sandbox.succeed("backup", "phone.coffer", "b.coffer")
+    try sandbox.succeed("restore", "phone.coffer", "b.coffer", "--force")
+    for number in 1...3 { try sandbox.succeed("put", "phone.coffer", "--text", "text \(number)") }
+    let published = try sandbox.succeed("sync", "run", "phone.coffer", "carried", "--json").text
+    #expect(published.contains(#""published":3"#), "\(published)")
+    try sandbox.succeed("sync", "run", "s.coffer", "carried")
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 4)
+  }
+
+  @Test func hintNamesNewestInvitation() throws {
+    let sandbox = try twoDevices()
+    try sandbox.succeed("sync", "remove", "s.coffer", "carried", "phone", "--new-key-file", "next.key")
+    let joined = try sandbox.run("sync", "join", "n.coffer", "carried")
+    #expect(joined.status == 12)
+    #expect(joined.errors.contains("hint: give a key of the newest invitation, which "), "\(joined.errors)")
+    try sandbox.succeed("sync", "join", "n.coffer", "carried", "--key-file", "next.key")
+  }
+
   @Test func watchingTakesEachPublishedChange() throws {
     let sandbox = try twoDevices()
     let (child, output) = try sandbox.start(
