@@ -131,7 +131,7 @@ package final class FairSemaphore: Sendable {
     for waiter in dismissed { waiter.wake(.dismissed(error)) }
   }
 
-  /// Ends a wait of a store that was closed or suspended just before, because ``dismiss(_:with:)`` may not have seen it.
+  /// Ends a wait of a store that was closed or suspended just before, because ``dismiss(_:with:)`` may have missed it.
   private func requireRunning(_ owner: Session?, _ number: UInt64) {
     do throws(StoreError) {
       try owner?.requireRunning()

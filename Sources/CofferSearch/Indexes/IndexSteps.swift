@@ -50,5 +50,10 @@ final class IndexSteps {
   }
 
   /// Ends a step that wrote a root.
-  func end(_ sealed: [UInt8]) { sealedRoot = sealed }
+  ///
+  /// - Parameter leavesUnread: Whether dates are left to read. The root has all documents, so another update begins.
+  func end(_ sealed: [UInt8], leavesUnread: Bool) {
+    sealedRoot = sealed
+    if leavesUnread { (contents, last, sealedRoot, isFinished) = (nil, 0, [], false) }
+  }
 }

@@ -11,6 +11,8 @@ final class IndexUpdate {
   private let numbers: Set<UInt32>
   /// Whether to rebuild tables with many outdated rows. In memory, this could exceed the readers' limit.
   var rebuildsWorn: Bool
+  /// Whether the limit left dates to read that another program couldn't read. All documents are indexed then.
+  private(set) var leavesUnread = false
 
   init(
     _ file: IndexFile, _ transaction: StoreTransaction, progress: ((Int) throws(StoreError) -> Void)? = nil
@@ -60,12 +62,19 @@ final class IndexUpdate {
     for range in ranges where last == nil { last = try refresh(range, except: new, limit: &left) }
     for number in new.sorted() { try build(number) }
     if last == nil {
-      for id in try file.run({ _ throws(SQLiteError) in try index.unreadDocuments() }) {
+      let unread = try file.run { _ throws(SQLiteError) in try index.unreadDocuments() }
+      for (count, id) in unread.enumerated() {
+        // Each step reads one, or others could change so much that the steps never end.
+        guard left > 0 || count == 0 else {
+          leavesUnread = true
+          break
+        }
         guard try transaction.hasRow(DocumentID(id)) else { throw IndexRoot.damaged("it has a date of no document") }
         try put(id, isUnread: true)
+        left -= IndexSteps.documentCost
       }
     }
-    guard rebuildsWorn, last == nil else { return last }
+    guard rebuildsWorn, last == nil, !leavesUnread else { return last }
     let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
     for number in worn {
       try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }

@@ -159,16 +159,30 @@ extension StoreIndexes {
   ///
   /// - Parameter isDue: Whether it must lack enough documents to make an update worth a commit.
   fileprivate func isOutdated(_ part: UInt32, isDue: Bool) throws(StoreError) -> Bool {
-    guard let root = try root(part)?.root else { return false }
+    guard let (root, sealed) = try root(part) else { return false }
     // After a rekey, an index is empty until it's needed.
     guard let contents = root.contents else { return !isDue }
     let gap = try gap(since: contents)
     // It may have dates that another program couldn't read.
-    if case .nothing = gap { return try isDue ? false : IndexDeclaration(root.declaration).hasOwnDates }
-    guard isDue else { return true }
+    let hasOwnDates = try IndexDeclaration(root.declaration).hasOwnDates
+    let isNothing = if case .nothing = gap { true } else { false }
+    guard isDue else { return !isNothing || hasOwnDates }
+    let unread = hasOwnDates ? try unreadCount(root, sealed) : 0
+    guard gap.limit(of: transaction.state.count) &+ unread < IndexDebt.limit else { return true }
     let ring = transaction.start.ring
-    return gap.limit(of: transaction.state.count) >= IndexDebt.limit
-      || ring.byteCount(after: contents.generation).map { $0 > ring.byteCount / 3 } ?? true
+    return !isNothing
+      && ring.byteCount(after: contents.generation).map { $0 > ring.byteCount / 3 } ?? true
+  }
+
+  /// Returns the number of documents in the file whose dates another program couldn't read, or 0 if it's damaged.
+  private func unreadCount(_ root: IndexRoot, _ sealed: [UInt8]) throws(StoreError) -> UInt64 {
+    do throws(StoreError) {
+      // An index that is open may have read them in memory.
+      return try unreadCount(IndexFile(root, sealed: sealed, transaction, .inMemory(memory.budget)))
+    } catch {
+      guard error.isIndexDamage else { throw error }
+      return 0
+    }
   }
 
   /// Returns an index's pages in memory after updating them for this transaction.

@@ -184,7 +184,7 @@ package struct StoreIndexes {
 
   /// Runs work on an index. If the file's readers share their pages, only one reader runs at a time.
   private func inTurn<R>(_ file: IndexFile, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
-    guard try mustShare(file.contents) else { return try work() }
+    guard try mustShare(file) else { return try work() }
     let session = transaction.connection.session
     let turn = session.locks.indexReaders
     try turn.wait(nil, owner: session, transaction.connection.currentCancellation)
@@ -194,18 +194,19 @@ package struct StoreIndexes {
 
   /// Returns whether a reader must share its changed pages, because an index lacks many documents, or because all
   /// readers' pages exceed half of the memory.
-  private func mustShare(_ contents: IndexRoot.Contents?) throws(StoreError) -> Bool {
+  private func mustShare(_ file: IndexFile) throws(StoreError) -> Bool {
     guard !transaction.isWriter else { return false }
-    return try gap(since: contents).limit(of: transaction.state.count)
+    return try gap(since: file.contents).limit(of: transaction.state.count) &+ unreadCount(file)
       > (memory.budget.isScarce ? 0 : IndexGap.privateUpdateLimit)
   }
 
   private func updateInPlace(_ file: IndexFile) throws(StoreError) {
     let gap = try gap(since: file.contents)
-    if case .nothing = gap, try !hasUnreadDocuments(file) { return }
+    let unread = try unreadCount(file)
+    if case .nothing = gap, unread == 0 { return }
     // Record the gap first, because the update may exceed the readers' memory limit.
     if !transaction.isWriter {
-      let missing = Int(clamping: max(1, gap.limit(of: transaction.state.count)))
+      let missing = Int(clamping: max(1, gap.limit(of: transaction.state.count) &+ unread))
       transaction.connection.session.outdatedIndexDocuments.wrappingAdd(missing, ordering: .relaxed)
     }
     try IndexUpdate(file, transaction).run(gap)
@@ -213,11 +214,11 @@ package struct StoreIndexes {
     if !transaction.isWriter { try share(file) }
   }
 
-  /// Returns whether another program couldn't read dates that this program can read.
-  private func hasUnreadDocuments(_ file: IndexFile) throws(StoreError) -> Bool {
-    guard file.declaration.hasOwnDates else { return false }
+  /// Returns the number of documents whose dates another program couldn't read and this program can.
+  func unreadCount(_ file: IndexFile) throws(StoreError) -> UInt64 {
+    guard file.declaration.hasOwnDates, file.contents != nil else { return 0 }
     let index = try file.tables(transaction)
-    return try file.run { _ throws(SQLiteError) in try !index.unreadDocuments().isEmpty }
+    return UInt64(try file.run { _ throws(SQLiteError) in try index.unreadDocuments().count })
   }
 
   // MARK: Sharing pages in memory
@@ -225,7 +226,7 @@ package struct StoreIndexes {
   /// Returns an index that continues from another reader's pages, if readers share them and they aren't missing more
   /// documents.
   private func continuing(_ file: IndexFile) throws(StoreError) -> IndexFile {
-    guard try mustShare(file.contents) else { return file }
+    guard try mustShare(file) else { return file }
     let count = transaction.state.count
     let part = file.pages.root.part
     guard let shared = memory[part], shared.sealedRoot == file.sealedRoot, let found = try root(part) else {
@@ -305,15 +306,16 @@ package struct StoreIndexes {
     try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
     do throws(StoreError) {
       let file = try open(part, found, .inStore, isNewDeclaration: isNewDeclaration)
-      if isUpToDate, try !hasUnreadDocuments(file) { return false }
+      if isUpToDate, try unreadCount(file) == 0 { return false }
       if isNewDeclaration { try file.pages.renewIdentity() }
       let limit = former == nil ? nil : steps?.limit
-      let last = try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding, limit: limit)
+      let update = try IndexUpdate(file, transaction, progress: progress)
+      let last = try update.run(gap, adding: adding, limit: limit)
       if isNewDeclaration { try file.checkSchema() }
       let contents = try contents()
       try file.write(steps?.contents(after: last, contents) ?? contents, transaction)
       memory[part] = nil
-      steps?.end(file.sealedRoot)
+      steps?.end(file.sealedRoot, leavesUnread: update.leavesUnread)
     } catch {
       openIndexes.close(part)
       guard error.isIndexDamage else { throw error }

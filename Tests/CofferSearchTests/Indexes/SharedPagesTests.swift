@@ -59,7 +59,7 @@ struct SharedPagesTests {
     case update, step, otherDeclaration, noDeclaration, keys
   }
 
-  /// Nobody continues from pages of a root that isn't in the file anymore. After a rekey, they would outlive their keys.
+  /// Nobody continues from pages of a root that isn't in the file. After a rekey, they would outlive their keys.
   @Test(arguments: Replacement.allCases) func newRootReleasesPages(_ replacement: Replacement) throws {
     let store = try test.reopened()
     let memory = store.engine.session.companion(IndexMemory.self)

@@ -2,6 +2,7 @@ import Coffer
 import CofferRecords
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CofferEngine
@@ -212,6 +213,71 @@ struct FieldKindTests {
     let texts = try store.read { try $0.query("SELECT count(*) FROM notes WHERE typeof(due) = 'text'") }
     #expect(texts.rows[0][0] == .integer(599))
     #expect(try store.verify(.full).isSound)
+  }
+
+  /// A closed store whose index has dates from a program without their coder, and one from a program with it.
+  private func unread(_ count: Int) throws -> (TestStore, OpenOptions) {
+    var options = OpenOptions.testing
+    options.values = Self.ownForms[0].1
+    let test = try TestStore(options: options)
+    let text = try test.store.write { tx in
+      let id = try tx.insert(Task(done: true, due: Self.start, name: "t"), into: test.notes)
+      _ = try tx.setIndexes([.field("due", "$.due", as: .date)], of: test.notes)
+      return try tx.text(of: id)
+    }
+    try test.store.close()
+    let other = try test.reopened()
+    try other.write { tx in
+      for _ in 0..<count { try tx.insert(Document(text: text, isJSON: true), into: test.notes) }
+    }
+    try other.updateIndexes()
+    try other.close()
+    return (test, options)
+  }
+
+  private func readDates(_ store: DocumentStore) throws -> SQLiteValue {
+    try store.read { try $0.query("SELECT count(*) FROM notes WHERE typeof(due) = 'text'") }.rows[0][0]
+  }
+
+  /// The second reader hasn't the memory to read them itself.
+  @Test func readersShareReadDates() throws {
+    var (test, options) = try unread(40)
+    options.isReadOnly = true
+    let first = try test.reopened(.published("primary"), options)
+    options.indexMemoryBytes = 1024
+    let second = try test.reopened(.published("primary"), options)
+    expect(.indexBehind) { try readDates(second) }
+    #expect(try readDates(first) == .integer(41))
+    #expect(try readDates(second) == .integer(41))
+    let count = first.engine.session.outdatedIndexDocuments.load(ordering: .relaxed)
+    #expect(count == 40)
+  }
+
+  @Test func updateInStepsReadsSomeDatesInEach() throws {
+    let (test, options) = try unread(600)
+    let writer = try StoreEngine(at: test.url.path, key: .published("primary"), options: options)
+    let steps = IndexSteps()
+    var count = 0
+    repeat {
+      try writer.writing { transaction throws(StoreError) in
+        #expect(try StoreIndexes(transaction).write(IndexPart.contents, in: steps))
+        try transaction.commit()
+      }
+      count += 1
+    } while !steps.isFinished
+    #expect(count == 3)
+    try writer.connections.close()
+    let other = try test.reopened()
+    #expect(try readDates(other) == .integer(601))
+    #expect(try other.verify(.full).isSound)
+  }
+
+  @Test func closingWritesReadDates() throws {
+    let (test, options) = try unread(300)
+    let store = try test.reopened(.published("primary"), options)
+    try store.write { _ = try $0.insert(Task(done: true, due: Self.start, name: "t"), into: test.notes) }
+    try store.close()
+    #expect(try readDates(test.reopened()) == .integer(302))
   }
 
   /// Another meaning of dates is declared by the program that has them.
