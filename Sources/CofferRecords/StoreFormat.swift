@@ -28,10 +28,10 @@ package enum StoreFormat {
   package static let maximumCollectionName = 1 << 10
   /// The maximum length of a collection's attributes as JSON, in bytes.
   package static let maximumCollectionData = 64 << 10
-  /// The maximum number of bytes of a value in the header, the slots and the state.
-  package static let maximumHeaderValue = 16 << 10
-  /// The maximum number of bytes of the header's spare copy.
-  package static let maximumSpare = 1 << 20
+  /// The bytes that are read of a value in the header, the slots or the state, which are all shorter.
+  package static let headerValueLimit = 16 << 10
+  /// The bytes that are read of the header's spare copy, which is shorter.
+  package static let spareLimit = 1 << 20
   /// SQLite's limit for a single value.
   package static let maximumValue: Int32 = 320 << 20
   /// The highest generation, revision and counter of a dot.

@@ -13,7 +13,7 @@ extension StoreHeader {
     guard case .integer(let slots) = counts[2], (1...Int64(KeySlotRecord.maximumSlots)).contains(slots) else {
       throw .slotCountRefused
     }
-    try self.init(columns: try database.rows(SQL.header, ofAtMost: StoreFormat.maximumHeaderValue)[0].values)
+    try self.init(columns: try database.rows(SQL.header, ofAtMost: StoreFormat.headerValueLimit)[0].values)
   }
 
   /// Returns the features, or an empty set if they can't be read. A later version's store is reported as such,
@@ -23,7 +23,7 @@ extension StoreHeader {
   ///
   /// - Throws: `otherFormat` for an unknown feature.
   static func knownFeatures(_ database: StoreDatabase) throws(StoreError) -> StoreFormat.Incompatible {
-    let rows = try database.rows(SQL.features, ofAtMost: StoreFormat.maximumHeaderValue)
+    let rows = try database.rows(SQL.features, ofAtMost: StoreFormat.headerValueLimit)
     guard rows.count == 1, case .integer(let features) = rows[0][0], features >= 0 else { return [] }
     try requireKnown(UInt64(features), format: StoreFormat.version)
     return StoreFormat.Incompatible(rawValue: UInt64(features))
@@ -93,7 +93,7 @@ extension StoreHeader {
   ///
   /// - Throws: `damaged`.
   package func requireSpare(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
-    let rows = try database.rows(SQL.spare, ofAtMost: StoreFormat.maximumSpare)
+    let rows = try database.rows(SQL.spare, ofAtMost: StoreFormat.spareLimit)
     guard rows.count == 1, rows[0][0] == .blob(spareCopy(slots: slots)) else {
       throw .damagedStore("the spare copy of its header is not the one that was written")
     }
@@ -133,7 +133,7 @@ extension KeySlotRecord {
 
   /// Returns all slots with checked columns, sorted by number.
   package static func readAll(_ database: StoreDatabase) throws(StoreError) -> [KeySlotRecord] {
-    let rows = try database.rows(SQL.slots, ofAtMost: StoreFormat.maximumHeaderValue)
+    let rows = try database.rows(SQL.slots, ofAtMost: StoreFormat.headerValueLimit)
     guard (1...maximumSlots).contains(rows.count) else {
       throw .slotCountRefused
     }

@@ -93,7 +93,7 @@ struct Adopting {
   private func hasState(of name: String) throws(StoreError) -> Bool {
     func state(_ path: String) throws(StoreError) -> [UInt8]? {
       try StoreFile.reading(path, options.wait) { file throws(StoreError) in
-        let rows = try file.database.rows(SQL.state, ofAtMost: StoreFormat.maximumHeaderValue)
+        let rows = try file.database.rows(SQL.state, ofAtMost: StoreFormat.headerValueLimit)
         guard rows.count == 1, case .blob(let sealed) = rows[0][0] else { return nil }
         return sealed
       }

@@ -142,7 +142,7 @@ struct RowLimitTests {
       return try table.current()
     }
     #expect(try read(sealed.sealed) == replicas)
-    for (count, reason) in [(4 << 20, "the state names"), (4 << 20 + 1, "out of their bounds")] {
+    for (count, reason) in [(4 << 20, "the state names"), (4 << 20 + 1, "longer than the format allows")] {
       let error = try #require(throws: StoreError.self) { try read([UInt8](repeating: 7, count: count)) }
       #expect(error.code == .damaged && error.message.contains(reason), "\(error)")
     }

@@ -84,7 +84,7 @@ extension DocumentStore {
         problems.append(error.message)
       }
     }
-    let states = try database.rows(SQL.state, ofAtMost: StoreFormat.maximumHeaderValue).map { $0[0] }
+    let states = try database.rows(SQL.state, ofAtMost: StoreFormat.headerValueLimit).map { $0[0] }
     let stateCount = StoreState.byteCount + XAESKey.overhead
     if states.count != 1 || !isBlob(states[0], stateCount...stateCount) {
       problems.append("the state is not of a state's length")

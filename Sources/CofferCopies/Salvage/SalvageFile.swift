@@ -150,7 +150,7 @@ struct SalvageFile {
   /// Returns the spare copies in their table, or on any page if the table doesn't contain any.
   func spareCopies() -> [HeaderCopy] {
     var copies: [HeaderCopy] = []
-    for row in (try? database.rows(SQL.spare, ofAtMost: StoreFormat.maximumSpare)) ?? [] {
+    for row in (try? database.rows(SQL.spare, ofAtMost: StoreFormat.spareLimit)) ?? [] {
       if case .blob(let bytes) = row[0], let copy = bytes.withBytes({ HeaderCopy(spare: $0) }) { copies.append(copy) }
     }
     guard copies.isEmpty, let reader = try? leaves() else { return copies }

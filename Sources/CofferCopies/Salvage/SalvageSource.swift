@@ -177,7 +177,7 @@ struct SalvageSource {
   private static func header(of database: StoreDatabase) throws(StoreError) -> HeaderCopy {
     let header: StoreHeader
     do throws(StoreError) {
-      let rows = try database.rows(SQL.header, ofAtMost: StoreFormat.maximumHeaderValue)
+      let rows = try database.rows(SQL.header, ofAtMost: StoreFormat.headerValueLimit)
       guard rows.count == 1 else { throw lost("its header") }
       header = try StoreHeader(columns: rows[0].values)
     } catch {
@@ -185,7 +185,7 @@ struct SalvageSource {
     }
     let rows: [SQLiteRow]
     do throws(StoreError) {
-      rows = try database.rows(SQL.slots, ofAtMost: StoreFormat.maximumHeaderValue)
+      rows = try database.rows(SQL.slots, ofAtMost: StoreFormat.headerValueLimit)
     } catch {
       throw error.code == .damaged ? lost("the table of its slots") : error
     }

@@ -245,7 +245,7 @@ package final class StoreEngine: Sendable {
     defer { connection.database.rollback() }
     let known = session.snapshot
     guard let keys = known.keys else { throw .storeClosed }
-    let rows = try connection.database.rows(SQL.state, ofAtMost: StoreFormat.maximumHeaderValue)
+    let rows = try connection.database.rows(SQL.state, ofAtMost: StoreFormat.headerValueLimit)
     guard rows.count == 1, case .blob(let sealed) = rows[0][0] else {
       throw .damagedStore("its state is gone, so its header can't be repaired")
     }

@@ -49,7 +49,7 @@ extension StoreFile {
 
   /// Returns the slots in the spare copy of a header, or `nil` unless the root key proves that they belong to it.
   private func spareSlots(of header: StoreHeader, under root: RootKey) -> [KeySlotRecord]? {
-    guard let rows = try? database.rows(SQL.spare, ofAtMost: StoreFormat.maximumSpare), rows.count == 1,
+    guard let rows = try? database.rows(SQL.spare, ofAtMost: StoreFormat.spareLimit), rows.count == 1,
       case .blob(let bytes) = rows[0][0],
       let copy = bytes.withBytes({ HeaderCopy(spare: $0) }), copy.header == header,
       (try? SessionKeys(root: root, header: header, slots: copy.slots)) != nil

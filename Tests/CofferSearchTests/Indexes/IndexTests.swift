@@ -606,7 +606,7 @@ import Testing
     }
     let store = try test.reopened()
     #expect(try store.verify().indexProblems.count == 1)
-    expect(.noIndex) { try store.read { try $0.search(ranked: "sealed", in: test.notes) } }
+    expect(.damaged) { try store.read { try $0.search(ranked: "sealed", in: test.notes) } }
     _ = try store.read { try $0.search(for: .text("sealed"), in: test.notes) }
     // The declaration is lost, so the update removes the index and throws an error.
     expect(.damaged) { try store.updateIndexes() }
@@ -765,7 +765,7 @@ import Testing
     try test.putIndexes(of: old)
     if !isOpen { store = try test.reopened() }
     #expect(throws: StoreError.self) { try store.read { try $0.query(sql) } }
-    #expect(throws: StoreError(.noIndex, "")) { try store.read { try $0.search(ranked: "alpha", in: test.notes) } }
+    #expect(throws: StoreError(.damaged, "")) { try store.read { try $0.search(ranked: "alpha", in: test.notes) } }
     let problems = try store.verify().indexProblems
     #expect(!problems.isEmpty && problems.allSatisfy { "\($0)".contains("earlier") }, "\(problems)")
     #expect(throws: StoreError(.damaged, "")) { try store.updateIndexes() }

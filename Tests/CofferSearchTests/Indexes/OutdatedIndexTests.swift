@@ -612,7 +612,8 @@ import Testing
 
   /// A store that was closed or suspended after the read failed doesn't hide that behind the read's error.
   @Test func repeatedReadNamesEndOfStore() throws {
-    let (_, store) = try indexed(documents: 1, memory: 8 << 20)
+    let (test, store) = try indexed(documents: 1, memory: 8 << 20)
+    defer { withExtendedLifetime(test) {} }
     try store.suspend(within: .seconds(60))
     expect(.suspended) { try store.engine.canRepeatRead(after: StoreError.indexBehind) }
     store.resume()

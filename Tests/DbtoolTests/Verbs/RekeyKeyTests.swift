@@ -177,7 +177,7 @@ import Testing
 
   @Test func helpExplainsKeptSecret() throws {
     let help = try Sandbox().succeed("rekey", "--help").text.split(separator: "\n").joined(separator: " ")
-    #expect(help.contains("my.key still opens this store: after a leak give --new-key-file"))
+    #expect(help.contains("my.key still opens this store, so give --new-key-file after a leak"))
   }
 
   // MARK: Pins
