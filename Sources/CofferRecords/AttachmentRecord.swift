@@ -315,7 +315,6 @@ extension AttachmentRow {
   }
 
   fileprivate var damage: StoreError { .damagedAttachment(number, "its row can't be opened") }
-  package var misplaced: StoreError { .damagedAttachment(number, "the index gives it out of its place") }
 
   /// Returns the row's set hash element.
   package func element(_ keys: RowKeys) throws(StoreError) -> SetElement {
@@ -325,6 +324,26 @@ extension AttachmentRow {
       }
       return try keys.active.set.element(of: element)
     }
+  }
+}
+
+/// Verifies that the rows of a query are in the order of their documents and numbers, because the index of a malicious
+/// file can return a row any number of times.
+package struct AttachmentOrder {
+  private var last: (document: Int64, number: Int64)?
+
+  package init() {}
+
+  /// - Parameter row: The next row, which begins with the columns of ``SQL/attachment``.
+  /// - Throws: `damaged` if the row is out of order.
+  package mutating func step(to row: StoreStatement) throws(StoreError) {
+    let next = (document: row.int64(at: 1), number: row.int64(at: 0))
+    if let last, next <= last { throw Self.misplaced(next.number) }
+    last = next
+  }
+
+  package static func misplaced(_ number: Int64) -> StoreError {
+    .damagedAttachment(number, "the index gives it out of its place")
   }
 }
 

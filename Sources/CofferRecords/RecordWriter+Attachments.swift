@@ -175,9 +175,11 @@ extension AttachmentRow {
   ) throws(StoreError) -> [AttachmentRow] {
     guard let next else { return [] }
     var rows: [AttachmentRow] = []
+    var order = AttachmentOrder()
     try database.forEachRow(SQL.attachmentsOf, [document]) { columns throws(StoreError) in
+      try order.step(to: columns)
       let row = try AttachmentRow(try columns.values(), within: limits, below: next)
-      guard row.document == document, row.number > rows.last?.number ?? 0 else { throw row.misplaced }
+      guard row.document == document else { throw AttachmentOrder.misplaced(row.number) }
       rows.append(row)
       return true
     }

@@ -6,8 +6,7 @@ package final class AttachedNames {
   private let transaction: StoreTransaction
   private let rows: StoreStatement?
   private var next: AttachmentRow?
-  /// The last row's document and number. The index of a malicious file can return a row any number of times.
-  private var last: (document: Int64, number: Int64) = (0, 0)
+  private var order = AttachmentOrder()
 
   /// - Parameter ids: The IDs of the documents.
   package init(of ids: ClosedRange<Int64>, in transaction: StoreTransaction) throws(StoreError) {
@@ -56,11 +55,10 @@ package final class AttachedNames {
   private func nextRow() throws(StoreError) -> AttachmentRow? {
     while let rows, try rows.step() {
       try transaction.requireOpen()
+      try order.step(to: rows)
       if let row = try? AttachmentRow(
         try rows.values(), within: transaction.limits, below: transaction.state.nextAttachment)
       {
-        guard (last.document, last.number) < (row.document, row.number) else { throw row.misplaced }
-        last = (row.document, row.number)
         return row
       }
     }

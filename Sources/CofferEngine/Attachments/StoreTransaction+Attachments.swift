@@ -41,11 +41,9 @@ extension StoreTransaction {
     guard try mayHaveAttachments(header.id.rawValue) else { return header }
     var header = header
     var attachments: [Attachment]? = []
-    var last: Int64 = 0
+    var order = AttachmentOrder()
     try database.forEachRow(SQL.attachmentsOf, [header.id.rawValue]) { columns throws(StoreError) in
-      // The index of a malicious file can return a row any number of times.
-      guard columns.int64(at: 0) > last else { throw .damagedAttachment(last, "the index gives it out of its place") }
-      last = columns.int64(at: 0)
+      try order.step(to: columns)
       header.attachmentCount += 1
       do throws(StoreError) {
         let row = try AttachmentRow(try columns.values(), within: limits, below: state.nextAttachment)

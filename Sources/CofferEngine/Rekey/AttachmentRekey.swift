@@ -76,13 +76,13 @@ final class AttachmentRekey {
     let rows = try transaction.database.statement(SQL.attachmentsNotBelowEpoch, Int64(target))
     defer { rows.reset() }
     var count = 0
-    var (last, counted): ((Int64, Int64), Int64?) = ((0, 0), nil)
+    var order = AttachmentOrder()
+    var last: Int64?
     while try rows.step() {
       try transaction.requireOpen()
-      let (number, document) = (rows.int64(at: 0), rows.int64(at: 1))
-      guard last < (document, number) else { throw .damagedAttachment(number, "the index gives it out of its place") }
-      last = (document, number)
-      guard document != counted else { continue }
+      try order.step(to: rows)
+      let document = rows.int64(at: 1)
+      guard document != last else { continue }
       do throws(StoreError) {
         let row = try AttachmentRow(try rows.values(), within: transaction.limits, below: next)
         guard try AttachmentRecord(row, transaction.keys).needsSealing(under: target) else { continue }
@@ -90,7 +90,7 @@ final class AttachmentRekey {
         guard error.code == .damaged else { throw error }
       }
       count += 1
-      counted = document
+      last = document
     }
     return count
   }
