@@ -184,7 +184,7 @@ final class Synchronizer {
     }
     guard Double(stale.count) <= fraction * Double(before) else {
       let percent = (fraction * 10_000).rounded() / 100
-      let allowed = percent == percent.rounded() ? "\(Int(percent))" : "\(percent)"
+      let allowed = Int(exactly: percent).map(String.init) ?? "\(percent)"
       throw StoreError(
         .removalRefused,
         "\(stale.count) of \(before) document\(before == 1 ? "" : "s") would be removed, more than the allowed \(allowed) %",
