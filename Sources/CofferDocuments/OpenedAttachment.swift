@@ -1,6 +1,7 @@
 /// An attachment of a document in a bulk export, whose content is read in parts.
 public struct OpenedAttachment {
-  /// A closure that passes on the content in parts, and rethrows errors. The bytes are valid during each call.
+  /// A closure that passes on the content in parts, and throws the errors of its argument. The bytes are valid during
+  /// each call.
   public typealias Reader = ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
 
   /// The name, which can contain any characters.

@@ -29,7 +29,7 @@ extension WriteTransaction {
     try transaction.editor.attach(content, to: id, name: name, mediaType: type, date: date, progress)
   }
 
-  /// Attaches bytes to a document, like ``attach(_:to:name:type:date:progress:)``.
+  /// Attaches bytes to a document, like ``attach(_:to:name:type:date:progress:)``, and throws the same errors.
   @discardableResult
   public func attach(
     _ bytes: some Sequence<UInt8>, to id: DocumentID, name: String, type: String? = nil, date: Timestamp? = nil
