@@ -2,7 +2,8 @@ internal import CCofferSQLite
 
 /// A limit for a connection's page cache, which ends with its last reference.
 ///
-/// Use a limit for work that reads or writes many pages once. The cache keeps its memory, or grows to the limit.
+/// Use a limit for work that reads or writes many pages once. The cache keeps up to 16 MiB of the memory that it has, or
+/// grows to the limit. Without this bound, a transaction that has many limits would fill the cache between them.
 ///
 /// In a write transaction, changed pages beyond the limit are written to the file. Without a log, this takes the lock
 /// that excludes readers, like a commit. The limit doesn't wait for readers, so the pages remain in memory while
@@ -19,6 +20,9 @@ package final class CacheLimit {
     var count = 0
   }
 
+  /// The memory that a cache keeps, even if it's above the limit.
+  private static let keptByteCount = 16 << 20
+
   private let database: Database
 
   /// - Parameter byteCount: The maximum size to which the cache may grow.
@@ -26,7 +30,10 @@ package final class CacheLimit {
     if database.cacheLimits == nil {
       let former = Former(
         size: try database.cacheSize(), wait: database.busyTimeout, holdsLockHere: database.holdsLockHere)
-      try database.setCache(byteCount: max(byteCount, database.usedCacheBytes()))
+      let used = try database.usedCacheBytes()
+      // Only unchanged pages can be released.
+      if used > Self.keptByteCount { database.flushCache() }
+      try database.setCache(byteCount: max(byteCount, min(used, Self.keptByteCount)))
       (database.busyTimeout, database.holdsLockHere) = (.zero, nil)
       database.cacheLimits = former
     }
@@ -48,6 +55,14 @@ extension Database {
   /// the limit.
   package func setCache(byteCount: Int) throws(SQLiteError) {
     try setCacheSize(-Int64(max(byteCount >> 10, 64)))
+  }
+
+  /// Writes changed pages to the file before the commit, without waiting for readers that have the file locked.
+  fileprivate func flushCache() {
+    let (wait, holds) = (busyTimeout, holdsLockHere)
+    defer { (busyTimeout, holdsLockHere) = (wait, holds) }
+    (busyTimeout, holdsLockHere) = (.zero, nil)
+    if let handle = try? connection.open() { sqlite3_db_cacheflush(handle) }
   }
 
   /// - Parameter size: The number of pages, or the negative number of KiB.

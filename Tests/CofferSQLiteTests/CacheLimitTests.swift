@@ -60,6 +60,20 @@ import Testing
     #expect(limited == used)
   }
 
+  /// Between two limits, a transaction fills the cache again.
+  @Test func limitsCacheOfLongTransaction() throws {
+    try database.setCache(byteCount: 64 << 20)
+    var most = 0
+    try database.transaction {
+      for _ in 0..<400 {
+        try limited { try database.execute("INSERT INTO t(bytes) VALUES(zeroblob(100000))") }
+        try database.execute("INSERT INTO t(bytes) VALUES(zeroblob(100000))")
+        most = max(most, try database.usedCacheBytes())
+      }
+    }
+    #expect(most < 20 << 20)
+  }
+
   @Test func doesNotWaitForReaders() throws {
     let reader = try Database(scratch.file("cache.db"), mode: .readOnly)
     try reader.begin(.deferred)
